@@ -1,4 +1,4 @@
-"""What the ladder relies on of processes, asked of the fake and of the real ones."""
+"""What the ladder needs from processes, tested on the fake and on real ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class FakeArena:
 class RealArena:
     def __init__(self, seam: Processes) -> None:
         self.seam = seam
-        self.own_pid = os.getpid()  # of the worker, which is a copy of the process that imported us
+        self.own_pid = os.getpid()  # of the worker, a fork of the process that imported us
         self.clock = RealClock()
         self.started: list[subprocess.Popen[bytes]] = []
 
@@ -137,7 +137,7 @@ def arena(request: pytest.FixtureRequest, no_leftovers: None) -> Iterator[Arena]
 
 
 def stranger(process: ProcessId) -> ProcessId:
-    """Who had that pid before."""
+    """Return the earlier process with that pid."""
     return ProcessId(process.pid, process.start - 1)
 
 

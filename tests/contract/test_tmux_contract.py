@@ -1,4 +1,4 @@
-"""What the ladder relies on of tmux, asked of the fake and of a real, private server."""
+"""What the ladder needs from tmux, tested on the fake and on a real, private server."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class Arena(Protocol):
     def socket(self) -> str: ...
 
     def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
-        """A session with a program that shows `ready` and leaves when a `q` is typed."""
+        """Open a session with a program that prints `ready` and exits on `q`."""
 
     def split(self, session: Session) -> None: ...
 
     def enter_mode(self, pane: str) -> None: ...
 
     def option(self, name: str, value: str | None = None) -> str:
-        """Of the whole server: set it, where a value is given, and read it."""
+        """Set a server option if a value is given, and read it."""
 
     def hang(self) -> None:
-        """From now on the server answers nobody."""
+        """Make the server stop answering."""
 
     def deny(self) -> None: ...
 
@@ -260,7 +260,7 @@ def test_a_second_session_of_the_name_is_refused(arena: Arena) -> None:
 
 
 def test_what_is_aimed_at_a_session_that_is_gone_harms_nobody(arena: Arena) -> None:
-    """tmux 3.2 crashes where it is asked for the creation of a session that is not there."""
+    """tmux 3.2 crashes when asked for the creation time of a missing session."""
     session, _ = arena.open("a"), arena.open("b")
     server, process = look(arena), leader(arena, session)
     kill = CloseSession(server, session, session.panes)
@@ -382,7 +382,7 @@ def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena)
         arena.processes.wait((), 0.01)
     dead = again(arena, session).panes[0]
     assert dead.dead
-    assert dead.pid in (pane.pid, None)  # tmux 3.8 does not say it any more
+    assert dead.pid in (pane.pid, None)  # tmux 3.8 no longer reports it
     assert (arena.tmux.capture(arena.socket, pane.id) or "").startswith("ready")
     assert arena.tmux.do(arena.socket, [Press(look(arena), dead, ("q",))])
 

@@ -1,5 +1,5 @@
-"""What the tests of the documents in docs/compared.md stand on: a real tmux, and the command line
-as one types it."""
+"""Shared by the tests of the documents in docs/compared.md: a real tmux, and the command line as a
+user types it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tmuxreap.ledger.database import ledger_path
 
 
 class Typed(Real):
-    """A registry that every command line of the test means."""
+    """A registry used by every command line of the test."""
 
     def type(self, *words: str) -> Answer:
         verb, *rest = words
@@ -28,7 +28,7 @@ class Typed(Real):
         return found
 
     def begin(self, name: str, *words: str) -> int:
-        """A demo agent, by the command line; its pid."""
+        """Start a demo agent through the command line; return its pid."""
         where = () if "none" in words else ("--server", self.socket)
         options = ("--agent", "demo", "--confirm", "0.02", "--cwd", str(self.folder))
         begun = self.result("start", name, *options, *where, *words, "--", *DEMO)
@@ -54,7 +54,7 @@ def descriptors(pid: int) -> list[Path]:
 
 
 def marked(mark: str) -> Iterator[int]:
-    """Who carries it in his environment."""
+    """Return the processes with the mark in their environment."""
     for home in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if f"TMUXREAP_ID={mark}".encode() in (home / "environ").read_bytes():

@@ -1,5 +1,5 @@
-"""A person who works on the tmux server of the agents: opens panes in their sessions and in his
-own, and moves them about at any moment. What he runs dies by his own hand only."""
+"""A user on the agents' tmux server: opens panes in their sessions and in his own, and moves them
+at any moment. Only he ends what he runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 
 from tests.real import Real, alive
 
-WORK = ("sleep", "7200")  # longer than any walk
+WORK = ("sleep", "7200")  # outlives any walk
 HIS = "desk"
 DEEDS = ("split", "split", "window", "join", "visit", "swap", "break", "respawn", "rename", "leave")
 
@@ -23,8 +23,8 @@ class Person:
         self.neighbour = neighbour
         self.real, self.random, self.names = real, chance, names
         real.tmux("new-session", "-d", "-s", HIS, "-x", "200", "-y", "50", *WORK)
-        self.panes = {real.ask(HIS, "#{pane_id}"): real.pid(HIS)}  # his own, and what runs there
-        self.renamed: dict[str, str] = {}  # what a session is called now, and was
+        self.panes = {real.ask(HIS, "#{pane_id}"): real.pid(HIS)}  # his panes and their pids
+        self.renamed: dict[str, str] = {}  # current name -> original name
         self.deeds = 0
         self.log: list[str] = []
 
@@ -53,7 +53,7 @@ class Person:
             self.closes(mine)
 
     def is_in(self, name: str) -> bool:
-        """Or the neighbour is, by him."""
+        """Tell whether the user, or the neighbor moved by him, is in the session."""
         there = self.asked("list-panes", "-s", "-t", f"={name}:", "-F", "#{pane_pid}").split()
         return not {*self.panes.values(), self.neighbour}.isdisjoint(map(int, there))
 
@@ -63,7 +63,7 @@ class Person:
             self.panes[made[0]] = int(made[1])
 
     def respawns(self, pane: str) -> None:
-        """He ends what runs there himself."""
+        """Respawn a pane; he ends its program himself."""
         os.kill(self.panes.pop(pane), signal.SIGKILL)
         self.asked("kill-pane", "-t", pane)
         self.opens("new-window", "-d", "-t", f"={HIS}:")
@@ -78,7 +78,7 @@ class Person:
             self.renamed[f"{name}-mine"] = name
 
     def names_back(self) -> None:
-        """Where another has not taken the name meanwhile."""
+        """Restore names, unless another session has taken them meanwhile."""
         for now, before in list(self.renamed.items()):
             self.asked("rename-session", "-t", f"={now}", before)
             if now not in self.real.sessions():
@@ -89,7 +89,7 @@ class Person:
         self.asked("kill-pane", "-t", pane)
 
     def goes_home(self) -> None:
-        """His panes stand on his own desk, and the sessions have their names again."""
+        """Move his panes back to his own session, and restore the sessions' names."""
         for pane in list(self.panes):
             self.asked("join-pane", "-d", "-s", pane, "-t", f"={HIS}:")
         for pane in list(self.panes)[2:]:

@@ -1,5 +1,5 @@
-"""`stop --after-turn` on real tmux: the turn is awaited, cut off when its time is up, and given way
-to others."""
+"""`stop --after-turn` on real tmux: the turn is awaited, cut off at the timeout, and overtaken by
+other verbs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tmuxreap.ledger.ledger import Ledger
 
 
 def in_background(work: Callable[[], Result]) -> Future[dict[str, Any]]:
-    """A thread of its own each: nothing is shared but the registry, as between two programs."""
+    """Run in separate threads, which share only the registry, like two programs."""
     came: Future[dict[str, Any]] = Future()
 
     def run() -> None:
@@ -39,11 +39,11 @@ def test_the_turn_is_awaited_and_then_it_goes_quickly(real: Real) -> None:
     real.start("acme", "--state", "busy")
     stopping = in_background(lambda: real.stop(after_turn_s=600.0))
     until("the intent", lambda: waiting(real))
-    time.sleep(0.8)  # it stays at work, and nothing is pressed
+    time.sleep(0.8)  # it keeps working, and no key is sent
     assert not stopping.done()
     assert "working" in real.screen()
-    real.keys("acme", "Escape")  # the person ends the turn
-    result = stopping.result(PATIENCE_S)  # and not in ten minutes
+    real.keys("acme", "Escape")  # the user ends the turn
+    result = stopping.result(PATIENCE_S)  # not after ten minutes
     assert (result["outcome"], result["stopped_by"], result["warnings"]) == (
         "stopped",
         "exit_keys",

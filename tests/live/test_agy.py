@@ -1,4 +1,4 @@
-"""Antigravity as its maker documents it, on a stand-in: C-c twice ends it, a purge takes the one
+"""Antigravity as its vendor documents it, on a stand-in: C-c twice ends it, a purge takes only its
 conversation."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A change that cleans a registry after crashes, criterion by criterion of its test plan and call
-by call of its interfaces."""
+"""A change that cleans a registry after crashes, each criterion of its test plan and each call of
+its interfaces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def real(tmux_socket: str, tmp_path: Path) -> Typed:
 
 @contextmanager
 def watched(real: Typed, *more: str) -> Iterator[None]:
-    """The monitor that the document has in its orchestrator."""
+    """The monitor that the document puts into its orchestrator."""
     words = [sys.executable, "-m", "tmuxreap", "watch", "--quiet", "--registry", str(real.registry)]
     watch = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL)
     try:
@@ -44,11 +44,11 @@ def connected(real: Typed) -> list[str]:
 
 @pytest.mark.parametrize("place", ["tmux", "none"])
 def test_kill_9_pid(real: Typed, place: str) -> None:
-    """With "agent removed from connected-agents.json within ~10s"; it is a matter of milliseconds.
-    And "other agents are untouched"."""
+    """With "agent removed from connected-agents.json within ~10s"; it takes milliseconds. And
+    "other agents are untouched"."""
     other = real.begin("other")
     pid = real.begin("acme", "--terminal", place)
-    with watched(real, "--interval", "1h"):  # it is told, and not seen by the way
+    with watched(real, "--interval", "1h"):  # reported by an event, not by a periodic look
         os.kill(pid, signal.SIGKILL)
         until("its row", lambda: real.row()["status"] == "terminated")
     assert (real.row()["termination_mode"], connected(real)) == ("lost", ["other"])
@@ -57,7 +57,7 @@ def test_kill_9_pid(real: Typed, place: str) -> None:
 
 
 def test_a_crash_below_a_shell(real: Typed) -> None:
-    """The pane lives on: not connected any more, and said so."""
+    """The pane lives on: reported as no longer connected."""
     words = ("--agent", "demo", "--server", real.socket, "--confirm", "1")
     real.type("start", "acme", *words, "--", "sh", "-c", f"{' '.join(DEMO)}; exec sh -i")
     real.shows("acme", "demo agent")
@@ -73,7 +73,7 @@ def test_a_crash_below_a_shell(real: Typed) -> None:
 
 
 def test_list_agents_returns_an_accurate_list(real: Typed) -> None:
-    """By the MCP call, with no monitor at work."""
+    """Through the MCP call, without a running monitor."""
     pid = real.begin("acme")
     real.begin("other")
     os.kill(pid, signal.SIGKILL)
@@ -84,7 +84,7 @@ def test_list_agents_returns_an_accurate_list(real: Typed) -> None:
 
 
 def test_relay_connected_and_relay_remove_agent(real: Typed) -> None:
-    """The two tools, in our words: `list_sessions live` and `remove_session`."""
+    """The two tools are our `list_sessions live` and `remove_session`."""
     real.begin("acme")
     real.type("kill", "acme")
     listed, removed = calls(
@@ -93,7 +93,7 @@ def test_relay_connected_and_relay_remove_agent(real: Typed) -> None:
         ("remove_session", {"targets": ["acme"], "reason": "stale", "history": True}),
     )
     assert (listed["results"], removed["ok"], real.rows()) == ([], True, {})
-    # Of its history only why it went is left.
+    # Of its history only the reason is left.
     assert real.sql("SELECT kind FROM events WHERE name = 'acme'") == [("forgotten",)]
 
 
@@ -114,7 +114,7 @@ def test_list_connected_agents_and_remove_agent(real: Typed) -> None:
 
 
 def test_a_clean_disconnect_is_none_of_its_business(real: Typed) -> None:
-    """Who left as asked is stopped, not lost, whatever the monitor saw."""
+    """An agent that exited on request is stopped, not lost, whatever the monitor saw."""
     real.begin("acme")
     with watched(real):
         assert real.type("stop", "acme").exit == 0

@@ -1,5 +1,5 @@
-"""The command that kills stalled agents, operation by operation: its parameters, its answers, its
-SQL and its tables, as they stand in its document."""
+"""The command that kills stalled agents, each operation: its parameters, its answers, its SQL and
+its tables, verbatim from its document."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THEIR_TABLES = """CREATE TABLE agent_lifecycle (agent_id TEXT PRIMARY KEY, pid I
     task_id TEXT, last_heartbeat TIMESTAMP, completed_at TIMESTAMP, error_message TEXT);
 CREATE TABLE orchestrator_task (task_id TEXT PRIMARY KEY, status TEXT, error_message TEXT);"""
 
-# Each parameter in our words. FORCE_KILL is a grace of nothing.
+# Their parameters as ours. FORCE_KILL is a grace of 0.
 AGENT, ARCHITECT = "code-developer-20251026-001", "architect-20251026-001"
 
 
@@ -44,7 +44,7 @@ def real(tmux_socket: str, tmp_path: Path) -> Typed:
 
 
 def in_their_words(envelope: dict[str, Any]) -> dict[str, Any]:
-    """Our answer as their document writes one of a single agent."""
+    """Return our answer in the format of their document for a single agent."""
     (one,) = envelope["results"]
     if one["error"] is not None:
         codes = {"session_not_registered": "agent_not_found"}
@@ -105,10 +105,10 @@ def test_operation_2_force_kill_agent(real: Typed) -> None:
 
 
 def test_operation_3_kill_all_stalled_agents(real: Typed) -> None:
-    """With "HEARTBEAT_TIMEOUT_SECONDS": 3 for 120. Only the one whose heartbeats stopped."""
+    """With "HEARTBEAT_TIMEOUT_SECONDS": 3 instead of 120. Only one has no heartbeats."""
     pid = real.begin(ARCHITECT, "--task-id", "TASK-32-1")
     other = real.begin(AGENT)
-    for _ in range(2):  # a sender, by their statement
+    for _ in range(2):  # a heartbeat sender, using their statement
         real.sql(HEARTBEAT, ARCHITECT)
     stalled = ("reap", "--stalled", "--stalled-after", "3", "--task-status", "failed")
 
@@ -132,7 +132,7 @@ def test_operation_3_kill_all_stalled_agents(real: Typed) -> None:
 
 @pytest.mark.parametrize("whose", ["their tables", "ours"])
 def test_database_updates(real: Typed, whose: str) -> None:
-    """After a kill of ours their own two statements change nothing but the time."""
+    """After our kill their own two statements change only the time."""
     real.begin("other", "--task-id", "T-0")
     real.type("kill", "other")
     if whose == "their tables":
@@ -172,7 +172,7 @@ def test_resource_cleanup(real: Typed) -> None:
     told = real.result("kill", AGENT, "--cleanup", "--task-status", "ready")
     assert (told["error"], tree.exists(), descriptors(pid)) == (None, False, [])
     assert list(real.folder.glob("*.tmp")) == []
-    assert real.sql("PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]  # nobody has it open
+    assert real.sql("PRAGMA wal_checkpoint(TRUNCATE)") == [(0, 0, 0)]  # no process has it open
     assert real.sql("SELECT status FROM orchestrator_task WHERE task_id = 'T-1'") == [("ready",)]
     assert not list(marked(mark))
 

@@ -1,4 +1,4 @@
-"""The page of another program's `kill`, heading by heading: its examples, its output patterns, its
+"""The manual page of another program's `kill`, each heading: its examples, its output patterns, its
 exit codes and its comparison with `stop`."""
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def test_kill_sequence(real: Typed) -> None:
 
 
 def test_process_groups(real: Typed) -> None:
-    """With "the entire process group, ensuring child processes are terminated too": also those in
-    groups of their own."""
+    """With "the entire process group, ensuring child processes are terminated too": even those in
+    their own groups."""
     words = ("--agent", "demo", "--server", real.socket, "--confirm", "0.02")
     family = "setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 600 & exec " + " ".join(DEMO)
     real.type("start", "luna", *words, "--", "sh", "-c", family)
@@ -139,7 +139,7 @@ def test_kill_headless_agent(real: Typed) -> None:
 def test_terminal_pane_closing(
     real: Typed, terminal: str, closing: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commands stand in the document; "pane close failed" is an output of its own."""
+    """The commands are from the document; "pane close failed" is one of its outputs."""
     pid = real.begin("luna", "--terminal", "none")
     real.edit("terminal: none", f"terminal: {terminal}")
     real.edit("    pane:\n", "    pane:\n      id: 7\n")
@@ -174,7 +174,7 @@ def test_already_dead(real: Typed) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start a process of another user")
 def test_permission_denied(real: Typed) -> None:
-    """Exit 5; the agent of another user lives, and its row says so."""
+    """Exit 5; another user's agent lives, and its row says so."""
     theirs = ["setpriv", "--reuid", "65534", "--clear-groups", "sleep", "600"]
     agent = subprocess.Popen(theirs, start_new_session=True)
     until("its exec", lambda: Path(f"/proc/{agent.pid}/comm").read_text() == "sleep\n")
@@ -237,7 +237,7 @@ def test_kill_vs_stop(real: Typed, feature: str, kill: object, stop: object) -> 
 
 
 def test_resume_preserved(real: Typed) -> None:
-    """With "agent can be resumed": the very conversation."""
+    """With "agent can be resumed": the same conversation."""
     real.begin("luna")
     real.say("remember me", "luna")
     told = real.result("kill", "luna")

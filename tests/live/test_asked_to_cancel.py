@@ -1,5 +1,5 @@
-"""A ticket about background agents that nobody can cancel: its four steps of trouble, its proposed
-fix and its technical direction, each in its own words."""
+"""A ticket about background agents that cannot be cancelled: its four problem steps, its proposed
+fix and its technical direction, each verbatim."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def real(tmux_socket: str, tmp_path: Path) -> Typed:
 
 
 def test_the_misbehaving_agent_is_still_alive_locally(real: Typed) -> None:
-    """With "the PM kills the fleet sessions to clean up", what a member had begun goes with it:
-    none is left to "retry - firing more calls against the same member"."""
+    """With "the PM kills the fleet sessions to clean up", everything that a member started ends
+    too: nothing is left to "retry - firing more calls against the same member"."""
     pids = [real.begin(name, "--tag", "fleet") for name in ("dispatch", "member")]
     answer = real.type("kill", "tag:fleet")
     assert (answer.exit, [alive(pid) for pid in pids]) == (0, [False, False])
@@ -29,7 +29,7 @@ def test_the_misbehaving_agent_is_still_alive_locally(real: Typed) -> None:
 
 
 def test_exit_cleanly_after_its_current_tool_call_without_starting_new_ones(real: Typed) -> None:
-    """With a "cancel or stop signal": `--after-turn` waits, and it leaves by its own keys."""
+    """With a "cancel or stop signal": `--after-turn` waits, and the agent exits by its own keys."""
     pid = real.begin("dispatch")
     real.submit("/work 1.5", "dispatch")
     real.shows("dispatch", "working")
@@ -88,7 +88,7 @@ def test_before_launching_a_new_task_on_a_member(real: Typed, force: bool) -> No
 
 
 def test_two_agents_simultaneously_pointing_at_the_same_member(real: Typed) -> None:
-    """Under another name, in the same folder: told, not ended."""
+    """Under another name, in the same folder: reported, not ended."""
     first = real.begin("member")
     words = ("--agent", "demo", "--server", real.socket, "--cwd", str(real.folder))
     envelope = real.type("start", "second", *words, "--confirm", "0.5").json

@@ -1,5 +1,4 @@
-"""`attach` by a person at a terminal: from outside of tmux, from inside, and to a session that has
-ended."""
+"""`attach` by a user at a terminal: from outside tmux, from inside, and to an ended session."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def seat(real: Real) -> Iterator[Seat]:
-    """A shell in a terminal of its own, which is no client of the agents' server."""
+    """A shell in its own terminal, which is no client of the agents' server."""
     real.bystander()
     words = [*OUTER, "new-session", "-d", "-s", "seat", "-x", "100", "-y", "30", "exec sh -i"]
     subprocess.run(words, check=True)

@@ -1,4 +1,4 @@
-"""What a malicious or an unlucky user does: each of these went wrong once."""
+"""Malicious or unlucky actions: each of these failed once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.live
 
 
 def daemon_of(folder: Path) -> str:
-    """A shell command: a process without a terminal that carries its pane's environment and writes
-    down its pid."""
+    """Return a shell command: a process without a terminal that has its pane's environment and
+    records its pid."""
     return f"setsid -f sh -c 'echo $$ > {folder}/daemon; exec sleep 600'"
 
 
@@ -104,8 +104,8 @@ def test_a_row_of_another_tool_whose_session_was_renamed_is_not_gone(real: Real)
 
 
 def test_an_agent_that_outlived_its_session_is_found_by_its_recorded_start(real: Real) -> None:
-    """Its environment is empty, its terminal is closed: only the pid and the start in the row
-    tell."""
+    """Its environment is empty, its terminal is closed: only the row's pid and start identify
+    it."""
     naked = [
         "env",
         "-i",

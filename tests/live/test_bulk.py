@@ -1,5 +1,4 @@
-"""Many targets at once: all together, each with its own ladder; asked about, watched,
-interrupted."""
+"""Many targets at once: in parallel, each with its own ladder; confirmed, watched, interrupted."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def real(tmux_socket: str, tmp_path: Path) -> Real:
 def herd(
     real: Real, names: Sequence[str], *options: str, tags: Sequence[str] = ()
 ) -> dict[str, int]:
-    """Demo agents that run and are registered; their pids."""
+    """Start and register demo agents; return their pids."""
     for name in names:
         mark = ["-e", f"TMUXREAP_ID={uuid.uuid4()}"]
         real.tmux("new-session", "-d", "-s", name, "-c", "/", *mark, *DEMO, *options)
@@ -73,8 +72,7 @@ def test_all_are_ended_together(real: Real) -> None:
     assert not any(map(alive, pids.values()))
     assert {row["status"] for row in real.rows().values()} == {"stopped"}
     assert {one["stopped_by"] for one in results.values()} == {"exit_keys"}
-    # Each waited its second, and the waits lie above one another: the longest is nowhere near their
-    # sum.
+    # Each waited one second, in parallel: the longest wait is nowhere near their sum.
     took_s = [one["duration_ms"] / 1000 for one in results.values()]
     assert min(took_s) >= SLOW_S
     assert max(took_s) < sum(took_s) / 4
@@ -123,11 +121,11 @@ def test_every_way_to_mean_a_session(real: Real) -> None:
     )
 
 
-# An agent that calls
+# Called by an agent
 
 
 def test_an_agent_has_to_say_yes(real: Real) -> None:
-    """Known by our mark in its environment."""
+    """Recognized by our mark in its environment."""
     pids = herd(real, ["one", "two"], tags=["night"])
     inside = {"TMUXREAP_ID": str(uuid.uuid4())}
     before = real.registry.read_bytes()
@@ -145,7 +143,7 @@ def test_an_agent_has_to_say_yes(real: Real) -> None:
 
 
 def test_an_agent_is_known_by_its_pane_too(real: Real) -> None:
-    """No mark: it sits in the pane of a row."""
+    """No mark: it runs in the pane of a row."""
     pids = herd(real, ["other"])
     words = " ".join([*PROGRAM, "stop", "all", "--json", "--registry", str(real.registry)])
     tool = (
@@ -167,11 +165,11 @@ def test_an_agent_is_known_by_its_pane_too(real: Real) -> None:
     assert alive(pids["other"])
 
 
-# A person at a terminal
+# A user at a terminal
 
 
 class Person:
-    """A terminal with the program on it, and somebody who reads and types."""
+    """A terminal running the program, with a user who reads and types."""
 
     def __init__(self, real: Real, *words: str) -> None:
         self.master, slave = pty.openpty()
@@ -251,7 +249,7 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
 ) -> None:
     pid = herd(real, ["one"])["one"]
     words: tuple[str, ...] = ()
-    if not registered:  # the default server is this one
+    if not registered:  # this is the default server
         real.registry.write_text("broken: [")
         monkeypatch.setenv("TMUX", f"{real.socket},1,0")
         words = ("--force-no-yaml",)
@@ -289,7 +287,7 @@ def test_a_name_and_yes_ask_nothing(real: Real, person: Callable[..., Person]) -
     assert {row["status"] for row in real.rows().values()} == {"stopped"}
 
 
-# What is shown while it goes on
+# Progress output
 
 
 def test_progress_on_a_terminal(real: Real, person: Callable[..., Person]) -> None:
@@ -342,7 +340,7 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
     until("the first", lambda: real.events("stopped"))
     assert real.tmux("show-options", "-p", "-v", "-t", "=slow-1:", "remain-on-exit") == "on"
     program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=25)  # it would wait for 30 s
+    out, err = program.communicate(timeout=25)  # uninterrupted it would wait for 30 s
     assert (program.returncode, err) == (130, "")
     envelope = json.loads(out)
     results = {one["name"]: one for one in envelope["results"]}
@@ -360,7 +358,7 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
 
 
 def test_interrupted_while_it_waits_for_another_s_stop(real: Real) -> None:
-    """What it did itself is told; the other goes on."""
+    """Its own work is reported; the other stop continues."""
     pids = herd(real, ["slow"], "--exit-delay", "600") | herd(real, ["quick"])
     given = [*PROGRAM, "stop", "--json", "--keys-timeout", "600", "--registry", str(real.registry)]
     owner = subprocess.Popen([*given, "slow"], stdout=subprocess.PIPE, text=True)

@@ -1,5 +1,5 @@
-"""Agents that a pane only carries: stand-ins for docker, kubectl and ssh, a real sshd on loopback,
-real sudo and real process namespaces."""
+"""Agents behind carriers: stand-ins for docker, kubectl and ssh, a real sshd on loopback, real sudo
+and real process namespaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SILENT = "import sys, tty; tty.setraw(0); print('ready', flush=True); sys.stdin.
 
 
 class Container:
-    """Where the stand-ins' programs run, with a store of its own."""
+    """Where the stand-ins' programs run, with a separate store."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store, self.path = folder / "inside", folder / "d"
@@ -37,7 +37,7 @@ class Container:
         until("the daemon", self.path.exists)
 
     def client(self, *words: str) -> tuple[str, ...]:
-        """A program that is called as the first word says."""
+        """Create a program with the carrier's name."""
         program = self.bin / words[0]
         program.write_text(f"#!{sys.executable}\n" + Path(carriers.__file__).read_text())
         program.chmod(0o755)
@@ -152,7 +152,7 @@ def test_a_dialog_behind_it_is_closed_and_never_approved(real: Real, container: 
 def test_a_person_who_went_elsewhere_from_the_agents_shell(
     real: Real, container: Container
 ) -> None:
-    """The agent that was here is gone; where the person is now is no agent's."""
+    """The agent in this pane is gone; what the user reached from there is no agent's."""
     real.tmux("new-session", "-d", "-s", "acme", "bash", "--norc", "--noprofile", "-i")
     real.keys("acme", f"{' '.join(DEMO)}", "Enter")
     real.shows("acme", "demo agent · conversation")
@@ -175,7 +175,7 @@ def test_a_person_who_went_elsewhere_from_the_agents_shell(
 
 
 def demo_behind(real: Real) -> tuple[str, ...]:
-    """The demo agent with the environment that a carrier may take from it."""
+    """The demo agent with the environment that a carrier may remove."""
     environ = (
         f"TMUXREAP_DEMO_HOME={real.store}",
         f"PYTHONPATH={os.environ['PYTHONPATH']}",
@@ -189,7 +189,7 @@ def by_sudo(real: Real) -> tuple[str, ...]:
 
 
 def by_doas(real: Real) -> tuple[str, ...]:
-    """With rules of the test's own, which this pane alone sees."""
+    """Run it by doas, with private rules that only this pane sees."""
     rules = real.folder / "doas.conf"
     rules.write_text("permit nopass root\n")
     rules.chmod(0o600)
@@ -232,7 +232,7 @@ def test_what_this_kernel_sees_behind_it_is_proven(
 
 @pytest.mark.parametrize("keys", [None, 0.0])
 def test_a_real_process_namespace(real: Real, keys: float | None) -> None:
-    """What leads one ignores what it has no handler for: only a kill ends it, and all of it."""
+    """Its leader ignores signals without a handler: only a kill ends it, with everything in it."""
     marker = str(real.folder / "deep")
     deep = ["sh", "-c", f"setsid sleep 300.125 & touch {marker}; {' '.join(DEMO)}; true"]
     real.start(
@@ -266,7 +266,7 @@ def free_port() -> int:
 
 
 class Far:
-    """A real sshd on loopback with keys of its own."""
+    """A real sshd on loopback with its own keys."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, free_port()
@@ -325,7 +325,7 @@ def over_ssh(real: Real, far: Far, *options: str) -> int:
 
 
 def agent_with(store: str) -> int:
-    """Behind a carrier, whose own start is all that is confirmed."""
+    """Start an agent behind a carrier, of which only the carrier's start is confirmed."""
     until("the agent behind it", lambda: list(Path(store, "sessions").glob("*.json")))
     (file,) = Path(store, "sessions").glob("*.json")
     return int(file.stem)
@@ -355,7 +355,7 @@ def test_a_real_ssh_that_is_cut_off(real: Real, far: Far) -> None:
 
 
 def over_mosh(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
-    """The agent's pid. Its server is a daemon: no child of the sshd."""
+    """Return the agent's pid. The mosh server is a daemon: no child of the sshd."""
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     store = f"{real.folder}/far"
     environ = (f"TMUXREAP_DEMO_HOME={store}", f"PYTHONPATH={os.environ['PYTHONPATH']}")
@@ -385,7 +385,7 @@ def test_over_a_real_mosh(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.skipif(shutil.which("mosh") is None, reason="no mosh")
 def test_a_real_mosh_that_is_cut_off(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that has to go closes the terminal far away; who does not mind lives on there."""
+    """A client that must exit closes the remote terminal; a program that ignores that lives on."""
     agent = over_mosh(real, far, monkeypatch, "--ignore", "hup,term,int")
     server = server_of(agent)
     try:

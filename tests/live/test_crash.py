@@ -1,5 +1,5 @@
-"""Killed at any step of a stop of a real agent: what is left is readable, and the next reconcile
-settles it."""
+"""Killed at each step of a stop of a real agent: the registry stays readable, and the next
+reconcile settles it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NEIGHBOUR = """
   # a row of somebody else
   - {name: other, status: stopped, note: 'kept: as it is'}
 """
-# The lock and the look come before anything is done; the kill rung is not reached by an agent that
-# leaves; and other verbs pass the rest (fault_matrix).
+# Lock and look precede any action; an agent that exits never reaches the kill rung; fault_matrix
+# has the rest, with other verbs.
 OTHERS = (Step.LOCK, Step.READ, Step.KILL, Step.CREATED, Step.CONFIRMED, Step.PURGED)
 STEPS = [step for step in Step if step not in OTHERS]
 
@@ -59,7 +59,7 @@ def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step
     assert list(real.folder.glob(".*.tmp")) == []
     if (
         real.row()["status"] == "running"
-    ):  # it was not asked to leave yet: it lives, and nothing of ours is on its pane
+    ):  # no exit requested yet: it lives, and none of our options is on its pane
         assert alive(pid)
         assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
         assert step in (Step.INTENT, Step.KEYS)

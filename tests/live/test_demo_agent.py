@@ -1,4 +1,4 @@
-"""The demo agent does what the real ones do: this is what every other live test leans on."""
+"""The demo agent behaves like real ones: every other live test relies on this."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def until(what: str, found: Callable[[], object]) -> None:
 
 
 class Demo:
-    """A demo agent as the direct command of a pane that stays when it leaves."""
+    """A demo agent as the direct command of a pane that stays when it exits."""
 
     def __init__(self, socket: str, home: Path) -> None:
         self.socket, self.home = socket, home
@@ -68,7 +68,7 @@ class Demo:
         return self.tmux("capture-pane", "-p", "-t", "demo:")
 
     def history(self) -> str:
-        """With the lines that "Pane is dead" pushed out of sight; 3.2a fills them with spaces."""
+        """Return the pane's history, with lines hidden by "Pane is dead"; 3.2a pads with spaces."""
         told = self.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "demo:")
         return "\n".join(line.rstrip() for line in told.split("\n"))
 
@@ -97,11 +97,11 @@ class Demo:
 
     def submit(self, text: str) -> Demo:
         self.type(text)
-        time.sleep(BURST_S)  # the rule under test: an Enter that comes sooner is a paste
+        time.sleep(BURST_S)  # the rule under test: an earlier Enter counts as a paste
         return self.keys("Enter")
 
     def left(self) -> Demo:
-        """The status is not asked for: tmux 3.3a does not always hear of the death of a new
+        """Wait for its exit, ignoring the status: tmux 3.3a sometimes misses the death of a new
         server's child."""
         until("the end of the agent", lambda: self.ask("#{pane_dead}") == "1")
         return self
@@ -216,7 +216,7 @@ def test_what_is_drawn_tells_the_state(demo: Demo) -> None:
     demo.keys("Escape").status_is("idle")
     until(
         "an end of the work on the screen", lambda: "working" not in demo.screen()
-    )  # it is told before it is drawn
+    )  # it is reported before it is drawn
 
 
 @live
@@ -308,9 +308,9 @@ def test_it_can_ignore_signals_and_the_loss_of_its_terminal(demo: Demo) -> None:
     os.kill(pid, signal.SIGTERM)
     os.kill(
         helper, signal.SIGTERM
-    )  # helpers ignore nothing, and stay zombies of a parent that does not look
+    )  # helpers ignore no signal, and stay zombies of a parent that does not wait
     until("the end of the helper", lambda: gone(helper))
-    time.sleep(0.2)  # that something does not happen has no event
+    time.sleep(0.2)  # there is no event for something not happening
     assert not gone(pid)
     os.kill(pid, signal.SIGKILL)
 
@@ -348,4 +348,4 @@ def test_a_resized_screen_is_drawn_anew(demo: Demo) -> None:
     assert demo.screen().split("\n")[0].startswith("demo agent")
 
 
-# The rules of time, with the time given.
+# Timing rules, with given times.

@@ -1,4 +1,4 @@
-"""`scripts/demo` does what it says, fails loudly when the promise is not kept, and leaves nothing
+"""`scripts/demo` does what it says, fails visibly if the promise is broken, and leaves nothing
 behind."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = [
 
 
 class Show:
-    """A demo under way, read line by line."""
+    """A running demo, read line by line."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -54,7 +54,7 @@ class Show:
 
     @property
     def world(self) -> Path:
-        """The folder that everything happens in."""
+        """Return the folder of the demo."""
         (folder,) = {
             match
             for line in self.lines
@@ -65,8 +65,8 @@ class Show:
 
 @pytest.fixture
 def show(no_leftovers: None) -> Iterator[Show]:
-    """That no process is left is seen by the guard, also for what the demo's tmux server
-    carries."""
+    """Run the demo. The guard checks for leftover processes, including those of the demo's tmux
+    server."""
     show = Show()
     yield show
     if show.process.poll() is None:
@@ -95,7 +95,7 @@ def test_the_demo_keeps_its_word_and_leaves_nothing(show: Show) -> None:
         )
         == 2
     )
-    assert "hanging up" not in text  # it had left: only its session is closed
+    assert "hanging up" not in text  # it had exited: only its session is closed
     assert "shop: already stopped (manual_stop at " in text
     before, after = re.findall(r"\| demo agent · conversation (\S+)", text)
     assert before == after

@@ -1,5 +1,4 @@
-"""Whoever has agents running and no registry: from the first command typed to all of them
-registered."""
+"""A user with running agents and no registry: from the first command to all agents registered."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def tmux(*words: str) -> str:
 
 @pytest.fixture
 def project(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three agents on the default server, a shell beside them, and a folder without a registry."""
+    """Three agents on the default server, a shell next to them, and a folder without a registry."""
     for name in ("TMUXREAP_REGISTRY", "TMUXREAP_ID"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "project"

@@ -1,4 +1,4 @@
-"""A disk that is really full: the kernel's word, on a small one of its own."""
+"""A really full disk: real kernel errors, on a small private file system."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_kill_ends_it_and_says_how_the_reason_is_recorded(small: Real) -> None
 
 
 def test_a_disk_that_fills_during_the_stop(small: Real) -> None:
-    """The intent was recorded before the first key: what was asked for is known."""
+    """The intent was recorded before the first key: the request is known."""
     reason = "night"
     with small.app() as app:
         meanwhile = app.processes.wait

@@ -1,5 +1,5 @@
-"""The workflow that users had before us, run against us: its blocks stand here as they stand in
-their document, but for the placeholders in angle brackets, which are filled in."""
+"""An existing workflow of users, run against us: its blocks are verbatim from their document,
+except that the placeholders in angle brackets are filled in."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Sessions without tmux: known by a process and its start, or by our mark; and panes of kitty and
-WezTerm."""
+"""Sessions without tmux: identified by a process and its start, or by our mark; and panes of kitty
+and WezTerm."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def real(tmux_socket: str, tmp_path: Path) -> Real:
 
 @pytest.fixture
 def start(no_leftovers: None) -> Iterator[Start]:
-    """Programs far from any tmux, each in a session of its own."""
+    """Start programs outside tmux, each in its own kernel session."""
     begun: list[subprocess.Popen[bytes]] = []
 
     def one(*words: str, **environ: str) -> int:
@@ -145,7 +145,7 @@ def test_the_way_of_a_killed_one_is_in_the_ledger(real: Real, start: Start) -> N
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """A terminal's remote control that writes down how it was called."""
+    """A terminal's remote control that records its calls."""
 
     def make(name: str, *, status: int = 0) -> Path:
         program, calls = tmp_path / "bin" / name, tmp_path / f"{name}.calls"
@@ -211,7 +211,7 @@ def test_a_pane_whose_process_had_gone_is_a_stranger_s(
 def test_a_row_of_another_tool_outlives_its_tmux_session(
     real: Real, start: Start, verb: Verb
 ) -> None:
-    """Its pid and start tell the process, also where no session and no server is left."""
+    """Its pid and start identify the process, even without a session or server."""
     pid, neighbour = start("sleep", "600"), start("sleep", "600")
     pane = f"pane: {{pid: {pid}, created_epoch: {started(pid):.2f}}}"
     row = f"{{name: acme, status: running, tmux_server: {real.socket}, {pane}}}"
@@ -233,11 +233,11 @@ def test_a_stranger_with_the_pid_of_such_a_row_is_left(real: Real, start: Start)
     assert alive(pid)
 
 
-# Taken in
+# Adopted
 
 
 def agent(start: Start, folder: Path, **environ: str) -> int:
-    """Something that is called as the demo agent is, far from tmux."""
+    """Start a program named like the demo agent, outside tmux."""
     program = folder / "tmuxreap-demo"
     program.write_text("#!/bin/sh\nsleep 600 & wait\n")
     program.chmod(0o755)
@@ -297,7 +297,7 @@ def test_what_is_no_agent_and_what_is_another_s_is_refused(real: Real, start: St
 def test_the_shell_that_an_agent_was_started_from_is_not_ended_with_it(
     real: Real, tmp_path: Path
 ) -> None:
-    """In a terminal of somebody's own the agent is theirs to give; the shell is not."""
+    """In a user's own terminal they gave us the agent, not the shell."""
     program = tmp_path / "tmuxreap-demo"
     program.write_text("#!/bin/sh\nsleep 600 & wait\n")
     program.chmod(0o755)
@@ -340,8 +340,8 @@ CLOSED = {
 def test_a_pane_of_another_terminal_is_taken_in(
     real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """On stand-ins that answer as the terminals do; its listen address is kept, for who ends it
-    from elsewhere."""
+    """On stand-ins that answer like the terminals; the listen address is recorded, for endings from
+    elsewhere."""
     program = tmp_path / "tmuxreap-demo"
     program.write_text("#!/bin/sh\nsleep 600 & wait\n")
     program.chmod(0o755)

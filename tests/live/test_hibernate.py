@@ -1,4 +1,4 @@
-"""A session that was idle is put to rest by `watch`, and taken up again by who goes to it."""
+"""`watch` stops an idle session, and attaching to it resumes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STAGE = "stage"
 
 
 class Terminal:
-    """A person's, in which `attach` runs."""
+    """A user's terminal, in which `attach` runs."""
 
     def __init__(self, real: Real, name: str) -> None:
         self.real = real
@@ -48,7 +48,7 @@ def put_to_rest(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     with watching(real, "--interval", "1", "--reap", "idle") as watch:
         assert watch.first("reaped")["verdict"] == "idle"
         watch.switches(after_s=2.0)
-        assert watch.quiet()  # what was put to rest is not lost: nothing starts it again
+        assert watch.quiet()  # a hibernated session is not lost: nothing restarts it
     row = real.row()
     assert (row["status"], row["resumable"], row["termination_mode"]) == (
         "stopped",

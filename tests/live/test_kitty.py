@@ -1,4 +1,4 @@
-"""Panes of a real kitty, drawn by software on an X server without a screen. Where these two are not
+"""Panes of a real kitty, drawn in software on an X server without a screen. If these two are not
 installed, tests/live/test_headless.py has stand-ins that answer in the same way."""
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def real(tmux_socket: str, tmp_path: Path) -> Real:
     return Real(tmux_socket, tmp_path)
 
 
-# What a window has of the test that opens it: kitty itself was begun before.
+# The environment of the test that opens a window: kitty itself was started earlier.
 OF_THE_TEST = (GUARD, "HOME", "TMUX_TMPDIR", "XDG_CONFIG_HOME", "SHELL", "PYTHONPATH")
 
 
 class Kitty:
-    """One OS window of it: an agent is in a window of its own, and a neighbour's is beside it."""
+    """One OS window of kitty, with an agent in its own window next to a neighbor's."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -51,7 +51,7 @@ class Kitty:
         return told.stdout.strip()
 
     def tell(self, command: str, **payload: str) -> str:
-        """What `kitty @` would, without its start: the same is asked again and again."""
+        """Do what `kitty @` does, without its startup: the requests are frequent."""
         asked = {"cmd": command, "version": [0, 20, 0], "payload": payload}
         with socket.socket(socket.AF_UNIX) as there:
             there.connect(self.address.removeprefix("unix:"))
@@ -66,7 +66,7 @@ class Kitty:
     def answers(self) -> bool:
         try:
             return bool(self.windows())
-        except OSError:  # it does not listen yet
+        except OSError:  # not listening yet
             return False
 
     def open(self, *words: str) -> str:
@@ -74,7 +74,7 @@ class Kitty:
         return self.ask("launch", "--type=window", *known, *words)
 
     def windows(self) -> dict[str, int]:
-        """The number of each window, and the process that kitty has started in it."""
+        """Return each window's number, and the process that kitty started in it."""
         return {
             str(window["id"]): int(window["pid"])
             for os_window in json.loads(self.tell("ls"))
@@ -86,10 +86,10 @@ class Kitty:
         return text in self.tell("get-text", match=f"id:{window}")
 
 
-# It takes a second to begin: one worker for all tests of it (tests/together.py).
+# It takes a second to start: one worker runs all its tests (tests/together.py).
 @pytest.fixture(scope="module")
 def begun() -> Iterator[str]:
-    """The address of one with the neighbour's window."""
+    """Return the address of a kitty with the neighbor's window."""
     folder = tempfile.mkdtemp(prefix="tk", dir="/tmp")
     of_nobody = {name: value for name, value in os.environ.items() if name != GUARD}
     told, telling = os.pipe()
@@ -124,7 +124,7 @@ def begun() -> Iterator[str]:
 
 @pytest.fixture
 def kitty(real: Real, begun: str) -> Iterator[Kitty]:
-    """As it was before, after each test."""
+    """Return the kitty, restored after each test."""
     one = Kitty(begun)
     neighbours = one.windows()
     yield one
@@ -149,7 +149,7 @@ def adopted(
 def test_an_agent_in_a_window_is_taken_in_and_ended_with_it(
     real: Real, kitty: Kitty, verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From elsewhere: by the address that its row has. The neighbour's window stays."""
+    """From elsewhere, through the address in its row. The neighbor's window stays."""
     window = kitty.open(*DEMO, "--spawn", "1")
     until("the agent", lambda: kitty.shows(window, "demo agent"))
     pid = kitty.windows()[window]
@@ -169,7 +169,7 @@ def test_an_agent_in_a_window_is_taken_in_and_ended_with_it(
 def test_a_window_that_stays_open_is_closed(
     real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A shared daemon that was begun in it holds its terminal, and lives on: kitty is asked."""
+    """A shared daemon started in it keeps its terminal open, and lives on: kitty closes it."""
     daemon = real.folder / "ssh-agent"
     daemon.write_text(f"#!/bin/sh\necho $$ >{real.folder}/pid\nsleep 600\n")
     daemon.chmod(0o755)
@@ -187,7 +187,7 @@ def test_a_window_that_stays_open_is_closed(
 def test_a_window_that_another_got_meanwhile_is_left(
     real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its number stands in the row; its process is not the recorded one any more."""
+    """Its number is in the row, but its process is not the recorded one."""
     window = kitty.open(*DEMO)
     until("the agent", lambda: kitty.shows(window, "demo agent"))
     adopted(real, kitty, window, monkeypatch)
@@ -221,7 +221,7 @@ def test_its_name_is_not_started_a_second_time(
 
 
 def test_a_person_adopts_from_within(real: Real, kitty: Kitty) -> None:
-    """In a window beside it, where kitty itself tells the address."""
+    """In a window next to it, where kitty itself provides the address."""
     window = kitty.open(*DEMO)
     until("the agent", lambda: kitty.shows(window, "demo agent"))
     words = [sys.executable, "-m", "tmuxreap", "adopt", "acme", "--agent", "demo", "--json"]

@@ -1,5 +1,5 @@
-"""The MCP server as its clients see it: the answers of the command line, many at once, and a clean
-end."""
+"""The MCP server as its clients see it: the answers of the command line, many in parallel, and a
+clean exit."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ WHEN = ("timestamp", "duration_ms", "waited_ms", "idle_s", "memory_mb")
 
 
 def timeless(told: Any) -> Any:
-    """An answer without what another moment changes."""
+    """Return an answer without values that change with time."""
     if isinstance(told, dict):
         return {key: timeless(value) for key, value in told.items() if key not in WHEN}
     return [timeless(one) for one in told] if isinstance(told, list) else told
 
 
 def printed(real: Real, *words: str) -> Any:
-    """Of the command line, with its hints in words of the tools."""
+    """Return the command line's answer, with its hints in terms of tools."""
     told = json.loads(call(real, *words, "--json").stdout)
     return timeless(in_tools(told, BY_VERB[words[0]]))
 
@@ -165,7 +165,7 @@ def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
     kept = Path(f"/proc/{client.server.pid}/fd")
     client.answer("list_sessions")
     before = len(list(kept.iterdir()))
-    for _ in range(3):  # each waits in vain for one that stays
+    for _ in range(3):  # each waits in vain for a session that stays
         told = client.answer(
             "stop_session", targets="acme", reason="r", keys_timeout=0, grace=0.05, no_force=True
         )
@@ -202,7 +202,7 @@ def test_a_turn_may_be_ended_first(real: Real) -> None:
     assert any(warning.startswith("turn_not_finished") for warning in one["warnings"])
 
 
-# What begins
+# Tools that start
 
 
 def test_an_agent_is_started_awaited_and_its_history_told(real: Real) -> None:
@@ -232,7 +232,7 @@ def test_one_that_runs_already_is_registered(real: Real) -> None:
     assert (adopted["ok"], real.row()["agent"]) == (True, "demo")
 
 
-# What takes long
+# Long calls
 
 
 def test_a_stop_of_many_tells_its_progress(real: Real) -> None:
@@ -258,7 +258,7 @@ def test_a_stop_of_many_tells_its_progress(real: Real) -> None:
 def test_a_turn_that_lasts_is_told_as_under_way_and_asked_again(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server's own limit is 25 s: here it is less."""
+    """The server's own limit is 25 s; here it is lower."""
     real.start("acme", "--state", "busy")
     monkeypatch.chdir(real.folder)
     asked = {"targets": ["acme"], "reason": "night", "after_turn": 600}
@@ -269,7 +269,7 @@ def test_a_turn_that_lasts_is_told_as_under_way_and_asked_again(
             async with anyio.create_task_group() as tasks:
                 found.tasks = tasks
                 first = await found.call(TOOLS["stop_session"], dict(asked), None)
-                while not first["under_way"]:  # it has not come that far
+                while not first["under_way"]:  # it has not got that far
                     first = await found.call(TOOLS["stop_session"], dict(asked), None)
                 real.keys("acme", "Escape")
                 told = first
@@ -292,10 +292,10 @@ def test_one_who_waits_leaves_with_his_client(real: Real) -> None:
     assert client.hear()["id"] == 2
     status, said = client.leaves()
     assert status == 0
-    assert "timed_out" not in json.dumps(said)  # as it would be told after the 25 s of a wait
+    assert "timed_out" not in json.dumps(said)  # as after the 25 s of a wait
 
 
-# What can be read
+# Resources
 
 
 def test_the_registry_and_a_screen_are_read_with_their_secrets_masked(real: Real) -> None:
@@ -325,7 +325,7 @@ def test_the_registry_and_a_screen_are_read_with_their_secrets_masked(real: Real
 
 
 def inside(real: Real, name: str = "acme") -> dict[str, str]:
-    """The environment of one who was started in that session."""
+    """Return the environment of a process started in that session."""
     lines = Path(f"/proc/{real.pid(name)}/environ").read_bytes().decode().split("\0")
     facts = dict(line.split("=", 1) for line in lines if "=" in line)
     return {key: facts[key] for key in ("TMUX", "TMUX_PANE", "TMUXREAP_ID")}
@@ -349,7 +349,7 @@ def test_the_own_session_is_answered_first_and_ended_then(real: Real) -> None:
 
 
 def test_a_server_that_lives_on_in_the_session_goes_with_it(real: Real) -> None:
-    """Its finisher is a child of it, and no part of what it ends."""
+    """Its finisher is its child, and not part of what it ends."""
     told, there = real.folder / "told", real.folder / "there"
     told.touch()
     os.mkfifo(there)
@@ -358,7 +358,7 @@ def test_a_server_that_lives_on_in_the_session_goes_with_it(real: Real) -> None:
     )
     real.start(command=["sh", "-c", f"{server} & exec {' '.join(DEMO)}"])
     call = {"name": "stop_session", "arguments": {"targets": ["acme"], "reason": "all done"}}
-    with there.open("w") as talk:  # open to the end: as a client that goes on with its work
+    with there.open("w") as talk:  # open until the end, like a client that keeps working
         for message in (
             {"id": 0, "method": "initialize", "params": HELLO},
             {"method": "notifications/initialized"},
@@ -441,7 +441,7 @@ def test_a_purge_needs_the_name_said_twice(real: Real) -> None:
     assert real.row("other")["status"] == "running"
 
 
-# Hostile
+# Hostile input
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [
@@ -551,12 +551,12 @@ def test_a_name_that_is_no_text_is_answered_all_the_same(real: Real) -> None:
 
 
 def kept(real: Real) -> str:
-    """What we changed on its pane for the time of the keys."""
+    """Return our temporary changes on its pane."""
     return real.tmux("show-options", "-p", "-t", "=acme:")
 
 
 def slow(real: Real) -> ByHand:
-    """A client whose stop is under way: the agent takes its time to leave."""
+    """A client with a stop in progress: the agent is slow to exit."""
     real.start("acme", "--exit-delay", "1.5")
     client = ByHand(real, WHOLE)
     client.call(1, "stop_session", targets=["acme"], reason="night")
@@ -659,8 +659,8 @@ def test_a_server_needs_no_registry_to_begin(tmp_path: Path, no_leftovers: None)
 
 
 def test_what_is_no_text_and_what_is_no_time_is_answered(real: Real) -> None:
-    """Half a surrogate pair, which JSON can say and UTF-8 cannot; a grace longer than any clock
-    goes."""
+    """Half a surrogate pair, valid in JSON but not in UTF-8; a grace longer than any clock's
+    range."""
     by_hand = ByHand(real)
     told = by_hand.answer("stop_session", targets=["\ud800"], reason="night")
     assert (told["ok"], told["exit_code"]) == (False, 3)

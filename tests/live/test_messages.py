@@ -1,5 +1,5 @@
-"""What people read when something is not as they thought: provoked on the real program. Each
-message has the one shape, and each command of a hint is run where the hint was printed."""
+"""Messages for unexpected situations, provoked on the real program. Each has the same form, and
+each command in a hint is run where the hint was printed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.live.test_bulk import herd
 from tests.real import DEMO, Real
 
 SHAPE = re.compile(r"could not [a-z]+\b[^\n]*?(?:: .+|$)", re.DOTALL)
-# Commands of ours in a hint: to the next word of the sentence around them.
+# Our commands in a hint, up to the next word of the surrounding sentence.
 HINTED = re.compile(r"tmuxreap (?:'[^']*'|[^\s,;')]+)(?: (?!or\b)(?:'[^']*'|[^\s,;')]+))*")
-# What stands in a hint for what only the reader knows.
+# Placeholders in a hint for what only the reader knows.
 MEANT = {"NAME": "api", "AGENT": "demo", "COMMAND": " ".join(DEMO), "NAME...": "api"}
 OTHERS_WORDS = re.compile(
     r"\b(?:mend|way out|such a one|for want of|none such|could be had|ain't|e\.g\.)\b", re.I
@@ -25,7 +25,7 @@ OTHERS_WORDS = re.compile(
 
 
 def shape_of(said: Answer) -> list[str]:
-    """The hints; each error and each hint begins a line, and an error says what, then why."""
+    """Return the hints; each error and hint starts a line, and errors say what, then why."""
     errors = re.findall(r"^error: ((?:.|\n(?=    ))*)$", said.err, flags=re.MULTILINE)
     hints = re.findall(r"^hint: ((?:.|\n(?=    ))*)$", said.err, flags=re.MULTILINE)
     assert errors, said.err
@@ -46,8 +46,8 @@ def commands_of(hints: list[str]) -> list[str]:
 
 @pytest.fixture
 def world(real: Real, monkeypatch: pytest.MonkeyPatch) -> Iterator[Real]:
-    """Two registered agents, one that nobody registered, one that was stopped; and the registry of
-    them is the one that is used."""
+    """Two registered agents, an unregistered one and a stopped one; their registry is the
+    default."""
     monkeypatch.setenv("TMUXREAP_REGISTRY", str(real.registry))
     monkeypatch.setenv("TMUX_PANE", "")
     monkeypatch.chdir(real.folder)
@@ -80,7 +80,7 @@ def broken(real: Real) -> None:
     real.registry.write_text('tmux_sessions:\n  - name: a\n    status: "runn\n')
 
 
-# What is typed, how it ends, and what the hint leads to: an exit status of each of its commands.
+# The command line, its exit status, and the exit status of each command in its hint.
 SITUATIONS: list[tuple[str, Prepare, str, int, list[int]]] = [
     ("no target", nothing, "stop", 2, [0]),
     ("a name that is nearly right", nothing, "stop ap", 3, [0]),

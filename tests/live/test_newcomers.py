@@ -1,5 +1,5 @@
-"""A person works in the session while it is being ended, on real tmux: who comes after the plan
-keeps what he has."""
+"""A user works in the session while it is being ended, on real tmux: panes that appear after the
+plan are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
 
-STAYS = ["--exit-delay", "600"]  # until it is ended: who comes late on a busy machine is in time
+STAYS = [
+    "--exit-delay",
+    "600",
+]  # until ended: panes may come late
 WAITS_S = 120.0
 
 
@@ -36,7 +39,7 @@ def under_way(real: Real) -> bool:
 def meanwhile(
     real: Real, end: Callable[[], Result], deed: Callable[[], object]
 ) -> dict[str, object]:
-    """The deed is done when the ending has begun."""
+    """Run the action once the ending has started."""
     with ThreadPoolExecutor() as pool:
         ended = pool.submit(end)
         until("its intent", lambda: under_way(real))
@@ -45,7 +48,7 @@ def meanwhile(
 
 
 def work_in(real: Real, *words: str) -> int:
-    """A program in a pane that is made so."""
+    """Start a program in a new pane."""
     return int(real.tmux(*words, "-P", "-F", "#{pane_pid}", "sleep", "600"))
 
 

@@ -1,5 +1,4 @@
-"""`watch --notify`: those who look at a session see what is told of it, and tmux obeys no word of
-it."""
+"""`watch --notify`: attached clients see the notices, and tmux interprets nothing in them."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ STAGE = "stage"
 
 
 class Seat:
-    """Somebody who looks at a session, in a terminal that a test can read."""
+    """A user attached to a session, in a terminal that a test can read."""
 
     def __init__(self, real: Real, name: str) -> None:
         self.real = real
@@ -36,7 +35,7 @@ class Seat:
 
 @pytest.fixture
 def seat(real: Real) -> Seat:
-    """Where a message stays until it was read."""
+    """A seat where a message stays until it is read."""
     real.tmux(
         "new-session", "-d", "-s", "acme", *DEMO, ";", "set-option", "-g", "display-time", "60000"
     )
@@ -66,7 +65,7 @@ def test_a_text_is_shown_as_it_is(real: Real, seat: Seat, text: str) -> None:
     text = text.replace("{ran}", str(ran)).replace("{{", "{").replace("}}", "}")
     try:
         notify(real, text)
-        # Before a `[` each version shows another number of them, and 3.2 cuts by what it counts.
+        # Versions show different numbers of them before a `[`, and 3.2 cuts by its own count.
         plain = text.replace("#", "").replace("[fg=red]", "")[:40]
         until(
             "the text",

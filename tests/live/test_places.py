@@ -1,5 +1,5 @@
-"""The same session by another path, on another width, from another folder: where a name alone would
-mislead."""
+"""The same session by another path, with another width, from another folder: where a name alone
+would mislead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tmuxreap.system.tmux.server import RealTmux
 
 pytestmark = pytest.mark.live
 
-# A daemon without terminal or descriptors: only its environment says where it came from.
+# A daemon without terminal or descriptors: only its environment shows its origin.
 DAEMON = """
 import os, sys, time
 if os.fork() == 0:
@@ -145,7 +145,7 @@ def test_another_library_agrees_on_what_is_gone_and_what_lives(real: Real) -> No
 
 
 def by_other_tools(real: Real, *fields: str) -> None:
-    """A demo agent beside a pane at work, and a row as it is written by hand."""
+    """A demo agent next to a busy pane, and a hand-written row."""
     real.tmux("new-session", "-d", "-s", "acme", *DEMO)
     real.shows("acme", "demo agent · conversation")
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")

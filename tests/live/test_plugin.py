@@ -1,4 +1,4 @@
-"""The plugin on a real server, seen through a real client: one key, one popup, one agent less."""
+"""The plugin on a real server, through a real client: one key, one popup, one agent less."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*?(?:3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;)[0-9
 
 
 class Seat:
-    """A person's terminal, attached to one session of the server."""
+    """A user's terminal, attached to one session of the server."""
 
     def __init__(self, real: Real) -> None:
         self.real = real
@@ -43,7 +43,7 @@ class Seat:
         subprocess.run([*OUTER, "new-session", *place, words], check=True)
         subprocess.run(
             [*OUTER, "resize-window", "-t", "seat:", *place[3:]], check=True
-        )  # 3.2a takes no size above
+        )  # 3.2a accepts no larger size
         until("a client", lambda: self.real.tmux("list-clients"))
 
     def keys(self, *keys: str) -> None:
@@ -81,7 +81,7 @@ def plugin(real: Real, *words: str) -> None:
 
 
 def plain_popups(real: Real) -> None:
-    """Takes the colours off that next-3.8 gives a popup by itself; 3.2a has no such options."""
+    """Remove the colors that next-3.8 gives a popup; 3.2a has no such options."""
     for option in ("popup-style", "popup-border-style"):
         words = ["tmux", "-S", real.socket, "set-option", "-gw", option, "fg=default,bg=default"]
         subprocess.run(words, capture_output=True, check=False)
@@ -96,7 +96,7 @@ def keys_of(real: Real) -> str:
 
 
 def popups(real: Real) -> list[str]:
-    """On that server."""
+    """Return the popups on that server."""
     lines = {pid: _command_line(pid) for pid in os.listdir("/proc") if pid.isdigit()}
     return [
         pid for pid, line in lines.items() if b"\0popup\0" in line and real.socket.encode() in line
@@ -232,7 +232,7 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
         assert status() == ""
         real.tmux("set-option", "-g", STATUS_ASKED, "on")
         segment.tell(sights(), again=False)
-        assert status() == ""  # nothing changed: no client was sent
+        assert status() == ""  # nothing changed: no tmux client ran
         segment.tell(sights(), again=True)
         assert status() == "1 idle"
         os.kill(real.pid(), 9)

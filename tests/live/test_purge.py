@@ -154,7 +154,7 @@ GUESSED = "agents: {demo: {launch: null, conversation: {locators: [sole-candidat
 
 @pytest.fixture
 def guessed(real: Real) -> Real:
-    """The demo agent as one that tells its conversation to nobody."""
+    """Make the demo agent report its conversation to no one."""
     own = Path(os.environ["XDG_CONFIG_HOME"]) / "tmuxreap" / "agents.yaml"
     own.parent.mkdir()
     own.write_text(GUESSED)

@@ -1,4 +1,4 @@
-"""`reap` on real sessions: who is ended by evidence, and who lives on."""
+"""`reap` on real sessions: what is ended by evidence, and what lives on."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def says(real: Real, kind: str, state: str, *names: str) -> None:
 
 
 def tool_of(real: Real, name: str) -> int:
-    """The child of the demo agent at work."""
+    """Return the child of the working demo agent."""
     real.shows(name, "esc to interrupt")
     children = Path(f"/proc/{real.pid(name)}/task/{real.pid(name)}/children")
     until("its tool", lambda: children.read_text().split())
@@ -83,7 +83,7 @@ def test_a_healthy_tool_call_lives_and_a_hung_one_is_ended(real: Real) -> None:
         says(real, "tool_before", "working", name)
         real.submit("/work 600", name)
     tool, dead = tool_of(real, "healthy"), tool_of(real, "hung")
-    os.kill(dead, 9)  # its agent does not notice: it waits for ever
+    os.kill(dead, 9)  # its agent does not notice and waits forever
     until("the end of the tool", lambda: not alive(dead))
     result = reaped(real, Kind.STALLED)
     assert told(result) == {"hung": ("stalled", "stopped")}
@@ -153,7 +153,7 @@ def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
 
 
 def left_behind(real: Real, name: str = "acme") -> int:
-    """Its session is closed by another's hand, and a helper of it lives on."""
+    """A session closed from outside, with a surviving helper."""
     real.start(name, command=["sh", "-c", HELPER + " ".join(DEMO)])
     note = real.folder / "helper"
     until("its helper", lambda: note.exists() and note.read_text().endswith("\n"))
@@ -170,7 +170,7 @@ def test_an_orphan_is_ended_with_its_row_and_without(real: Real) -> None:
     plan = reaped(real, Kind.ORPHAN, yes=False)
     assert told(plan) == {"acme": ("orphan", "planned")}
     assert alive(helper)
-    real.registry.write_text("tmux_sessions: []\n")  # its row is gone: the mark is all that tells
+    real.registry.write_text("tmux_sessions: []\n")  # its row is gone: only the mark is left
     result = reaped(real, Kind.ORPHAN)
     assert told(result) == {"acme": ("orphan", "stopped")}
     evidence: Any = result.results[0].as_json()["evidence"]
@@ -212,7 +212,7 @@ def test_peoples_own_agents_live(real: Real) -> None:
         pair.split("=", 1) for pair in Path(f"/proc/{helper}/environ").read_text().split("\0")[:-1]
     )
     marks = {name: ours[name] for name in ("TMUXREAP_ID", "TMUXREAP_REGISTRY")}
-    other = f"{real.socket}2"  # a server that a person began from within the agent's session
+    other = f"{real.socket}2"  # a server that a user started inside the agent's session
     plain = {**os.environ, **marks, "TMUX": ours["TMUX"], "TMUX_PANE": ours["TMUX_PANE"]}
     tmux = ["tmux", "-f", "/dev/null", "-S", other]
     agent = (

@@ -1,4 +1,4 @@
-"""Each way in which registry, ledger and tmux can disagree, made for real."""
+"""Each way in which registry, ledger and tmux can disagree, created for real."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_agent_that_left_its_shell_is_told_and_left(real: Real) -> None:
     real.start(command=["sh", "-ic", f"{' '.join(DEMO)}; exec sh -i"])
     real.submit("/exit")
     words = Path(f"/proc/{real.pid()}/cmdline")
-    until("the shell alone", lambda: words.read_bytes() == b"sh\0-i\0")  # the one before names it
+    until("the shell alone", lambda: words.read_bytes() == b"sh\0-i\0")  # after the exec
     with unchanged(real):
         assert drifts(run(real)) == {"acme": "agent_gone"}
     assert len(real.events("agent_gone")) == 1

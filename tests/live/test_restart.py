@@ -1,4 +1,4 @@
-"""Restarts by `watch`, on a real tmux: back with the conversation after a crash, never after a
+"""Restarts by `watch`, on real tmux: back with the conversation after a crash, never after a
 deliberate end, never twice."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESTARTED = ["started", "dead", "restarting", "resumed"]
 
 
 def begun(real: Real, name: str = "acme", restart: str = "on-failure", **more: Any) -> int:
-    """One with a conversation that can be taken up."""
+    """Start a session with a resumable conversation."""
     real.start(name, restart=restart, **more)
     real.say(f"this is {name}", name)
     return real.pid(name)
@@ -41,7 +41,7 @@ def runs(real: Real, name: str = "acme") -> bool:
 
 
 def come_back(watch: Watch, *names: str) -> None:
-    """Each once, whatever else is told."""
+    """Wait until each has restarted once, ignoring other events."""
     awaited = set(names or ("acme",))
     while awaited:
         event = watch.event()
@@ -51,7 +51,7 @@ def come_back(watch: Watch, *names: str) -> None:
 
 def crash(real: Real, watch: Watch, name: str = "acme") -> None:
     os.kill(real.pid(name), signal.SIGKILL)
-    watch.first("dead")  # in the registry by then
+    watch.first("dead")  # now in the registry
 
 
 def test_what_crashed_is_back_with_its_conversation(real: Real) -> None:
@@ -103,7 +103,7 @@ def test_a_tmux_that_is_killed_comes_back_with_all_of_its_sessions(
 def test_what_tmux_takes_from_its_client_is_the_sessions_own(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`update-environment`: these come from whoever makes the session."""
+    """`update-environment`: these come from the process that creates the session."""
     monkeypatch.setenv("SSH_AUTH_SOCK", "/its/agent")
     real.bystander()
     begun(real)
@@ -152,7 +152,7 @@ def test_a_stop_while_one_is_pending_is_the_end_of_it(real: Real) -> None:
     begun(real)
     with watching(real, "--interval", "1h") as watch:
         crash(real, watch)
-        watch.process.send_signal(signal.SIGSTOP)  # or its time comes on a busy machine
+        watch.process.send_signal(signal.SIGSTOP)  # or its restart starts, on a busy machine
         before = real.registry.read_bytes()
         (told,) = real.stop().results
         watch.process.send_signal(signal.SIGCONT)
@@ -166,7 +166,7 @@ def test_a_stop_while_one_is_pending_is_the_end_of_it(real: Real) -> None:
 
 @pytest.mark.parametrize("after_s", [0.0, 0.15, 0.3, 0.6, 1.1, 1.6])
 def test_a_stop_at_any_moment_of_a_restart_leaves_it_ended(real: Real, after_s: float) -> None:
-    """The pause is over, its process begins, the session is made, confirmed, written."""
+    """The pause is over, its process starts, the session is created, confirmed, recorded."""
     real.bystander()
     begun(real)
     with watching(real, "--interval", "1h") as watch:
@@ -206,7 +206,7 @@ def test_a_watch_that_is_killed_leaves_its_work_to_the_next(real: Real) -> None:
 
 
 def test_a_crash_loop_is_given_up_and_costs_nothing(real: Real) -> None:
-    """Its conversation is there; what is to take it up dies at once."""
+    """Its conversation exists, but what resumes it dies at once."""
     real.bystander()
     begun(real, restart_limit="2/10m")
     broken = f"{sys.executable} -m tmuxreap.demo_agent --broken"
@@ -239,7 +239,7 @@ def test_a_ledger_that_is_locked_holds_up_restarts_and_nothing_else(real: Real) 
 
 
 def test_a_ledger_that_is_gone_leaves_it_to_a_person(real: Real) -> None:
-    """Nobody knows any more whether its restart was cancelled."""
+    """Whether its restart was cancelled is no longer known."""
     real.bystander()
     begun(real)
     os.kill(real.pid(), signal.SIGKILL)

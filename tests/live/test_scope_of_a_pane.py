@@ -1,4 +1,4 @@
-"""A pane with a control group of its own: what left it in every other way is still in there."""
+"""A pane with its own control group: what left it in every other way is still in the group."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def scope() -> Iterator[Path]:
 
 
 def stranger(folder: Path) -> str:
-    """A command that begins what has nothing left of its pane: no terminal, no parent, no
-    environment, no descriptor. It writes down its pid."""
+    """Return a command that starts a process with no trace of its pane: no terminal, parent,
+    environment or descriptor. It records its pid."""
     script, pid = folder / "stranger.sh", folder / "stranger"
     work = f"echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 600"
     script.write_text(f"cd /\nsetsid -f sh -c '{work}'\n")
@@ -37,7 +37,7 @@ def begun(folder: Path) -> int:
 
 
 def start_in(real: Real, scope: Path, name: str = "acme") -> int:
-    """An agent in the scope, and a child of it that is a stranger; the child's pid."""
+    """Start an agent in the scope with such a detached child; return the child's pid."""
     folder = real.folder / name
     folder.mkdir()
     enter = f"echo $$ >{scope}/{control_groups.MEMBERS}"
@@ -61,7 +61,7 @@ def test_a_child_that_nothing_else_ties_to_the_pane_is_ended(
 
 
 def test_a_group_that_is_called_otherwise_is_no_evidence(real: Real) -> None:
-    """A slice, a service, a login's scope: others are in there, too."""
+    """A slice, a service, a login's scope: these contain other processes, too."""
     with control_groups.group("tmux-shared.slice") as shared:
         child = start_in(real, shared)
         assert answer(real.stop())["outcome"] == "stopped"
@@ -80,13 +80,13 @@ def test_a_neighbour_in_a_group_of_his_own_lives(real: Real, scope: Path) -> Non
 def test_another_server_that_was_started_in_the_pane_keeps_what_is_its_own(
     real: Real, scope: Path
 ) -> None:
-    """That one makes no groups: all that is begun in its panes is in the group of ours."""
+    """That server creates no groups: the processes of its panes are in our pane's group."""
     inner, his = f"{Path(real.socket).parent}/i", real.folder / "his"
     his.write_text(f"{stranger(real.folder)}\nsleep 600\n")
     begin = f"env -u TMUX tmux -f /dev/null -S {inner} new-session -d -s his sh {his}"
     enter = f"echo $$ >{scope}/{control_groups.MEMBERS}"
     words = ["sh", "-c", f"{enter}; {begin}; exec {' '.join(DEMO)}"]
-    real.start(command=words, confirm_s=1.0)  # the other server begins first
+    real.start(command=words, confirm_s=1.0)  # the other server starts first
     child = begun(real.folder)
     told = real.tmux("list-panes", "-a", "-F", "#{pid} #{pane_pid}", socket=inner)
     agent, (server, leader) = real.pid(), map(int, told.split())

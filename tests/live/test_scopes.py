@@ -1,5 +1,5 @@
 """How far an ending reaches: the agent's pane, the whole session, the caller's own; and what is
-cleared up after it."""
+cleaned up afterwards."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def real(tmux_socket: str, tmp_path: Path) -> Real:
 
 
 def asked(real: Real, question: str) -> list[tuple[Any, ...]]:
-    """Of the ledger, as other tools ask it."""
+    """Query the ledger like other tools."""
     with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db:
         return db.execute(question).fetchall()
 
 
 def beside(real: Real, *command: str) -> int:
-    """Another pane in the agent's session; its pid."""
+    """Open another pane in the agent's session; return its pid."""
     words = ["split-window", "-d", "-P", "-F", "#{pane_pid}", "-t", "=acme:", *command]
     return int(real.tmux(*words))
 
@@ -85,7 +85,7 @@ def test_the_whole_session(real: Real, verb: Verb) -> None:
 
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
 def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
-    """The mark reaches the other pane too: there it is no evidence."""
+    """The other pane has the mark too: there it is no evidence."""
     real.start("acme", "--spawn", "1")
     daemon = (
         "setsid env -u TMUX -u TMUX_PANE sh -c 'echo $$ >daemon; exec sleep 600' </dev/null"
@@ -128,8 +128,7 @@ def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
 
 
 def test_a_pane_that_the_agent_itself_opened_lives_on(real: Real) -> None:
-    """Whatever runs in another pane is not the agent's own, though the agent's own child started
-    it."""
+    """A process in another pane is not the agent's own, even if the agent's child started it."""
     real.start(
         command=[
             "sh",
@@ -147,7 +146,7 @@ def test_a_pane_that_the_agent_itself_opened_lives_on(real: Real) -> None:
 
 
 def call_from_inside(real: Real, *words: str) -> dict[str, object]:
-    """A tool of the agent calls us, from the agent's own pane."""
+    """Call us as a tool of the agent, from the agent's own pane."""
     call = f"{TMUXREAP} {' '.join(words)} --json --registry {real.registry}"
     told = f"{call} >out 2>err; echo $? >code.new; mv code.new code"
     tool = f"while [ ! -e {real.folder}/go ]; do sleep 0.02; done; {told}"
@@ -171,7 +170,7 @@ def test_the_own_session_is_refused(real: Real, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
-    """The answer comes first; then the session ends, by a hand that is no part of it."""
+    """The answer comes first; then a process outside the session ends it."""
     real.bystander()
     told = call_from_inside(real, verb, "acme", "--self", "--reason", "all_done")
     assert (told["exit"], told["outcome"], told["status"], told["error"]) == (
@@ -200,7 +199,7 @@ def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
     until("the finisher's leaving", lambda: not alive(finisher))
 
 
-# Cleared up
+# Cleanup
 
 
 def git(*words: str) -> None:
@@ -210,7 +209,7 @@ def git(*words: str) -> None:
 
 @pytest.fixture
 def worktree(real: Real, tmp_path: Path) -> Path:
-    """A worktree of a real repository, and an agent at work in it."""
+    """A worktree of a real repository, with an agent working in it."""
     main, tree = tmp_path / "main", tmp_path / "tree"
     git("init", "-q", str(main))
     git("-C", str(main), "commit", "-q", "--allow-empty", "-m", "first")
@@ -251,7 +250,7 @@ def test_work_that_would_be_lost_keeps_it(real: Real, worktree: Path) -> None:
     assert real.row()["status"] == "stopped"
 
 
-# The task that it was working on
+# Its task
 
 
 @pytest.mark.parametrize("status", ["failed", "ready"])

@@ -1,4 +1,4 @@
-"""Completion in the real shells: in a terminal, with the keys that a person presses."""
+"""Completion in the real shells: in a terminal, with a user's keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def project(tmux_socket: str, tmp_path: Path) -> Project:
 
 
 class Terminal:
-    """A shell in a pane, without anybody's settings."""
+    """A shell in a pane, without user settings."""
 
     def __init__(self, project: Project, shell: str, setup: str) -> None:
         self.project = project

@@ -1,5 +1,5 @@
-"""Every block of shell in our skills is run, in order, as it stands; and the scripts in what the
-skills do not show."""
+"""Every shell block in our skills is run verbatim and in order; and the scripts for what the skills
+do not show."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def blocks(what: str) -> list[str]:
         encoding="utf-8"
     )
     found = re.findall(r"^```bash\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-    # As an agent reads it: relative to the folder of the skill.
+    # As an agent reads it: relative to the skill's folder.
     return [
         block.replace(
             "bash scripts/", f"bash .agents/skills/tmux-agent-orchestrate-{what}/scripts/"
@@ -45,7 +45,7 @@ def project(tmux_socket: str, tmp_path: Path) -> Project:
 
 
 def told(project: Project, what: str) -> list[str]:
-    """Each block after the ones before it, in a shell that stops at the first failure."""
+    """Run each block after the previous ones, in a shell that stops at the first failure."""
     return [project.run("set -euo pipefail\n" + block, **ENVIRON) for block in blocks(what)]
 
 
@@ -142,7 +142,7 @@ def test_the_blocks_of_monitor(project: Project) -> None:
 
 
 class Watcher:
-    """What goes on for ever, until it is interrupted."""
+    """A process that runs until it is interrupted."""
 
     def __init__(self, project: Project, block: str) -> None:
         self.process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""A few seconds of the soak, and that its looks see what they look for: each promise is broken by
-hand once."""
+"""A few seconds of the soak, and proof that its checks work: each promise is broken once on
+purpose."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def a_word_twice(soak: Soak, place: Place) -> None:
 
 
 def a_promise(soak: Soak, place: Place) -> None:
-    """A row that says that it can be taken up, of a conversation that was never begun."""
+    """Add a row that claims to be resumable, with a conversation that never existed."""
     data = place.registry.read_bytes()
     place.registry.write_bytes(data.replace(b"tags: [soak]", b"resumable: true"))
 

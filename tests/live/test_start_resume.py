@@ -1,5 +1,5 @@
-"""Start, adopt and resume with a real tmux: what is alive is recorded, what does not come to life
-leaves nothing."""
+"""Start, adopt and resume with real tmux: live sessions are recorded, failed starts leave
+nothing."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_what_is_recorded(real: Real) -> None:
 
 
 def test_a_command_that_exits_at_once(real: Real) -> None:
-    """Once its words are read: tmux 3.3a forgets those that it reads after the death of who said
-    them."""
+    """Once its arguments are read: tmux 3.3a drops those that it reads after their sender's
+    death."""
     read = 'until tmux capture-pane -p -t "$TMUX_PANE" | grep -q licence; do :; done'
     failure = start_fails(
         real, ["sh", "-c", f"echo no licence for you; {read}; exit 3"], confirm_s=PATIENCE_S

@@ -1,4 +1,4 @@
-"""Stop, on a real terminal, from every state that the agent can be in."""
+"""Stop, on a real terminal, from every state of the agent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ while typed := os.read(0, 100):
 
 
 def ended(real: Real, **policy: object) -> dict[str, object]:
-    """Stopped, with what must hold after every stop."""
+    """Stop a session, and check what must hold after every stop."""
     pid = real.pid()
     result = answer(real.stop(**policy))
     assert (result["outcome"], result["error"]) == ("stopped", None)
@@ -99,7 +99,7 @@ def test_under_a_shell(real: Real) -> None:
 
 @pytest.mark.parametrize("shell", ["bash --norc --noprofile", "zsh -f"])
 def test_a_kill_below_an_interactive_shell_is_no_sigkill(real: Real, shell: str) -> None:
-    """It hears no TERM; when the agent has left at TERM, the shell goes with its terminal."""
+    """The shell ignores TERM; when the agent exits at TERM, the shell ends with its terminal."""
     words = [*shell.split(), "-i"]
     if shutil.which(words[0]) is None:
         pytest.skip(f"no {words[0]}")
@@ -115,7 +115,7 @@ def test_a_kill_below_an_interactive_shell_is_no_sigkill(real: Real, shell: str)
 
 
 def test_stopped_by_c_z_with_another_program_in_front(real: Real) -> None:
-    """Keys would go to that program: none is sent."""
+    """Keys would reach that program: none is sent."""
     log = real.folder / "typed"
     real.start(
         command=["bash", "--norc", "--noprofile", "-ic", f"{' '.join(DEMO)}; exec bash --norc -i"]

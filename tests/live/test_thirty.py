@@ -1,10 +1,10 @@
-"""An operator's day with many agents: they crash at random while two watches bring them back, and
-somebody stops, resumes, protects, interrupts and waits for them. In the end every row is true, and
-every event stands there once.
+"""An operator's day with many agents: they crash at random while two watches restart them, and
+users stop, resume, protect, interrupt and wait for them. In the end every row is true, and every
+event is recorded once.
 
-Short here; by scripts/test-long THIRTY_S seconds with THIRTY agents, and another WALK_SEED. With
-THIRTY_REAL, where scripts/test-agents has installed them, claude, codex and gemini are among them,
-each with a prompt in its command."""
+Short here; scripts/test-long runs it for THIRTY_S seconds with THIRTY agents, and another
+WALK_SEED. With THIRTY_REAL, if scripts/test-agents has installed them, claude, codex and gemini are
+among them, each with a prompt in its command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEED = int(os.environ.get("WALK_SEED", "1"))
 START_EVENTS = ("started", "resumed")
 ENDS = ("dead", "stopped", "killed")
 WITH = os.environ.get("THIRTY_REAL")
-QUIET_S = 120.0  # for all that is pending at the end, on a busy machine
+QUIET_S = 120.0  # for everything pending at the end, on a busy machine
 
 
 class Day:
@@ -45,7 +45,7 @@ class Day:
         self.chance = random.Random(SEED)
         self.demos = [f"n{number:02}" for number in range(AGENTS)]
         self.names = [*self.demos, *guests]
-        self.wanted = dict.fromkeys(self.names, True)  # to run
+        self.wanted = dict.fromkeys(self.names, True)  # should run
         self.kept: set[str] = set()
         self.done: list[str] = []
 
@@ -57,7 +57,7 @@ class Day:
         for guest in self.guests.values():
             guest.begin()
 
-    # What happens
+    # Actions
 
     def crash(self, name: str) -> None:
         row = self.real.row(name)
@@ -74,7 +74,7 @@ class Day:
         self.call(lambda: self.real.stop(name))
 
     def stop_pattern(self, name: str) -> None:
-        """Of all but those that are protected."""
+        """Stop by a pattern all but the protected ones."""
         mine = [one for one in self.names if one[-1] == name[-1]]
         for one in mine:
             self.wanted[one] = self.wanted[one] and one in self.kept
@@ -97,13 +97,13 @@ class Day:
         assert len(answer.results) <= 1
 
     def wait(self, name: str) -> None:
-        """Somebody waits for one that is to run: it is idle, or gone just now."""
+        """Wait for a session that should run: it is idle, or was just lost."""
         request = wait.WaitRequest((name,), wait.Until.IDLE, timeout_s=120.0)
         answer = self.by(lambda app: wait.run(app, request))
         failures = [one.error.code for one in answer.results if one.error]
         assert set(failures) <= {"gone"}, failures
 
-    # How
+    # Helpers
 
     def go_on(self) -> None:
         common = [self.crash, self.crash, self.crash, self.wait, self.interrupt, self.protect]
@@ -125,10 +125,10 @@ class Day:
         failures = [one.message for one in told if "is protected" not in one.message]
         assert not failures, (failures, self.done[-5:])
 
-    # What is true in the end
+    # Final checks
 
     def untrue(self) -> list[str]:
-        """Those that are not as they are to be."""
+        """Return the sessions that are not in the expected state."""
         rows = self.real.rows()
         runs = {
             name: row["status"] == "running" and alive(row["pane"]["pid"])
@@ -137,7 +137,7 @@ class Day:
         return [name for name, wanted in self.wanted.items() if runs[name] is not wanted]
 
     def why(self) -> str:
-        """What is known of them, for who reads the failure."""
+        """Return the facts about them, for a failure message."""
         rows, names = self.real.rows(), self.untrue()
         done = [what for what in self.done if what.split()[-1] in names]
         facts = [(self.wanted[name], rows[name], self.history(name)[-12:]) for name in names]
@@ -171,7 +171,7 @@ def lived(day: Day) -> None:
         while day.untrue():
             assert time.monotonic() < end, day.why()
             time.sleep(0.1)
-        one.switches(after_s=3.0)  # nothing more comes of it
+        one.switches(after_s=3.0)  # it reports nothing more
         assert not day.untrue(), day.why()
         told = [*heard(one), *heard(two)]
     there = {name for name in real.sessions() if name in day.demos}

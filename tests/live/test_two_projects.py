@@ -1,5 +1,5 @@
-"""Two registries on one tmux server: the session of the other one is neither told of, nor taken,
-nor ended."""
+"""Two registries on one tmux server: the other one's session is neither reported, nor adopted, nor
+ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def other(real: Real, tmp_path: Path) -> Real:
-    """Another project on the same server, with a session of its own."""
+    """Another project on the same server, with its own session."""
     folder = tmp_path / "other"
     folder.mkdir()
     other = Real(real.socket, folder)
@@ -103,7 +103,7 @@ def test_it_is_not_replaced_by_a_start(real: Real, other: Real) -> None:
 
 
 def test_a_row_that_another_tool_wrote_here_changes_nothing(real: Real, other: Real) -> None:
-    """Its name and the agent in it would do for a session without a mark."""
+    """Its name and agent would match a session without a mark."""
     row = f"  - {{name: theirs, status: running, agent: demo, tmux_server: {real.socket}}}\n"
     real.registry.write_text(real.registry.read_text() + row)
     assert names(refused(real.stop("theirs")), other, "stop")
@@ -130,14 +130,14 @@ def test_what_no_running_row_of_the_other_has_is_free(how: str, real: Real, othe
 
 
 def test_a_row_without_its_identity_is_known_by_its_mark(real: Real, other: Real) -> None:
-    """Another tool wrote the registry anew, and left out what it does not know."""
+    """Another tool rewrote the registry, without the fields that it does not know."""
     row = f"- {{name: theirs, status: running, agent: demo, tmux_server: {real.socket}}}"
     other.registry.write_text(f"tmux_sessions:\n{row}\n")
     assert drifts(real) == {}
 
 
 def test_an_inherited_mark_is_no_mark(real: Real, other: Real) -> None:
-    """The server's environment, or that of an agent which makes sessions, is everybody's."""
+    """The environment of the server, or of an agent that creates sessions, is inherited by all."""
     mark = next(
         line
         for line in real.tmux("show-environment", "-t", "=theirs").splitlines()
@@ -153,7 +153,7 @@ def test_an_inherited_mark_is_no_mark(real: Real, other: Real) -> None:
 
 
 def link_default(real: Real) -> None:
-    """The private server as the default one of its folder."""
+    """Make the private server the default one of its folder."""
     folder = Path(os.environ["TMUX_TMPDIR"]) / f"tmux-{os.getuid()}"
     folder.mkdir(mode=0o700)
     (folder / "default").symlink_to(real.socket)

@@ -1,5 +1,5 @@
-"""Agents that do not tell their conversation, or tell it with their last words alone; and those
-that go on without their pane."""
+"""Agents that do not report their conversation, or only on exit; and those that continue without
+their pane."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BANNER = {"kind": "exit-banner", "pattern": "tmuxreap-demo --resume (?P<id>{id})
 
 
 def told_by(*locators: object, **more: object) -> None:
-    """What the demo agent is known by, from now on."""
+    """Set how the demo agent's conversation is found from now on."""
     folder = Path(os.environ["XDG_CONFIG_HOME"], "tmuxreap")
     folder.mkdir()
     talk = {"locators": list(locators), **more}
@@ -68,7 +68,7 @@ def test_of_two_in_one_folder_none_is_guessed(real: Real) -> None:
     one = talked(real)
     real.start(
         "other"
-    )  # has not said a word: the only conversation there is could still be its own
+    )  # has written nothing: the only existing conversation could still be its own
     killed = answer(real.kill())
     assert (killed["conversation"]["id"], killed["resumable"]) == (None, False)
     reason = (
@@ -115,7 +115,7 @@ def test_a_guess_is_never_purged(real: Real) -> None:
 
 
 def test_without_last_words_the_session_is_ended_and_the_guess_is_kept(real: Real) -> None:
-    """A purge was begun because the banner would tell; what came instead was the hangup."""
+    """A purge started because the banner would name the conversation; instead came the hangup."""
     told_by({**BANNER, "pattern": "never said (?P<id>{id})"}, "sole-candidate")
     mine = talked(real)
     result = purged(real)
@@ -141,7 +141,7 @@ ROSTER = {
 
 
 def in_the_background(real: Real, conversation: str) -> None:
-    """Some other process of the user's goes on with it."""
+    """Let another process of the user continue it."""
     worker = real.bystander()
     start = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[19]
     entry = {"pid": worker, "start": start, "resumed": conversation}

@@ -1,5 +1,4 @@
-"""`wait` on real sessions: the kernel tells of deaths and words, a screen is seen within a
-second."""
+"""`wait` on real sessions: deaths and reports wake it, a screen is seen within a second."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set once it waits. It looks by itself never again: whatever ends the wait was told."""
+    """Return an event that is set once it waits. It never polls: only events end the wait."""
     monkeypatch.setattr(wait, "SCREENS_EVERY_S", 3600.0)
     begun, told = threading.Event(), waiting.Waiter.wait
 

@@ -1,8 +1,8 @@
-"""A random walk on the real thing: several tmuxreap processes at once on one registry, some of them
-killed on the way, beside a writer that knows no lock and a person who moves panes. Whatever
-happened: what is written is true, and one reconcile settles it.
+"""A random walk on real tmux: several concurrent tmuxreap processes on one registry, some killed on
+the way, next to a writer without the lock and a user who moves panes. Whatever happened: what is
+written is true, and one reconcile settles it.
 
-The seed is in the test's name and in each failure. For longer: WALK_S=300 WALK_SEED=7 pytest
+The seed is in the test's name and in each failure. For longer walks: WALK_S=300 WALK_SEED=7 pytest
 tests/live/test_walk.py"""
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from tests.real import DEMO, Real, alive
 pytestmark = [pytest.mark.live, pytest.mark.long]
 
 SECONDS = float(os.environ.get("WALK_S", "4"))
-SEED = int(
-    os.environ.get("WALK_SEED", "1")
-)  # always the same here: who looks for more walks by hand
+SEED = int(os.environ.get("WALK_SEED", "1"))  # fixed here; set another seed for more walks
 NAMES = ("a", "b", "c")
 AT_ONCE = 4
-PERSON = 0.5  # how often a person moves panes about, a step
-ROUND = 10  # steps between two settlings
+PERSON = 0.5  # probability per step that a user moves panes
+ROUND = 10  # steps between two reconciles
 ABOVE = (
     "# of somebody else\r\ntmux_sessions:\r\n  - {name: flow,  status: stopped, note: 'n00000'}   #"
     " as it is\r\n"
@@ -54,7 +52,7 @@ DEEDS = (
 
 
 def lives(row: dict[str, Any]) -> bool:
-    """The very process of that row, and no later one of its pid."""
+    """Tell whether exactly that row's process lives, not a later one with its pid."""
     pane = row.get("pane") or {}
     try:
         fields = Path(f"/proc/{pane['pid']}/stat").read_text().rpartition(")")[2].split()
@@ -74,7 +72,7 @@ class Walk:
         self.person = Person(real, self.random, NAMES, self.bystander)
 
     def begin(self, verb: str, *words: str) -> None:
-        # Before the words: behind -- it would be the agent's.
+        # Before the command: after -- it would be the agent's.
         line = [
             sys.executable,
             "-m",
@@ -120,7 +118,7 @@ class Walk:
                 deed, name, "--grace", "0.3", *(("--keys-timeout", "0.5") if deed == "stop" else ())
             )
         elif deed == "adopt" and not self.person.is_in(name):
-            # Who adopts a session means what is in it: nobody moves in meanwhile.
+            # Adopting means the session's current content: nothing moves in meanwhile.
             self.begin("adopt", name, "--agent", "demo", *server)
             self.ended(self.running.pop())
         elif deed == "reconcile":
@@ -143,7 +141,7 @@ class Walk:
         assert process.returncode in (0, 1, 3), (process.args, process.returncode, said.decode())
 
     def write(self) -> None:
-        """In place, of the same length, without the lock."""
+        """Write in place, with equal length, without the lock."""
         with self.real.registry.open("r+b") as file:
             found = NOTE.search(file.read())
             assert found is not None
@@ -152,7 +150,7 @@ class Walk:
             file.write(b"n%05d" % self.note)
 
     def check(self) -> None:
-        """What holds at every moment."""
+        """Check the invariants."""
         text = self.real.registry.read_bytes()
         assert NOTE.sub(b"n00000", text, 1).startswith(ABOVE.encode()), text
         rows = self.real.rows()
@@ -183,7 +181,7 @@ class Walk:
             assert options == "" or self.person.renamed.get(name, name) in told, name
 
     def clear_up(self) -> None:
-        """Also those that hear no hangup: the server alone would not end them."""
+        """End all, including processes that ignore hangup: ending the server would not end them."""
         panes = self.real.tmux("list-panes", "-a", "-F", "#{pane_pid}").split()
         rows = [row["pane"]["pid"] for row in self.real.rows().values() if lives(row)]
         for pid in {*map(int, panes), *rows} - {self.bystander}:

@@ -1,5 +1,5 @@
-"""`watch` on real sessions: what happens is told and recorded when it happens, and nothing else
-wakes it up."""
+"""`watch` on real sessions: events are reported and recorded when they happen, and nothing else
+wakes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KERNEL = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 VERBS = int(os.environ.get("VERBS", "16"))
 DEATHS = int(os.environ.get("DEATHS", "10000"))
 CROWD = 50
-WARM = 6500  # deaths, until what is loaded late is there, and the allocator and SQLite have theirs
+WARM = 6500  # deaths, until late imports, the allocator and SQLite have settled
 
 
 class Watch:
@@ -59,12 +59,12 @@ class Watch:
             self._lines.put(line)
 
     def rests(self) -> None:
-        """Until it has done all that is to do, and waits for something to happen."""
+        """Wait until it has finished its work, and waits for events."""
         until("the watch waiting", self._asleep)
 
     def _asleep(self) -> bool:
-        """It has the handlers that it sets up before it looks first, waits for no child and no
-        processor, and for longer than for a lock."""
+        """Tell whether it has the handlers that it installs before its first look, waits for no
+        child or CPU, and longer than for a lock."""
         caught = Path(f"/proc/{self.process.pid}/status").read_text().split("SigCgt:")[1].split()[0]
         return (
             bool(int(caught, 16) & (1 << (signal.SIGTERM - 1)))
@@ -74,7 +74,7 @@ class Watch:
         )
 
     def _waits(self) -> bool:
-        """On a busy machine what does not run may only wait for its turn: its state is R then."""
+        """On a busy machine a thread that is waiting for the CPU has the state R, not S."""
         threads = list(Path(f"/proc/{self.process.pid}/task").iterdir())
         states = {(one / "stat").read_text().rpartition(")")[2].split()[0] for one in threads}
         return states == {"S"} and not any((one / "children").read_text() for one in threads)
@@ -90,7 +90,7 @@ class Watch:
         return event
 
     def first(self, kind: str) -> dict[str, Any]:
-        """The next of this kind; others may lawfully come before it."""
+        """Return the next event of this kind; others may lawfully precede it."""
         return next(event for event in iter(self.event, None) if event["event"] == kind)
 
     def quiet(self) -> bool:
@@ -118,7 +118,7 @@ def test_a_death_is_told_and_recorded_at_once(real: Real) -> None:
         os.kill(real.pid(), signal.SIGKILL)
         event = watch.first("dead")
         assert (event["name"], event["settled"]) == ("acme", True)
-        assert event["cause"] == ("SIGKILL" if KERNEL >= (6, 15) else None)  # it says so since
+        assert event["cause"] == ("SIGKILL" if KERNEL >= (6, 15) else None)  # reported since then
     assert real.row()["status"] == "terminated"
 
 
@@ -145,7 +145,7 @@ def test_a_server_that_dies_takes_its_rows_along(real: Real) -> None:
 
 def test_a_registry_that_is_replaced_or_broken_for_a_moment_is_lived_with(real: Real) -> None:
     with watching(real, "--interval", "1h") as watch:
-        real.start()  # replaced while we watch: the new row is followed from now on
+        real.start()  # replaced while we watch: the new row is watched from now on
         text = real.registry.read_text()
         watch.rests()
         real.registry.write_text("{ not yaml")
@@ -164,7 +164,7 @@ def test_a_server_that_is_restarted_under_the_same_socket_is_followed_again(real
             "its tmux server ended (SIGKILL)",
             "its tmux server ended",
         )
-        real.start()  # the file tells of it: the new server is another process
+        real.start()  # the file shows it: the new server is another process
         watch.rests()
         os.kill(real.pid(), signal.SIGKILL)
         watch.first("dead")
@@ -184,8 +184,7 @@ def test_a_registry_that_was_away_is_read_when_it_is_back(real: Real) -> None:
 
 
 def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) -> None:
-    """Rows of another tool name their server only: without TMUX_TMPDIR that means another
-    socket."""
+    """Other tools' rows only name their server: without TMUX_TMPDIR that means another socket."""
     default = Path(real.socket).parent / f"tmux-{os.getuid()}" / "agents"
     default.parent.mkdir(mode=0o700, exist_ok=True)
     real.tmux("new-session", "-d", "-s", "acme", *DEMO, socket=str(default))
@@ -253,7 +252,7 @@ def test_ctrl_c_ends_it_cleanly(real: Real) -> None:
 
 
 def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
-    """Its stdout is a pipe that is full."""
+    """Its stdout is a full pipe."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, b"x" * 4096)
@@ -273,7 +272,7 @@ def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
 
 
 def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
-    """Each by a process of its own, that is gone when its work is done."""
+    """Each by a separate process, which is gone when its work is done."""
     told = ["--json", "--registry", str(real.registry)]
     names = [f"n{number}" for number in range(4)]
     options = ("--agent", "demo", "--server", real.socket, "--confirm", "0.05")
@@ -298,7 +297,7 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
 
 
 def crowd(real: Real) -> list[subprocess.Popen[bytes]]:
-    """As many agents of another tool, without a terminal, and their rows in the place of all."""
+    """Start that many headless agents of another tool, and replace the registry by their rows."""
     processes = [subprocess.Popen(["sleep", "600"]) for _ in range(CROWD)]
     clock = LinuxProcesses()
     known = [identity for one in processes if (identity := clock.identify(one.pid))]

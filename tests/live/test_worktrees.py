@@ -1,5 +1,5 @@
-"""`start --worktree` on a real repository: made on a branch of its own, and taken back when the
-start fails."""
+"""`start --worktree` on a real repository: created on a branch of its own, and removed if the start
+fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gone means gone, and neighbours live: every member of the zoo, ended all at once, by `stop` and
+"""Gone means gone, and neighbours live: every member of the zoo, all ended at once, by `stop` and
 by `kill`."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tmuxreap.ending import plan
 
 pytestmark = pytest.mark.live
 
-GRACE_S = 3.0  # on a busy machine who leaves on TERM needs more than a second for it
+GRACE_S = 3.0  # on a busy machine an exit on TERM takes more than a second
 KILLED_S = 60.0
 ENOUGH = {
     "exit_keys": ["keys"],
@@ -92,8 +92,8 @@ def _end(zoo: Zoo, verb: Verb, others_rows: bool) -> Ended:
     end = zoo.real.stop if verb is Verb.STOP else zoo.real.kill
     started = time.monotonic()
     with pytest.MonkeyPatch.context() as patch:
-        # Limits, and no verdicts: a chain forks as fast as we look, and who hears TERM leaves when
-        # it is his turn on the processor.
+        # Limits, not verdicts: a chain forks as fast as we look, and a process exits on TERM
+        # once it gets the CPU.
         patch.setattr(plan, "KILL_WAIT_S", KILLED_S)
         patch.setattr(plan, "TERM_GRACE_S", 3 * plan.TERM_GRACE_S)
         results = end(*NAMES, grace_s=GRACE_S).results
@@ -103,7 +103,7 @@ def _end(zoo: Zoo, verb: Verb, others_rows: bool) -> Ended:
 
 
 def _show(verb: Verb, told: dict[str, dict[str, Any]], took_s: float) -> None:
-    """Shown by pytest -s."""
+    """Print it, for pytest -s."""
     print(f"\n{verb.value}: the whole zoo in {took_s:.2f} s")
     for name, one in told.items():
         rungs = ", ".join(
@@ -160,7 +160,7 @@ def test_nothing_was_typed_into_the_program_in_front(ended: Ended) -> None:
 
 
 def test_nobody_waits_for_a_zombie(ended: Ended) -> None:
-    """Its parent never does: the kernel's word that it is dead is enough."""
+    """Its parent never does: the kernel's report of its death is enough."""
     assert (
         ended.results["zombie"]["duration_ms"]
         < 1000 * GRACE_S + ended.results["nohup"]["duration_ms"]
@@ -175,7 +175,7 @@ NOBODY = 65534
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can plant another user's process")
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) -> None:
-    """The caller is nobody, and root has a process in one of two sessions."""
+    """The caller is the user nobody, and root has a process in one of two sessions."""
     folder = Path(tempfile.mkdtemp(prefix="tn", dir="/tmp"))
     real = Real(tmux_socket, folder)
     drop = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
@@ -190,7 +190,7 @@ def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) 
     real.adopt("plain", "beast")
     if "server-access" in real.tmux(
         "list-commands"
-    ):  # since 3.3; before, the socket's owner is all that counts
+    ):  # since 3.3; earlier only the socket's owner counts
         real.tmux("server-access", "-a", "nobody")
     for path in (folder, *folder.iterdir(), Path(tmux_socket).parent, Path(tmux_socket)):
         os.chown(path, NOBODY, NOBODY)

@@ -1,8 +1,8 @@
-"""The zoo: sessions with the nastiest trees, and the neighbours that look like theirs.
+"""The zoo: sessions with the nastiest process trees, and neighbors that resemble them.
 
 A member is a shell script for a pane: `$MINE prog...` runs a program that must be gone after the
-ending, and `$OTHERS prog...` one that must live. Both write down first who they are, pid and start,
-so that all are known for ever: pids come round within minutes on a busy machine."""
+ending, and `$OTHERS prog...` one that must live. Both first record their pid and start, so that all
+remain identifiable: pids are reused within minutes on a busy machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ trap '' HUP TERM
 sleep PACE
 "$0" "$1" $(($2 - 1)) &
 """
-PROGRAMS = ("ssh-agent", "firefox", "demo-daemon")  # stand-ins: `sh` under another name
+PROGRAMS = ("ssh-agent", "firefox", "demo-daemon")  # stand-ins: `sh` under other names
 PROFILES = "agents: {demo: {spare: [demo-daemon]}}\n"
 
 
@@ -55,16 +55,16 @@ class Member:
     kill: str
     doomed: int = 1
     neighbours: int = 0
-    agent: str = "beast"  # nobody knows it: the ladder begins at the hangup
+    agent: str = "beast"  # an unknown agent: the ladder starts with the hangup
     refused: str | None = None  # the code of the error
-    spared: bool = False  # the neighbours are named
-    swept: str | None = None  # a program that is named among what the agent left behind
+    spared: bool = False  # the neighbors are listed
+    swept: str | None = None  # a program listed among what the agent left behind
     ready: Callable[[Zoo], None] = lambda zoo: None  # before it is registered
-    later: Callable[[Zoo], None] = lambda zoo: None  # after
+    later: Callable[[Zoo], None] = lambda zoo: None  # afterwards
 
 
 def demo(name: str, script: str, **more: object) -> Member:
-    """The agent itself leaves by its keys, or on the first signal; what it leaves behind is the
+    """The agent itself exits by its keys, or on the first signal; what it leaves behind is the
     member."""
     given = {"stop": "exit_keys", "kill": "sigterm", "doomed": 2, **more}
     return Member(name, f"{script}\n{AGENT}", agent="demo", **given)  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def demo(name: str, script: str, **more: object) -> Member:
 
 @dataclass
 class Zoo:
-    """All members on one server, and two more servers for the confusion."""
+    """All members on one server, and two more servers for confusion."""
 
     real: Real
     folder: Path
@@ -91,7 +91,7 @@ class Zoo:
         (config / "agents.yaml").write_text(PROFILES)
 
     def pace_s(self) -> float:
-        """Of a chain: as fast as we look, however busy the machine is."""
+        """Return a chain's pace: as fast as we look, however busy the machine is."""
         began = time.monotonic()
         self.processes.look()
         return max(0.05, 3 * (time.monotonic() - began))
@@ -118,13 +118,13 @@ class Zoo:
         )
 
     def neighbour(self, member: str, session: str, socket: str | None = None) -> None:
-        """A session of somebody else."""
+        """An unrelated session."""
         words = [f"{self.folder}/bin/tag", str(self.file(member, "others")), *FOREVER.split()]
         self.open(session, *words, socket=socket)
         until(f"the neighbour of {member}", lambda: self.pids(member, "others"))
 
     def stranger(self, member: str) -> int:
-        """A program of somebody else, far from any tmux."""
+        """An unrelated program outside tmux."""
         one = subprocess.Popen(["sleep", "600"], start_new_session=True)
         self.strangers.append(one)
         with self.file(member, "others").open("a") as file:
@@ -132,7 +132,7 @@ class Zoo:
         return one.pid
 
     def is_ready(self, member: Member) -> bool:
-        """All have written themselves down, and the agent waits for its keys."""
+        """Tell whether all have recorded themselves, and the agent waits for keys."""
         others = member.neighbours if "$OTHERS" in member.script else 0
         if (
             len(self.pids(member.name, "mine")) < member.doomed
@@ -156,7 +156,7 @@ class Zoo:
         return self.folder / f"{name}.{kind}"
 
     def noted(self, name: str, kind: str) -> list[ProcessId]:
-        """Whoever wrote itself down, in a whole line."""
+        """Return the processes that recorded themselves in a complete line."""
         file = self.file(name, kind)
         text = file.read_text() if file.exists() else ""
         lines = text[: text.rfind("\n") + 1].splitlines()
@@ -166,18 +166,18 @@ class Zoo:
         return [one.pid for one in self.noted(name, kind)]
 
     def known(self, name: str, kind: str) -> set[ProcessId]:
-        """Those that live now."""
+        """Return those that live now."""
         return {one for one in self.noted(name, kind) if self.processes.refresh(one)}
 
     def end(self, name: str) -> None:
-        """By another's hand: the session, and the last process of it."""
+        """Close it from outside: the session, and its last process."""
         self.real.tmux("kill-session", "-t", f"={name}")
         for one in self.known(name, "mine"):
             self.processes.signal(one, signal.SIGKILL)
         until(f"the end of {name}", lambda: not self.known(name, "mine"))
 
     def close(self) -> None:
-        """Whatever still lives of it."""
+        """End everything of it that still lives."""
         for one in self.strangers:
             one.kill()
             one.wait()
@@ -187,7 +187,7 @@ class Zoo:
                     self.processes.signal(one, signal.SIGKILL)
 
 
-# What is done to some of them
+# Preparations of some members
 
 
 def is_stopped(zoo: Zoo) -> None:
@@ -413,7 +413,7 @@ OURS_ONLY = {"restarted"}  # without its identity, its process is a pid from a f
 
 
 def as_others_write(registry: Path) -> None:
-    """The rows with what existing workflows know of them: no identity, a pid alone."""
+    """Return the rows as existing workflows write them: no identity, only a pid."""
     rows = plain_yaml.load(registry.read_text())["tmux_sessions"]
     plain = [{key: row[key] for key in ("name", "status", "agent")} for row in rows]
     for row, full in zip(plain, rows, strict=True):

@@ -1,4 +1,4 @@
-"""What is offered on a key press, and that it costs next to nothing and never fails."""
+"""Completion candidates: they cost next to nothing and never fail."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What completion knows of an agent's state: the last word of the ledger, and nothing that is not
-true any more."""
+"""An agent's state in completion: the latest in the ledger, and none that is outdated."""
 
 from __future__ import annotations
 

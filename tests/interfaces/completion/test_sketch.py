@@ -1,5 +1,4 @@
-"""What lines tell of a registry: the rows that the parser reads, where they are written as people
-and programs do."""
+"""Rows read from lines: the same as the parser's, if written in the usual style."""
 
 from __future__ import annotations
 
@@ -143,7 +142,7 @@ COMMENTS = st.sampled_from(["", " # status: stopped", "  # 'x"])
 
 @st.composite
 def registries(draw: st.DrawFn) -> str:
-    """As people and programs write them: in lines, or a row on one line, with remarks."""
+    """Return registries in the usual style: block rows or one-line rows, with comments."""
     lines = [f"tmux_sessions:{draw(COMMENTS)}"]
     for name in draw(st.lists(WORDS, min_size=1, max_size=3, unique=True)):
         known = {key: draw(value) for key, value in VALUES.items() if draw(st.booleans())}

@@ -1,4 +1,4 @@
-"""What the popup asks of the program: an answer each time, never an exception."""
+"""The popup's requests to the program: always an answer, never an exception."""
 
 from __future__ import annotations
 

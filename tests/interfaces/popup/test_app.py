@@ -1,4 +1,4 @@
-"""The popup by its own pilot, on fakes: what it shows, what its keys do, and what a name cannot
+"""The popup through its pilot, on fakes: what it shows, what its keys do, and what a name cannot
 make it do."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PATIENCE_S = 60.0
 
 
 class Held(Desk):
-    """One whose endings wait for the test."""
+    """A desk whose endings wait for the test."""
 
     def __init__(self, story: Story) -> None:
         super().__init__(story.app, Client(story.SOCKET, "/dev/pts/1"))
@@ -86,7 +86,7 @@ def text(popup: Popup, where: str) -> str:
 
 
 def cells(popup: Popup) -> str:
-    """Every cell of the screen, as a terminal would have it."""
+    """Return every cell of the screen, as on a terminal."""
     return "\n".join(
         "".join(segment.text for segment in line)
         for line in popup.screen._compositor.render_strips()
@@ -140,7 +140,7 @@ def test_many_are_ended_only_after_a_question(story: Story) -> None:
         await until(pilot, lambda: isinstance(popup.screen, Question))
         assert all(name in cells(popup) for name in ("stop 2 sessions?", "acme", "shop"))
         assert "web" not in cells(popup)
-        await pilot.press("enter")  # the answer that lies under the finger is no
+        await pilot.press("enter")  # the preselected answer is no
         await until(pilot, lambda: not isinstance(popup.screen, Question))
         assert desk.ended == []
         await pilot.press("s", "y")
@@ -365,7 +365,7 @@ def test_a_filter_is_typed_kept_and_dropped(story: Story) -> None:
         await pilot.press("slash", "escape")
         await until(pilot, lambda: len(rows(popup)) == 3)
         assert popup.is_running
-        assert story.row("shop")["status"] == "running"  # the letters were no commands
+        assert story.row("shop")["status"] == "running"  # the letters were not commands
 
     played(Desk(story.app), play)
 
@@ -450,7 +450,7 @@ def test_a_new_one_is_asked_for_and_started(story: Story) -> None:
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("n")
         await until(pilot, lambda: "start an agent" in cells(popup))
-        await pilot.press("enter")  # without a name nothing is started
+        await pilot.press("enter")  # without a name nothing starts
         assert not asked
         await pilot.press("x", "s", "enter")
         await until(pilot, lambda: "could not start xs" in text(popup, "#said"))
@@ -476,7 +476,7 @@ def test_of_a_crowd_a_part_is_shown_and_the_filter_finds_the_rest(story: Story) 
 
 
 async def burst(pilot: Pilot[None], popup: Popup, *pressed: str) -> None:
-    """Keys that are there at once, as of one who types ahead on a busy machine."""
+    """Send keys all at once, like type-ahead on a busy machine."""
     for key in pressed:
         character = {"slash": "/"}.get(key, key if len(key) == 1 else None)
         popup.post_message(Key(key, character))
@@ -499,7 +499,7 @@ def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
 
 
 def test_what_is_typed_ahead_comes_in_its_order(story: Story) -> None:
-    """What takes something back must not come after what is typed next."""
+    """A correction must not arrive after what is typed next."""
     story.agent("acme")
     story.agent("shop")
 
@@ -563,7 +563,7 @@ class Slow(Desk):
 
 
 def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
-    """A stop after it would mean the chosen one alone."""
+    """Otherwise a following stop would only apply to the selected one."""
     story.agent("acme")
     story.agent("shop")
 
@@ -578,7 +578,7 @@ def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
 
 
 def test_what_a_terminal_replies_late_is_no_command(story: Story) -> None:
-    """`tmux` has an x in it, and a version an a: one that had asked was gone when it came."""
+    """`tmux` contains an x, and a version an a: the program that had asked was gone by then."""
     story.agent("acme")
     desk = Held(story)
 
@@ -593,8 +593,7 @@ def test_what_a_terminal_replies_late_is_no_command(story: Story) -> None:
 
 
 class Hosted(Held):
-    """One with other hosts: what each tells, in turn; one that has nothing to tell does not
-    answer."""
+    """A desk with other hosts and their successive answers; without one a host does not answer."""
 
     def __init__(self, story: Story, **told: list[There]) -> None:
         super().__init__(story)

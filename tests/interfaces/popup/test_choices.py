@@ -1,4 +1,4 @@
-"""The order, the filter and the folding of the popup, and what is remembered of them."""
+"""The popup's order, filter and folding, and what is saved of them."""
 
 from __future__ import annotations
 

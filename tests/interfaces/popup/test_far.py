@@ -1,4 +1,4 @@
-"""What the popup keeps of other hosts."""
+"""What the popup remembers of other hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of the popup: one table, told in the popup, in its help and in the page about tmux."""
+"""The popup's keys: one table, shown in the popup, in its help and in the page about tmux."""
 
 from __future__ import annotations
 

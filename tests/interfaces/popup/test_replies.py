@@ -1,4 +1,4 @@
-"""What terminals reply is told from what people press, as the toolkit hands it on."""
+"""Terminal replies are told from typed keys, as the toolkit passes them on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tmuxreap.interfaces.popup.replies import BEGINS, LOST_S, Replies
 
 
 def keys_of(text: str) -> list[Key]:
-    """As the toolkit reads it, at once or when it has waited for more."""
+    """Return the keys as the toolkit parses them, at once or after a timeout."""
     parser = XTermParser()
     events = list(parser.feed(text))
     time.sleep(constants.ESCAPE_DELAY + 0.01)
@@ -21,7 +21,7 @@ def keys_of(text: str) -> list[Key]:
 
 
 def heard(*texts: str) -> list[str]:
-    """The keys that are left, of what came from the terminal."""
+    """Return the keys that remain of the terminal's input."""
     replies = Replies()
     keys = [key for text in texts for key in keys_of(text)]
     return [key.key for key in keys if not replies.takes(key) and key.key not in BEGINS]
@@ -49,7 +49,7 @@ def test_a_reply_is_no_key(reply: str) -> None:
 def test_what_a_person_types_is_heard(typed: str) -> None:
     keys, replies = keys_of(typed), Replies()
     for number, key in enumerate(keys):
-        key.time = 10.0 + number * 0.1  # nobody is quicker
+        key.time = 10.0 + number * 0.1  # no user is faster
     kept = [key.key for key in keys if not replies.takes(key)]
     assert kept == [key.key for key in keys if key.key != "circumflex_accent"]
 

@@ -1,4 +1,4 @@
-"""What the popup shows, as text."""
+"""The popup's content as text."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_host_stands_in_its_column_or_else_in_the_name() -> None:
     there = replace(SHOP, name="web@gpu")
     assert label(there, "gpu", columns(106, tagged=False, hosted=True)) == "web"
     assert label(there, "gpu", columns(39, tagged=False, hosted=True)) == "web@gpu"
-    assert label(replace(SHOP, name="a@b"), "", COLUMNS) == "a@b"  # a name of this machine
+    assert label(replace(SHOP, name="a@b"), "", COLUMNS) == "a@b"  # a local name
 
 
 def test_what_is_wrong_with_hosts_is_told_first() -> None:

@@ -1,4 +1,4 @@
-"""The popup's table: the cursor stays on its session, wherever that goes."""
+"""The popup's table: the cursor follows its session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each host comes to, in one line."""
+"""The totals by host, in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is at which rung: one line that is drawn again on a terminal, plain lines elsewhere."""
+"""The rung of each session: one redrawn line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.interfaces.text.progress import WORDS, Progress
 
 
 class Watched:
-    """The display, what it wrote since the last look, and the clock it goes by."""
+    """The display, its output since the last look, and its clock."""
 
     def __init__(self, *, live: bool) -> None:
         self.clock, self.to = FakeClock(), io.StringIO()

@@ -1,4 +1,4 @@
-"""The receipt of an ending, and the plan of one that is not carried out, as lines."""
+"""The receipt of an ending, and the plan of a dry run, as lines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What people are told: nothing in it commands their terminal, and each thing stands where it is
-looked for."""
+"""Text output: nothing in it controls the terminal, and everything goes to the right stream."""
 
 from __future__ import annotations
 

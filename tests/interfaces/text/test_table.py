@@ -1,4 +1,4 @@
-"""The table of `list`: what stays of it on which terminal."""
+"""The table of `list`: which columns remain on which terminal."""
 
 from __future__ import annotations
 

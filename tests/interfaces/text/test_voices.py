@@ -1,4 +1,4 @@
-"""Each kind of answer has a voice."""
+"""Each kind of answer has a text form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `watch` says, as lines."""
+"""The output of `watch`, as lines."""
 
 from __future__ import annotations
 
