@@ -38,7 +38,7 @@ def execute(path: Path, *statements: str) -> None:
         connection.close()
 
 
-def call_in_threads(count: int, work: Callable[[int], None]) -> list[int]:
+def run_in_processes(count: int, work: Callable[[int], None]) -> list[int]:
     """Run the work in several processes released simultaneously; return their exit codes."""
     gate = FORK.Barrier(count)
 

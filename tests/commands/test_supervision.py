@@ -84,8 +84,8 @@ def test_old_heartbeats_and_states_go_and_what_is_needed_stays(story: Story) -> 
     )
     story.clock.sleep(91 * DAY_S)
     books.retire(90 * DAY_S)
-    assert [beat.conversation_id for beat in books.told("acme")] == [None, "kept"]
-    assert books.told("nobody") == []
+    assert [beat.conversation_id for beat in books.heartbeats_of("acme")] == [None, "kept"]
+    assert books.heartbeats_of("nobody") == []
     assert [event.kind for event in books.events(None, None)] == ["draft", "dead"]
 
 

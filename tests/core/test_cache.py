@@ -127,15 +127,15 @@ def test_a_profile_that_was_changed_in_place_is_read_anew() -> None:
 
 
 def test_what_json_would_change_is_not_kept() -> None:
-    assert cache.kept("it", "stamp", {"a": [1, 2.5, None, True, "ö"]}) is not None
+    assert cache.cache_entry("it", "stamp", {"a": [1, 2.5, None, True, "ö"]}) is not None
     for value in ({1: "a"}, (1, 2), {"a": b"x"}, {"a": {1}}):
-        assert cache.kept("it", "stamp", value) is None
+        assert cache.cache_entry("it", "stamp", value) is None
 
 
 def test_what_was_kept_is_recalled_under_its_stamp() -> None:
-    kept = cache.kept("it", "stamp", {"a": ["ö"]})
+    kept = cache.cache_entry("it", "stamp", {"a": ["ö"]})
     assert kept is not None
     store = {("it", "stamp"): kept.data}
-    assert cache.recalled(lambda *key: store.get(key), "it", "stamp") == {"a": ["ö"]}
-    assert cache.recalled(lambda *key: store.get(key), "it", "other") is None
+    assert cache.cached_value(lambda *key: store.get(key), "it", "stamp") == {"a": ["ö"]}
+    assert cache.cached_value(lambda *key: store.get(key), "it", "other") is None
     assert json.dumps({"a": ["ö"]}) in kept.data

@@ -205,15 +205,15 @@ def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
 # Hosts that hang, sleep, are newer, or have a wrong clock
 
 
-@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("changing", [False, True])
 def test_a_host_that_says_nothing_is_given_up(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, lasting: bool
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, changing: bool
 ) -> None:
     """After 30 s in reality. A request that never began has no outcome to ask for."""
     monkeypatch.setattr(link, "ANSWER_S", 1.5)
     pid = fleet.folder / "pid"
     host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
-    heard = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), lasting=lasting)
+    heard = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), changing=changing)
     assert heard.failure is not None
     assert heard.failure.code is Code.HOST_UNREACHABLE
     assert "no answer for 1.5 s" in heard.failure.message
@@ -250,9 +250,9 @@ def test_a_host_that_falls_asleep_after_its_hello(
     told = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"
     host = Host("asleep", via=(fleet.script("engine", told),))
     caller = Caller(os.environ, os.getuid())
-    assert not link.ask(host, Request("1", "list"), caller, lasting=False).unknown
+    assert not link.ask(host, Request("1", "list"), caller, changing=False).unknown
     assert len(tries.read_text().split()) == 1
-    heard = link.ask(host, Request("2", "stop"), caller, lasting=True)
+    heard = link.ask(host, Request("2", "stop"), caller, changing=True)
     assert heard.unknown  # only the outcome was queried again, not the verb
     assert len(tries.read_text().split()) == 1 + 3
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ledger_records import NOW, execute
-from tmuxreap.ledger.copy import copy_of, marked_in
+from tmuxreap.ledger.copy import copy_of, mark_in
 from tmuxreap.ledger.ledger import Ledger
 
 
@@ -26,7 +26,7 @@ def test_the_copy_holds_what_stands_in_the_log_alone(
     assert path.with_name(path.name + "-wal").stat().st_size > 0
     before = sorted(path.parent.iterdir())
     copy, trouble = copy_of(path, folder)
-    assert (trouble, marked_in(copy, "acme"), marked_in(copy, "other")) == (None, "m2", None)
+    assert (trouble, mark_in(copy, "acme"), mark_in(copy, "other")) == (None, "m2", None)
     assert sorted(path.parent.iterdir()) == before
 
 
@@ -36,7 +36,7 @@ def test_what_cannot_be_read_is_said_and_left_alone(path: Path, folder: Path) ->
     path.write_bytes(b"no database, whatever it is called" * 50)
     copy, trouble = copy_of(path, folder)
     assert (trouble, copy.exists()) == ("file is not a database", False)
-    assert marked_in(path, "acme") is None
+    assert mark_in(path, "acme") is None
 
 
 def test_a_newer_one_is_not_understood(ledger: Ledger, path: Path, folder: Path) -> None:

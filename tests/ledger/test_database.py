@@ -18,11 +18,11 @@ from tests.ledger_records import (
     NOW,
     begin,
     begun,
-    call_in_threads,
     execute,
     intent,
     row,
     rows_of,
+    run_in_processes,
 )
 from tmuxreap.ledger import database
 from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
@@ -253,7 +253,7 @@ def test_a_broken_one_that_vanished_is_made_anew(
         path.unlink()
         raise sqlite3.DatabaseError("file is not a database")
 
-    monkeypatch.setattr("tmuxreap.ledger.database._bring_up_to_date", vanishing)
+    monkeypatch.setattr("tmuxreap.ledger.database._migrate", vanishing)
     with Ledger.open(path, now=NOW) as ledger:
         assert ledger.warnings == []
         assert ledger.events() == []
@@ -279,7 +279,7 @@ def test_one_that_vanishes_before_it_is_opened_is_made_anew(
     def vanishing(path: Path) -> None:
         monkeypatch.undo()
 
-    monkeypatch.setattr("tmuxreap.ledger.database._make_ready", vanishing)
+    monkeypatch.setattr("tmuxreap.ledger.database._create_or_check", vanishing)
     with Ledger.open(path, now=NOW) as ledger:
         assert (ledger.events(), ledger.warnings) == ([], [])
 
@@ -305,7 +305,7 @@ def test_many_that_find_it_broken_at_once_set_it_aside_once(path: Path) -> None:
         with Ledger.open(path, now=NOW + number, busy_s=20) as ledger:
             ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
 
-    assert call_in_threads(20, work) == [0] * 20
+    assert run_in_processes(20, work) == [0] * 20
     with Ledger.open(path, now=NOW) as ledger:
         assert len(ledger.events()) == 20
     assert len(list(path.parent.glob("*.broken-*"))) == 1
@@ -367,7 +367,7 @@ def test_a_full_disk_loses_nothing_that_was_written(path: Path, full_at: int) ->
             ledger.close()
             os._exit(3 if "full" in error.reason or "I/O" in error.reason else 4)
 
-    assert call_in_threads(1, work) == [3]
+    assert run_in_processes(1, work) == [3]
     with Ledger.open(path, now=NOW) as ledger:
         assert [event.kind for event in ledger.events()] == ["kept"]
         assert ledger.warnings == []
@@ -397,7 +397,7 @@ def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
             os._exit(3 if error.reason == "Permission denied" else 4)
 
     try:
-        assert call_in_threads(1, work) == [3]
+        assert run_in_processes(1, work) == [3]
         assert list(folder.iterdir()) == []
     finally:
         folder.rmdir()
@@ -446,7 +446,7 @@ def test_many_that_create_it_at_once_all_succeed(path: Path) -> None:
         with Ledger.open(path, now=NOW, busy_s=20) as ledger:
             ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
 
-    assert call_in_threads(20, work) == [0] * 20
+    assert run_in_processes(20, work) == [0] * 20
     with Ledger.open(path, now=NOW) as ledger:
         assert len(ledger.events()) == 20
         assert ledger.warnings == []
@@ -464,7 +464,7 @@ def test_fifty_writers_at_once_lose_nothing(path: Path) -> None:
                 ledger.write(change, [NewEvent(f"n{number}", str(turn))], now=NOW)
             begun(ledger, intent(f"n{number}"))
 
-    assert call_in_threads(50, work) == [0] * 50
+    assert run_in_processes(50, work) == [0] * 50
     with Ledger.open(path, now=NOW) as ledger:
         kinds = {
             name: [e.kind for e in ledger.events({name})]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.ledger_records import NOW, begin, begun, call_in_threads, intent, row, rows_of
+from tests.ledger_records import NOW, begin, begun, intent, row, rows_of, run_in_processes
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.database import LedgerUnavailable
 from tmuxreap.ledger.ledger import Ledger
@@ -313,7 +313,7 @@ def test_of_many_that_begin_at_once_one_gets_the_row(path: Path) -> None:
             answer = begin(ledger, intent(pid=1000 + number))
         os._exit(3 if isinstance(answer, Begun) else 0)
 
-    codes = call_in_threads(20, work)
+    codes = run_in_processes(20, work)
     assert sorted(codes) == [0] * 19 + [3]
 
 

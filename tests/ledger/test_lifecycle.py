@@ -136,7 +136,7 @@ def test_a_table_of_another_tool_is_written_and_not_altered(story: Story) -> Non
     assert sql(story, "SELECT pid, task_id, spawned_by FROM agent_lifecycle") == [(1, "T-1", "us")]
     assert sql(story, "SELECT sql FROM sqlite_master WHERE name = 'agent_lifecycle'") == before
     with story.ledger() as ledger:
-        assert ledger.lifecycle_troubles() == []
+        assert ledger.lifecycle_problems() == []
 
 
 def test_also_after_a_crash_of_ours(story: Story) -> None:
@@ -157,7 +157,7 @@ def test_rules_of_its_maker_are_in_nobodys_way_and_told(story: Story) -> None:
     assert story.kill("acme").exit == 0
     assert life(story)[0] == "running"
     with story.ledger() as ledger:
-        (said,) = ledger.lifecycle_troubles()
+        (said,) = ledger.lifecycle_problems()
     assert (
         said
         == "the table agent_lifecycle is another tool's and says that acme is running, not killed:"
@@ -171,7 +171,7 @@ def test_a_column_that_is_not_there_is_told(tmp_path: Path) -> None:
         db.execute("CREATE TABLE orchestrator_task (task_id TEXT, status TEXT)")
     (tmp_path / "x.db").chmod(0o600)
     with Ledger.open(tmp_path / "x.db", now=1.0) as ledger:
-        assert ledger.lifecycle_troubles() == [
+        assert ledger.lifecycle_problems() == [
             (
                 "the table agent_lifecycle is another tool's and has no completed_at,"
                 " error_message: not written"

@@ -18,7 +18,7 @@ from tmuxreap.ledger.records import (
     options_from_json,
     options_to_json,
     to_json,
-    with_options_of,
+    with_inherited_options,
 )
 
 OPTION = PaneOption("/tmp/s", "%1", "remain-on-exit", None)
@@ -77,5 +77,5 @@ def test_what_is_to_be_put_back_stays_known_however_many_die_over_it() -> None:
         None,
         None,
     )
-    taken = with_options_of(before, replace(intent(), options=(OPTION,)))
+    taken = with_inherited_options(before, replace(intent(), options=(OPTION,)))
     assert taken.options == (OPTION, older)

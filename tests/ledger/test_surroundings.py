@@ -7,11 +7,11 @@ from tmuxreap.ledger.ledger import Ledger
 
 
 def keep(ledger: Ledger, name: str, environ: dict[str, str] | None) -> None:
-    ledger.requested(lambda db: surroundings.keep(db, name, environ))
+    ledger.transact(lambda db: surroundings.keep(db, name, environ))
 
 
 def kept(ledger: Ledger, name: str) -> dict[str, str] | None:
-    return ledger.requested(lambda db: surroundings.kept(db, name))
+    return ledger.transact(lambda db: surroundings.kept(db, name))
 
 
 def test_the_last_one_is_kept_byte_for_byte_until_it_is_dropped(ledger: Ledger) -> None:

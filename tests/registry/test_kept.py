@@ -233,8 +233,8 @@ def test_what_an_older_one_kept_under_another_name_is_no_reading(story: Story) -
     story.path.write_text("tmux_sessions:\n- {name: a, status: stopped}\n")
     app = story.app()
     look = app.registry.look()
-    stamp = look.readings[0].stamp
-    old = cache.kept("registry", stamp, [{"name": "b", "status": "running"}])
+    stamp = look.cache_entries[0].stamp
+    old = cache.cache_entry("registry", stamp, [{"name": "b", "status": "running"}])
     assert old is not None
     app.books.keep(old)
     app.books.follow(look)

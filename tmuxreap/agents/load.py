@@ -31,7 +31,7 @@ from tmuxreap.agents.profiles import (
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import MARKS, State, Tall
 from tmuxreap.agents.spared import Carrier, Carriers
-from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
+from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cache_stamp, cached_value
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import field, frozen, replace
 
@@ -163,14 +163,14 @@ class Profiles:
 def load_profiles(
     user_file: Path | None,
     recall: Recall = lambda what, stamp: None,
-    keep: Callable[[Reading | None], None] = lambda reading: None,
+    keep: Callable[[CacheEntry | None], None] = lambda reading: None,
 ) -> Profiles:
     """Load the profiles. `recall` and `keep`: a cache of the parsed files."""
     if user_file is None or not user_file.exists():
         return _profiles(Block(_read(_stamp(OURS), (OURS,)), tried=True))
     files = (user_file, OURS)
     stamp = _stamp(*files)
-    cached = recalled(recall, READING, stamp)
+    cached = cached_value(recall, READING, stamp)
     if cached is not None:
         return _profiles(Block(cached, tried=True))
     data, ours = _read(stamp, files), _read(_stamp(OURS), (OURS,))
@@ -180,12 +180,12 @@ def load_profiles(
         profiles.agents.try_others_than(Block(ours).blocks("agents"))
     except Misplaced as error:
         raise _bad(_told(error, files)) from None
-    keep(kept(READING, stamp, data))
+    keep(cache_entry(READING, stamp, data))
     return profiles
 
 
 def _stamp(*files: Path) -> str:
-    return stamped(*chain.from_iterable(map(_marks, files)))
+    return cache_stamp(*chain.from_iterable(map(_marks, files)))
 
 
 def _marks(file: Path) -> tuple[object, ...]:

@@ -17,34 +17,36 @@ Recall = Callable[[str, str], str | None]  # looks up the data cached under a na
 
 
 @frozen
-class Reading:
+class CacheEntry:
     what: str
     stamp: str
     data: str
 
 
-def stamped(*marks: object) -> str:
+def cache_stamp(*marks: object) -> str:
     """Build a cache stamp. It includes the version: another one may parse the same file
     differently."""
     return ":".join(map(str, (__version__, *marks)))
 
 
-def kept(what: str, stamp: str, value: object) -> Reading | None:
+def cache_entry(what: str, stamp: str, value: object) -> CacheEntry | None:
     """Return a cache entry, or None where JSON would not round-trip the value (dates, number
     keys)."""
-    return Reading(what, stamp, _summed(json.dumps(value))) if _comes_back(value) else None
+    return (
+        CacheEntry(what, stamp, _with_checksum(json.dumps(value))) if _round_trips(value) else None
+    )
 
 
-def recalled(recall: Recall, what: str, stamp: str) -> Any:
+def cached_value(recall: Recall, what: str, stamp: str) -> Any:
     """Return the cached value, or None where this stamp has none or its checksum is wrong."""
     data = recall(what, stamp)
     if data is None:
         return None
     _, _, text = data.partition(" ")
-    return json.loads(text) if data == _summed(text) else None
+    return json.loads(text) if data == _with_checksum(text) else None
 
 
-def _summed(text: str) -> str:
+def _with_checksum(text: str) -> str:
     """Prefix the text with a checksum: any program may edit the database, and only data written
     here is trusted."""
     return f"{zlib.crc32(text.encode()):08x} {text}"
@@ -53,9 +55,9 @@ def _summed(text: str) -> str:
 LEAVES = {str, int, float, bool, type(None)}
 
 
-def _comes_back(value: object) -> bool:
+def _round_trips(value: object) -> bool:
     if type(value) in LEAVES:
         return True
     if isinstance(value, dict):
-        return all(type(key) is str and _comes_back(item) for key, item in value.items())
-    return isinstance(value, list) and all(map(_comes_back, value))
+        return all(type(key) is str and _round_trips(item) for key, item in value.items())
+    return isinstance(value, list) and all(map(_round_trips, value))

@@ -48,11 +48,11 @@ class Reply:
     took_s: float = 0.0
 
 
-def ask(host: Host, request: Request, caller: Caller, *, lasting: bool) -> Reply:
-    """Run a request. `lasting`: it changes something, and the host keeps its outcome by its ID."""
+def ask(host: Host, request: Request, caller: Caller, *, changing: bool) -> Reply:
+    """Run a request. `changing`: it changes something, and the host keeps its outcome by its ID."""
     before = time.monotonic()
     try:
-        reply = _ask(host, request, caller, lasting)
+        reply = _ask(host, request, caller, changing)
     except Failure as failure:
         reply = Reply(host, failure=failure)
     except OtherSchemaError as error:
@@ -66,7 +66,7 @@ def _timed(reply: Reply, took_s: float) -> Reply:
     return replace(reply, took_s=took_s)
 
 
-def _ask(host: Host, request: Request, caller: Caller, lasting: bool) -> Reply:
+def _ask(host: Host, request: Request, caller: Caller, changing: bool) -> Reply:
     with connected(host, caller) as (talk, hello):
         talk.send(request.line())
         try:
@@ -76,7 +76,7 @@ def _ask(host: Host, request: Request, caller: Caller, lasting: bool) -> Reply:
         except EndedError:
             talk.end()
             reason = talk.words or "the connection ended before the answer"
-    if not lasting:
+    if not changing:
         raise unreachable(host, reason)
     return _ask_for_outcome(host, request, caller, reason)
 

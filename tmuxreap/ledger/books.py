@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tmuxreap.core import faults
-from tmuxreap.core.cache import Reading
+from tmuxreap.core.cache import CacheEntry
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.ports import Clock
@@ -34,11 +34,11 @@ from tmuxreap.registry.file import Registry, RegistryLook
 from tmuxreap.registry.rows import folder_of
 
 if TYPE_CHECKING:
-    from tmuxreap.ledger.requests import Asked
+    from tmuxreap.ledger.requests import StoredRequest
 
 T = TypeVar("T")
 
-NOBODY = ProcessId(0, 0)
+NO_OWNER = ProcessId(0, 0)
 
 
 class Books:
@@ -52,9 +52,9 @@ class Books:
         self._warnings = warnings
         self._ledger: Ledger | None = None
         self._unavailable = False
-        self._readings: dict[str, Reading] = {}
+        self._unsaved: dict[str, CacheEntry] = {}
 
-    def hope(self) -> None:
+    def retry_ledger(self) -> None:
         """Retry an unavailable ledger from now on, for commands that run for days."""
         self._unavailable = False
         self._warnings.clear()
@@ -103,7 +103,7 @@ class Books:
     def pulses(self) -> dict[str, Pulse]:
         return self._read(lambda ledger: ledger.pulses()) or {}
 
-    def told(self, name: str) -> list[Heartbeat]:
+    def heartbeats_of(self, name: str) -> list[Heartbeat]:
         """Return a session's recent heartbeats, the latest first."""
         return self._read(lambda ledger: ledger.heartbeats(name)) or []
 
@@ -127,19 +127,19 @@ class Books:
             and (mirrored[0] is not None or bool(look.usable))
         )
 
-    def lifecycle_troubles(self) -> list[str]:
+    def lifecycle_problems(self) -> list[str]:
         """Report what cannot be written to other tools' tables."""
-        return self._read(lambda ledger: ledger.lifecycle_troubles()) or []
+        return self._read(lambda ledger: ledger.lifecycle_problems()) or []
 
     # The cache
 
     def reading(self, what: str, stamp: str) -> str | None:
         return self._read(lambda ledger: ledger.reading(what, stamp))
 
-    def keep(self, reading: Reading | None) -> None:
+    def keep(self, reading: CacheEntry | None) -> None:
         """Cache it with the next write: a command that only reads must not write."""
         if reading is not None:
-            self._readings[reading.what] = reading
+            self._unsaved[reading.what] = reading
 
     def remember(self, look: RegistryLook) -> None:
         """Cache what was parsed. Reading a short registry that has no ledger creates none."""
@@ -147,17 +147,21 @@ class Books:
             return
         if look.was_slow:
             self.follow(look)
-        elif self._readings:
+        elif self._unsaved:
             self._read(
                 lambda ledger: ledger.write(
-                    None, readings=self._readings.values(), now=self._clock.now()
+                    None, cache_entries=self._unsaved.values(), now=self._clock.now()
                 )
             )
 
     # Intents and events
 
     def begin(
-        self, news: Sequence[NewIntent], owner_alive: Callable[[Intent], bool], *, take_over: bool
+        self,
+        new_intents: Sequence[NewIntent],
+        owner_alive: Callable[[Intent], bool],
+        *,
+        take_over: bool,
     ) -> list[Begun | Busy | None]:
         """Record intents. None for one that could not be recorded: the ending goes on, but no other
         process can finish it after a crash."""
@@ -165,13 +169,13 @@ class Books:
         def work(ledger: Ledger) -> list[Begun | Busy]:
             now = self._clock.now()
             begun = ledger.begin_intents(
-                news, owner_alive=owner_alive, take_over=take_over, now=now
+                new_intents, owner_alive=owner_alive, take_over=take_over, now=now
             )
             faults.at(Step.INTENT)
             return begun
 
         begun = self._with_ledger("intent_not_recorded", work)
-        return list(begun) if begun is not None else [None] * len(news)
+        return list(begun) if begun is not None else [None] * len(new_intents)
 
     def still_open(self, number: int) -> bool:
         answer = self._with_ledger("intent_not_read", lambda ledger: ledger.still_open(number))
@@ -199,7 +203,7 @@ class Books:
         """Leave unfinished intents open but without an owner: the next command may finish them."""
         for number in numbers:
             self._with_ledger(
-                "intent_not_released", partial(Ledger.hand_over, number=number, owner=NOBODY)
+                "intent_not_released", partial(Ledger.hand_over, number=number, owner=NO_OWNER)
             )
 
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
@@ -257,13 +261,13 @@ class Books:
         from tmuxreap.ledger import surroundings  # imported late: few rows need it
 
         work = partial(surroundings.keep, name=name, environ=environ)
-        self._with_ledger("surroundings_not_recorded", lambda ledger: ledger.requested(work))
+        self._with_ledger("surroundings_not_recorded", lambda ledger: ledger.transact(work))
 
     def surroundings(self, name: str) -> dict[str, str] | None:
         from tmuxreap.ledger import surroundings
 
         work = partial(surroundings.kept, name=name)
-        return self._read(lambda ledger: ledger.requested(work))
+        return self._read(lambda ledger: ledger.transact(work))
 
     # Requests of other hosts
 
@@ -275,7 +279,7 @@ class Books:
         work = partial(
             requests.begin, number=number, verb=verb, owner=owner, boot_id=boot_id, now=now
         )
-        return self._with_ledger("request_not_recorded", lambda ledger: ledger.requested(work))
+        return self._with_ledger("request_not_recorded", lambda ledger: ledger.transact(work))
 
     def forbid_request(self, number: str, owner: ProcessId, boot_id: str) -> bool | None:
         """Tell whether the request has never arrived; from now on it is refused."""
@@ -287,13 +291,13 @@ class Books:
         from tmuxreap.ledger import requests
 
         work = partial(requests.end, number=number, answer=answer)
-        self._with_ledger("request_not_recorded", lambda ledger: ledger.requested(work))
+        self._with_ledger("request_not_recorded", lambda ledger: ledger.transact(work))
 
-    def asked(self, number: str) -> Asked | None:
+    def stored_request(self, number: str) -> StoredRequest | None:
         from tmuxreap.ledger import requests
 
-        work = partial(requests.asked, number=number)
-        return self._read(lambda ledger: ledger.requested(work))
+        work = partial(requests.find, number=number)
+        return self._read(lambda ledger: ledger.transact(work))
 
     # Writes
 
@@ -326,10 +330,10 @@ class Books:
             mirror = None
             if (shown := ledger.mirrored_digest()) != look.digest:
                 mirror = self._mirror(look, shown)
-                for reading in look.readings:
+                for reading in look.cache_entries:
                     self.keep(reading)
-            ledger.write(mirror, events, closings, self._readings.values(), now=self._clock.now())
-            self._readings.clear()
+            ledger.write(mirror, events, closings, self._unsaved.values(), now=self._clock.now())
+            self._unsaved.clear()
             faults.at(Step.INTENT_CLOSED)
 
         self._with_ledger("ledger_not_written", work)

@@ -23,7 +23,7 @@ def copy_of(ledger: Path, folder: Path) -> tuple[Path, str | None]:
             _copy(ledger, copy)
         except OSError as error:
             return folder / "none.db", error.strerror or str(error)
-        reason = _trouble(copy)
+        reason = _problem(copy)
         if reason is None:
             return copy, None
     return folder / "none.db", reason
@@ -38,7 +38,7 @@ def _copy(ledger: Path, copy: Path) -> None:
     copy.with_name(copy.name + "-shm").unlink(missing_ok=True)
 
 
-def _trouble(copy: Path) -> str | None:
+def _problem(copy: Path) -> str | None:
     try:
         with contextlib.closing(sqlite3.connect(copy)) as db:
             (problem,) = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -54,7 +54,7 @@ def _trouble(copy: Path) -> str | None:
     )
 
 
-def marked_in(copy: Path, name: str) -> str | None:
+def mark_in(copy: Path, name: str) -> str | None:
     """Return the mark of the latest start under that name."""
     query = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC"
     try:

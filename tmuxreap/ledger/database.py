@@ -67,7 +67,7 @@ class Database:
         try:
             return self._attempt(work)
         except _Unreadable as error:
-            self._start_anew(str(error))
+            self._replace_broken(str(error))
         try:
             return self._attempt(work)
         except _Unreadable as error:
@@ -82,11 +82,11 @@ class Database:
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
         try:
-            return work(self._connected())
+            return work(self._current_connection())
         except sqlite3.Error as error:
             # Also for any error on a file that another process has set aside meanwhile: retry with
             # the new one.
-            if _means_broken(error) or _identity(self.path) != self._file:
+            if _is_broken(error) or _identity(self.path) != self._file:
                 raise _Unreadable(str(error)) from error
             raise LedgerUnavailable(self.path, str(error)) from error
         except OSError as error:
@@ -94,19 +94,19 @@ class Database:
         except (UnicodeEncodeError, OverflowError) as error:  # a value that SQLite cannot hold
             raise LedgerUnavailable(self.path, str(error)) from error
 
-    def _connected(self) -> Connection:
+    def _current_connection(self) -> Connection:
         """Return a connection to the current file: another process may have set the open one
         aside."""
         if self._connection is None or _identity(self.path) != self._file:
             self.close()
-            _make_ready(self.path)
+            _create_or_check(self.path)
             self._file = _identity(self.path)
             if self._file is None:
                 raise _Unreadable("it was set aside by another process")
             self._connection = _connect(self.path, self._busy_s, self._now)
         return self._connection
 
-    def _start_anew(self, reason: str) -> None:
+    def _replace_broken(self, reason: str) -> None:
         self.close()
         try:
             aside = _set_aside(self.path, self._file, self._now)
@@ -126,7 +126,7 @@ def _connect(path: Path, busy_s: float, now: float) -> Connection:
     # mode=rw: SQLite must not create the file, as it would not make it private.
     db = sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=busy_s, isolation_level=None)
     try:
-        _bring_up_to_date(db, now)
+        _migrate(db, now)
     except BaseException:
         db.close()
         raise
@@ -148,7 +148,7 @@ def _in_transaction(db: Connection, work: Callable[[Connection], T], durable: bo
     return result
 
 
-def _bring_up_to_date(db: Connection, now: float) -> None:
+def _migrate(db: Connection, now: float) -> None:
     version = _version(db)
     if version > schema.VERSION:
         raise _Unreadable(
@@ -169,7 +169,7 @@ def _make_tables(db: Connection, now: float) -> None:
     for statement in schema.TABLES:
         db.execute(statement)
     if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
-        for statement in schema.lifecycle(speaks_json(db)):
+        for statement in schema.lifecycle(supports_json(db)):
             db.execute(statement)
     for table, columns in schema.SHARED_COLUMNS.items():
         present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
@@ -185,7 +185,7 @@ def _version(db: Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def speaks_json(db: Connection) -> bool:
+def supports_json(db: Connection) -> bool:
     try:
         db.execute("SELECT json_valid('{}')")
     except sqlite3.OperationalError:
@@ -193,7 +193,7 @@ def speaks_json(db: Connection) -> bool:
     return True
 
 
-def _means_broken(error: sqlite3.Error) -> bool:
+def _is_broken(error: sqlite3.Error) -> bool:
     """Tell whether the file is broken: a plain DatabaseError is "not a database" or "malformed",
     and a missing table means that the ledger was tampered with."""
     return type(error) is sqlite3.DatabaseError or str(error).startswith(
@@ -210,7 +210,7 @@ def _identity(path: Path) -> FileId | None:
     return status.st_dev, status.st_ino
 
 
-def _make_ready(path: Path) -> None:
+def _create_or_check(path: Path) -> None:
     """Create a private, empty file if there is none; an existing one must be ours or root's."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tmuxreap.core.cache import Reading
+from tmuxreap.core.cache import CacheEntry
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger import records as records
 from tmuxreap.ledger import schema as schema
-from tmuxreap.ledger.database import Connection, Database, speaks_json
+from tmuxreap.ledger.database import Connection, Database, supports_json
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
@@ -81,7 +81,7 @@ class Ledger:
         mirror: Mirror | None,
         events: Iterable[NewEvent] = (),
         closings: Iterable[Closing] = (),
-        readings: Iterable[Reading] = (),
+        cache_entries: Iterable[CacheEntry] = (),
         *,
         now: float,
     ) -> frozenset[int]:
@@ -90,7 +90,7 @@ class Ledger:
         new_events, closed, cached = (
             tuple(events),
             tuple(closings),
-            [(one.what, one.stamp, one.data) for one in readings],
+            [(one.what, one.stamp, one.data) for one in cache_entries],
         )
 
         def work(db: Connection) -> frozenset[int]:
@@ -162,7 +162,7 @@ class Ledger:
 
     def begin_intents(
         self,
-        news: Sequence[NewIntent],
+        new_intents: Sequence[NewIntent],
         *,
         owner_alive: Callable[[Intent], bool],
         take_over: bool,
@@ -176,12 +176,12 @@ class Ledger:
         that it was to be ended."""
 
         def work(db: Connection) -> list[Begun | Busy]:
-            return [_begin(db, new, owner_alive, take_over, now) for new in news]
+            return [_begin(db, new, owner_alive, take_over, now) for new in new_intents]
 
         return self._db.write(work, durable=True)
 
     def open_intent(self, name: str) -> Intent | None:
-        return self._db.run(lambda db: _standing(db, name))
+        return self._db.run(lambda db: _open_intent(db, name))
 
     def open_intents(self) -> list[Intent]:
         rows = self._db.fetch(f"{schema.INTENT} WHERE outcome IS NULL ORDER BY id")
@@ -200,7 +200,7 @@ class Ledger:
         }
 
     def intent(self, number: int) -> Intent | None:
-        return self._db.run(lambda db: _numbered(db, number))
+        return self._db.run(lambda db: _find_intent(db, number))
 
     def still_open(self, number: int) -> bool:
         """Tell whether an intent is still open. One lost with a broken ledger counts as open: its
@@ -305,7 +305,7 @@ class Ledger:
     def pulses(self) -> dict[str, Pulse]:
         """Return each agent's latest pulse, its own or that in another tool's table."""
         latest = {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
-        for name, kind, state, at in self._db.run(_heard):
+        for name, kind, state, at in self._db.run(_other_tools_heartbeats):
             before = latest.get(name)
             if before is None or before.at < at or (state and before.at <= at):
                 latest[name] = Pulse(kind, state, at, before.conversation_id if before else None)
@@ -318,15 +318,15 @@ class Ledger:
             lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now))
         )
 
-    def requested(self, work: Callable[[Connection], T]) -> T:
+    def transact(self, work: Callable[[Connection], T]) -> T:
         """Do work on a table that few ledgers have: see `requests` and `surroundings`."""
         return self._db.write(work, durable=True)
 
-    def lifecycle_troubles(self) -> list[str]:
+    def lifecycle_problems(self) -> list[str]:
         """Report what cannot be written to other tools' tables."""
         from tmuxreap.ledger import lifecycle
 
-        return self._db.run(lambda db: lifecycle.troubles(db, with_json=speaks_json(db)))
+        return self._db.run(lambda db: lifecycle.find_problems(db, with_json=supports_json(db)))
 
 
 def _digest(db: Connection) -> str | None:
@@ -334,12 +334,12 @@ def _digest(db: Connection) -> str | None:
     return str(row[0]) if row else None
 
 
-def _heard(db: Connection) -> list[tuple[str, str, str, float]]:
+def _other_tools_heartbeats(db: Connection) -> list[tuple[str, str, str, float]]:
     if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
         return []
     from tmuxreap.ledger import lifecycle  # imported late: few ledgers have another tool's table
 
-    return lifecycle.heard(db)
+    return lifecycle.read_heartbeats(db)
 
 
 def _mirror(db: Connection, mirror: Mirror) -> None:
@@ -372,7 +372,7 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
     if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
         from tmuxreap.ledger import lifecycle  # imported late: few have another tool's table
 
-        lifecycle.follow(db, names, with_json=speaks_json(db))
+        lifecycle.follow(db, names, with_json=supports_json(db))
     db.execute("INSERT OR REPLACE INTO mirrored (id, digest) VALUES (1, ?)", (mirror.digest,))
 
 
@@ -391,7 +391,7 @@ def _begin(
     take_over: bool,
     now: float,
 ) -> Begun | Busy:
-    before = _standing(db, new.name)
+    before = _open_intent(db, new.name)
     if before is None:
         return Begun(_insert(db, new, now), None)
     alive = owner_alive(before)
@@ -401,7 +401,7 @@ def _begin(
     _close(
         db, Closing(before.id, "taken_over", {"by_verb": new.verb, "owner_was_alive": alive}), now
     )
-    begun = _insert(db, records.with_options_of(before, new), now)
+    begun = _insert(db, records.with_inherited_options(before, new), now)
     db.execute("UPDATE intents SET taken_over_by = ? WHERE id = ?", (begun.id, before.id))
     return Begun(begun, before)
 
@@ -420,7 +420,7 @@ def _insert(db: Connection, new: NewIntent, now: float) -> Intent:
         options,
         new.plan,
     )
-    intent = _numbered(db, db.execute(schema.ADD_INTENT, values).lastrowid)
+    intent = _find_intent(db, db.execute(schema.ADD_INTENT, values).lastrowid)
     assert intent is not None  # noqa: S101 - inserted in this transaction
     return intent
 
@@ -432,14 +432,14 @@ def _close(db: Connection, closing: Closing, now: float) -> bool:
         "UPDATE intents SET outcome = ?, result = ?, closed_at = ? WHERE id = ? AND outcome IS NULL"
     )
     done = db.execute(change, (closing.outcome, to_json(closing.result), now, closing.id)).rowcount
-    return done == 1 or _numbered(db, closing.id) is None
+    return done == 1 or _find_intent(db, closing.id) is None
 
 
-def _standing(db: Connection, name: str) -> Intent | None:
+def _open_intent(db: Connection, name: str) -> Intent | None:
     row = db.execute(f"{schema.INTENT} WHERE name = ? AND outcome IS NULL", (name,)).fetchone()
     return records.intent_of(row) if row else None
 
 
-def _numbered(db: Connection, number: int | None) -> Intent | None:
+def _find_intent(db: Connection, number: int | None) -> Intent | None:
     row = db.execute(f"{schema.INTENT} WHERE id = ?", (number,)).fetchone()
     return records.intent_of(row) if row else None

@@ -40,8 +40,8 @@ def set_task(
     db: sqlite3.Connection, task_id: str, status: str, error_message: str | None, at: str
 ) -> None:
     """Update or insert a task. Never REPLACE: another tool's table may have further columns."""
-    given = dict(zip(TASK, (status, error_message, at), strict=True))
-    known = {name: given[name] for name in _columns(db, "orchestrator_task") if name in given}
+    values = dict(zip(TASK, (status, error_message, at), strict=True))
+    known = {name: values[name] for name in _columns(db, "orchestrator_task") if name in values}
     fields = ", ".join(f"{name} = ?" for name in known)
     change = f"UPDATE orchestrator_task SET {fields} WHERE task_id = ?"
     if not db.execute(change, (*known.values(), task_id)).rowcount:
@@ -50,7 +50,7 @@ def set_task(
         db.execute(add, (*known.values(), task_id))
 
 
-def heard(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
+def read_heartbeats(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
     """Return name, kind, state and time of the heartbeats and stalled agents in another tool's
     table."""
     if not {"agent_id", "last_heartbeat", "status"} <= set(_columns(db, NAME)):
@@ -66,7 +66,7 @@ def heard(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
     ]
 
 
-def troubles(db: sqlite3.Connection, *, with_json: bool = True) -> list[str]:
+def find_problems(db: sqlite3.Connection, *, with_json: bool = True) -> list[str]:
     """Report what cannot be written to other tools' tables, and why."""
     problems = []
     wanted = {NAME: ("agent_id", *ENDING), "orchestrator_task": ("task_id", *TASK)}

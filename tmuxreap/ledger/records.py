@@ -189,9 +189,9 @@ class Owned(Protocol):
     def boot_id(self) -> str: ...
 
 
-def is_owned(one: Owned, processes: Processes, boot_id: str) -> bool:
+def is_owned(item: Owned, processes: Processes, boot_id: str) -> bool:
     """Tell whether its owner is alive: the same process of this boot, as pids are reused."""
-    return one.boot_id == boot_id and processes.refresh(one.owner) is not None
+    return item.boot_id == boot_id and processes.refresh(item.owner) is not None
 
 
 def to_json(data: Mapping[str, object]) -> str:
@@ -290,8 +290,8 @@ def moment_of(data: Mapping[str, object]) -> Moment | None:
     return Moment(*values)
 
 
-def with_options_of(before: Intent, new: NewIntent) -> NewIntent:
+def with_inherited_options(earlier: Intent, new: NewIntent) -> NewIntent:
     """Add the options of an earlier intent, so that they are restored even if its owner died."""
     known = {(one.socket, one.pane, one.option) for one in new.options}
-    older = [one for one in before.options if (one.socket, one.pane, one.option) not in known]
+    older = [one for one in earlier.options if (one.socket, one.pane, one.option) not in known]
     return replace(new, options=(*new.options, *older))

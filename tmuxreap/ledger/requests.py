@@ -18,7 +18,7 @@ NEVER = "never"  # the verb of a request that never arrived
 
 
 @frozen
-class Asked:
+class StoredRequest:
     verb: str
     owner: ProcessId
     boot_id: str
@@ -48,8 +48,8 @@ def end(db: Connection, number: str, answer: str) -> None:
     db.execute("UPDATE requests SET answer = ? WHERE id = ?", (answer, number))
 
 
-def asked(db: Connection, number: str) -> Asked | None:
+def find(db: Connection, number: str) -> StoredRequest | None:
     db.execute(TABLE)
     query = "SELECT verb, owner_pid, owner_start, boot_id, answer FROM requests WHERE id = ?"
     row = db.execute(query, (number,)).fetchone()
-    return None if row is None else Asked(row[0], ProcessId(row[1], row[2]), row[3], row[4])
+    return None if row is None else StoredRequest(row[0], ProcessId(row[1], row[2]), row[3], row[4])

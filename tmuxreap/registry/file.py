@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.cache import Reading, Recall, stamped
+from tmuxreap.core.cache import CacheEntry, Recall, cache_stamp
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import BadRow, Row
@@ -112,11 +112,11 @@ class RegistryLook:
         return self._known is None and len(self.rows) >= MANY_ROWS
 
     @property
-    def readings(self) -> list[Reading]:
+    def cache_entries(self) -> list[CacheEntry]:
         """The cache entries for the next look; none if a row is unusable."""
         if self._known is None and len(self.usable) == len(self.rows):
             self._known = kept.of_document(self.document)
-        return kept.readings(self._known, _stamp(self.content)) if self._known else []
+        return kept.cache_entries(self._known, _stamp(self.content)) if self._known else []
 
     @cached_property
     def _by_name(self) -> Mapping[str, Row]:
@@ -425,7 +425,7 @@ def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
 
 
 def _stamp(content: Content) -> str:
-    return stamped(*content.marks)
+    return cache_stamp(*content.marks)
 
 
 def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, Changes]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.cache import Reading, Recall, kept, recalled
+from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cached_value
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ class Change:
 
 def recall(recaller: Recall, stamp: str) -> Kept | None:
     """Return the cached rows for that stamp of the file; None if any part is missing."""
-    index = recalled(recaller, READING, stamp)
+    index = cached_value(recaller, READING, stamp)
     if index is None:
         return None
     pieces = tuple(Piece(*piece) for piece in index["pieces"])
     rows: list[RowData] = []
     lengths: list[int] = []
     for piece in pieces:
-        part = recalled(recaller, _name(piece), str(piece.stamp))
+        part = cached_value(recaller, _name(piece), str(piece.stamp))
         if part is None:
             return None
         rows += part["rows"]
@@ -71,9 +71,9 @@ def recall(recaller: Recall, stamp: str) -> Kept | None:
     return Kept(index["head"], rows, lengths, pieces)
 
 
-def readings(one: Kept, stamp: str) -> list[Reading]:
+def cache_entries(one: Kept, stamp: str) -> list[CacheEntry]:
     """Return the cache entries that the ledger lacks; none if a row would not round-trip."""
-    entries: list[Reading | None] = []
+    entries: list[CacheEntry | None] = []
     stamped: list[tuple[int, str, int]] = []
     at = 0
     for piece in one.pieces:
@@ -81,10 +81,10 @@ def readings(one: Kept, stamp: str) -> list[Reading]:
         if piece.stamp is None:
             part = slice(at, at + piece.count)
             data = {"rows": list(one.rows[part]), "lengths": list(one.lengths[part])}
-            entries.append(kept(_name(piece), stamp, data))
+            entries.append(cache_entry(_name(piece), stamp, data))
         at += piece.count
     entries.append(
-        kept(READING, stamp, {"head": one.head, "pieces": [list(one) for one in stamped]})
+        cache_entry(READING, stamp, {"head": one.head, "pieces": [list(one) for one in stamped]})
     )
     complete = [reading for reading in entries if reading is not None]
     return complete if len(complete) == len(entries) else []

@@ -81,7 +81,11 @@ class Finder:
             (self.processes.started_epoch(process.id) for process in sight.agent), default=0.0
         )
         return next(
-            (beat.state for beat in self.books.told(row.name) if beat.state and beat.at >= since),
+            (
+                beat.state
+                for beat in self.books.heartbeats_of(row.name)
+                if beat.state and beat.at >= since
+            ),
             "",
         )
 
@@ -169,7 +173,7 @@ class Finder:
         since = min(agent.started_epoch for agent in agents)
         beats = (
             beat
-            for beat in self.books.told(row.name)
+            for beat in self.books.heartbeats_of(row.name)
             if beat.conversation_id and beat.kind != SESSION_END
         )
         return next(

@@ -95,8 +95,8 @@ def _recorded_mark(path: Path, name: str) -> str | None:
     """Read a copy of the other ledger: opening a ledger would write files next to it."""
     import tempfile  # late: rarely needed, and slow
 
-    from tmuxreap.ledger.copy import copy_of, marked_in
+    from tmuxreap.ledger.copy import copy_of, mark_in
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
         copy, trouble = copy_of(ledger_path(path), Path(folder))
-        return marked_in(copy, name) if trouble is None else None
+        return mark_in(copy, name) if trouble is None else None

@@ -144,7 +144,7 @@ class RestartLog:
 
     def _said_goodbye(self, row: Row) -> bool:
         since = row.pane.created_epoch or 0.0
-        beats = self.books.told(row.name)
+        beats = self.books.heartbeats_of(row.name)
         return any(beat.kind == SESSION_END and beat.at >= since - SAME_MOMENT_S for beat in beats)
 
 

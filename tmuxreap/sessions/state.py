@@ -13,7 +13,7 @@ from enum import Enum
 from tmuxreap.agents.hooks.events import HEARTBEAT
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
-from tmuxreap.core.cache import kept, recalled, stamped
+from tmuxreap.core.cache import cache_entry, cache_stamp, cached_value
 from tmuxreap.core.model import Live, Row
 from tmuxreap.core.ports import Clock, Processes, Question, Tmux
 from tmuxreap.core.values import frozen
@@ -178,7 +178,7 @@ class States:
         self, wanted: Sequence[int], profiles: Sequence[Profile | None]
     ) -> Mapping[str, list[object]]:
         if self._entries is None and len(wanted) > CACHED_ABOVE:
-            self._entries = recalled(self._books.reading, READING, _stamp(profiles))
+            self._entries = cached_value(self._books.reading, READING, _stamp(profiles))
         return self._entries or {}
 
     def _cache(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
@@ -189,7 +189,7 @@ class States:
             for key, entry in entries.items()
             if isinstance(at := entry[0], float) and at <= before
         }
-        self._books.keep(kept(READING, _stamp(profiles), self._entries))
+        self._books.keep(cache_entry(READING, _stamp(profiles), self._entries))
 
 
 def state_of(
@@ -235,7 +235,7 @@ def _stamp(profiles: Iterable[Profile | None]) -> str:
     for name, profile in sorted(used.items()):
         named = [(state.value, pattern) for state, pattern in profile.screens.items()]
         patterns += [f"{name}.{key}={it.pattern}" for key, it in (*named, *profile.marks.items())]
-    return stamped(zlib.crc32("\n".join(patterns).encode()))
+    return cache_stamp(zlib.crc32("\n".join(patterns).encode()))
 
 
 def _since_agent_start(processes: Processes, pulse: Pulse | None, sight: Sight) -> Pulse | None:

@@ -178,7 +178,7 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
         )
     else:
         yield ok("ledger", f"{ledger} agrees with the registry")
-        for trouble in app.books.lifecycle_troubles():
+        for trouble in app.books.lifecycle_problems():
             yield note("ledger", trouble, f"see its rules: sqlite3 {_word(ledger)} .schema")
 
 

@@ -161,7 +161,7 @@ def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer
     return Closer(
         state=screen.state,
         limited=screen.limit is not None,
-        tool_since=running_since(context.books.told(row.name)),
+        tool_since=running_since(context.books.heartbeats_of(row.name)),
         children=offspring(sight, _ask(context)),
         sub_agents=family.of(row.name),
     )

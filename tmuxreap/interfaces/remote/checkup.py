@@ -43,7 +43,7 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
 
 def _check(host: Host, caller: Caller) -> Callable[[], Reply]:
     request = Request(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
-    return lambda: _without_registry(ask(host, request, caller, lasting=False))
+    return lambda: _without_registry(ask(host, request, caller, changing=False))
 
 
 def _without_registry(one: Reply) -> Reply:

@@ -162,7 +162,7 @@ class Near:
         if self.verb in verbs.PLANNED and self._is_changing and self._needs_a_plan:
             return self._planned_first(voice)
         sent = [self.request(one) for one in self.errands]
-        return self._merged(self._ask_all(sent, lasting=self._is_changing))
+        return self._merged(self._ask_all(sent, changing=self._is_changing))
 
     # Facts
 
@@ -234,13 +234,13 @@ class Near:
     def caller(self) -> Caller:
         return Caller(self.context.settings.environ, self.context.settings.uid)
 
-    def _ask_all(self, sent: Sequence[Request | None], *, lasting: bool) -> list[Reply]:
+    def _ask_all(self, sent: Sequence[Request | None], *, changing: bool) -> list[Reply]:
         """Ask all hosts that have a request."""
 
         def work(errand: Errand, request: Request | None) -> Callable[[], Reply]:
             if request is None:
                 return lambda: Reply(errand.host)
-            return lambda: _had(errand, ask(errand.host, request, self.caller, lasting=lasting))
+            return lambda: _had(errand, ask(errand.host, request, self.caller, changing=changing))
 
         works = [work(errand, request) for errand, request in zip(self.errands, sent, strict=True)]
         return drop_matched_elsewhere(self.errands, call_in_threads(works, self.at_once))
@@ -251,11 +251,11 @@ class Near:
 
         def work(errand: Errand) -> tuple[Reply, Reply]:
             planned = self.request(errand, dry_run=True)
-            plan = _had(errand, ask(errand.host, planned, self.caller, lasting=False))
+            plan = _had(errand, ask(errand.host, planned, self.caller, changing=False))
             confirmed = self._confirmed(errand, plan)
             if confirmed is None:
                 return plan, Reply(errand.host)
-            return plan, _had(errand, ask(errand.host, confirmed, self.caller, lasting=True))
+            return plan, _had(errand, ask(errand.host, confirmed, self.caller, changing=True))
 
         pairs = call_in_threads([partial(work, one) for one in self.errands], self.at_once)
         plans, ended = zip(*pairs, strict=True)
@@ -277,7 +277,7 @@ class Near:
 
     def _plans(self) -> list[Reply]:
         return self._ask_all(
-            [self.request(one, dry_run=True) for one in self.errands], lasting=False
+            [self.request(one, dry_run=True) for one in self.errands], changing=False
         )
 
     def _plan_shown(self) -> Result:
@@ -308,7 +308,7 @@ class Near:
             self._confirmed(errand, heard)
             for errand, heard in zip(self.errands, plans, strict=True)
         ]
-        return self._told_both(plans, self._ask_all(sent, lasting=True))
+        return self._told_both(plans, self._ask_all(sent, changing=True))
 
     def _told_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
         return self._merged([_both(plan, then) for plan, then in zip(plans, ended, strict=True)])

@@ -99,11 +99,11 @@ def _books(request: Request) -> Iterator[Context | None]:
 
 
 def _run_once(mouth: Mouth, request: Request, command: Callable[..., None]) -> None:
-    lasting = verbs.changes(request.verb, request.words)
-    if lasting and not _taken(request):
+    changing = verbs.changes(request.verb, request.words)
+    if changing and not _taken(request):
         return mouth.say(Say.INCOMPATIBLE, why="that request came before")
     message = _told(request, _run(request, command))
-    if lasting:
+    if changing:
         with _books(request) as context:
             if context is not None:
                 context.books.end_request(request.id, json.dumps(message, default=str))
@@ -245,7 +245,7 @@ def _tell_outcome(mouth: Mouth, request: Request) -> None:
         if context.books.forbid_request(request_id, owner, context.place.boot_id):
             return mouth.say(Say.NEVER)
         while mouth.heard:
-            record = context.books.asked(request_id)
+            record = context.books.stored_request(request_id)
             if record is None or record.is_void:
                 return mouth.say(Say.UNKNOWN if record is None else Say.NEVER)
             if record.answer is not None:
