@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.blocks import Block, Late
+from tmuxreap.agents.blocks import Block, LazyPattern
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.errors import Code, Failure
 
@@ -112,8 +112,8 @@ def test_an_empty_file_of_the_user_s_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_pattern_of_ours_is_compiled_when_it_is_first_asked() -> None:
-    late = Block({"x": "^(?P<id>a+)$"}, tried=True).pattern("x")
-    assert isinstance(late, Late)
+    late = Block({"x": "^(?P<id>a+)$"}, validated=True).pattern("x")
+    assert isinstance(late, LazyPattern)
     assert late._made is None
     found = late.search("b\naa")
     assert found is not None
@@ -122,8 +122,8 @@ def test_a_pattern_of_ours_is_compiled_when_it_is_first_asked() -> None:
 
 
 def test_a_late_pattern_is_equal_to_the_same_at_once() -> None:
-    one, other = (Block({"x": "a"}, tried=tried).pattern("x") for tried in (True, False))
+    one, other = (Block({"x": "a"}, validated=tried).pattern("x") for tried in (True, False))
     assert one == other
-    assert hash(one) == hash(Late("a"))
-    assert one != Late("b")
+    assert hash(one) == hash(LazyPattern("a"))
+    assert one != LazyPattern("b")
     assert one != "a"

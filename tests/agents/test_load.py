@@ -71,7 +71,7 @@ def test_a_fork_has_the_block_of_what_it_is_like_and_is_not_verified_by_that(min
     fork, claude = profiles.agents["fork"], profiles.agents["claude"]
     assert (fork.screens, fork.safe_keys) == (claude.screens, claude.safe_keys)
     assert (fork.process, fork.store_default, fork.verified) == (("fork",), "~/.fork", None)
-    assert profiles.called(["claude"]) == ["claude"]
+    assert profiles.by_programs(["claude"]) == ["claude"]
 
 
 @pytest.mark.parametrize("like", ["nobody", "kilo"])
@@ -147,7 +147,7 @@ def test_what_is_wrong_in_hooks_is_told_with_its_place(
 def test_ours_are_known_without_yaml_and_each_of_their_patterns_is_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tried = load._profiles(Block(blocks.read(load.OURS)))
+    tried = load._profiles(Block(blocks.read(load.BUILT_IN)))
     tuple(tried.agents.values())  # compiles them all
     load._read.cache_clear()
     monkeypatch.delattr(blocks, "read")
@@ -163,6 +163,6 @@ def test_what_was_read_of_another_file_is_not_believed(
     file.write_text("agents: {only: {process: [only]}}\n")
     if known is not None:
         file.with_suffix(".json").write_text(known)
-    monkeypatch.setattr(load, "OURS", file)
-    monkeypatch.setattr(load, "READ", file.with_suffix(".json"))
+    monkeypatch.setattr(load, "BUILT_IN", file)
+    monkeypatch.setattr(load, "PARSED", file.with_suffix(".json"))
     assert list(load_profiles(None).agents) == ["only"]

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 import pytest
 
-from tmuxreap.agents.conversations.find import checked
+from tmuxreap.agents.conversations.find import with_path
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import Screen, State, read_screen
 
@@ -78,8 +78,8 @@ def test_a_file_that_is_named_by_the_beginning_of_an_id_holds_the_whole_id(tmp_p
     chat = chats / "session-2026-11-18T14-39-c72fe1a5.jsonl"
     said = '{"id":"d0","type":"user","content":[{"text":"hello"}]}\n'
     chat.write_text(f'{{"sessionId":"{ONE}"}}\n{said}')
-    assert checked(gemini, tmp_path, ONE, None).path == str(chat)
-    assert not checked(gemini, tmp_path, OTHER, None).exists
+    assert with_path(gemini, tmp_path, ONE, None).path == str(chat)
+    assert not with_path(gemini, tmp_path, OTHER, None).exists
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_gemini_tells_the_model_by_itself_is_no_message(
     chats.mkdir(parents=True)
     line = f'{{"id":"d0","type":"user","content":[{content}]}}\n'
     (chats / "session-1-c72fe1a5.jsonl").write_text(f'{{"sessionId":"{ONE}"}}\n{line}')
-    assert checked(AGENTS["gemini"], tmp_path, ONE, None).exists is there
+    assert with_path(AGENTS["gemini"], tmp_path, ONE, None).exists is there
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_command_of_claude_s_own_is_no_message(tmp_path: Path, content: str, t
     (tmp_path / "projects" / "-w").mkdir(parents=True)
     line = f'{{"type":"user","message":{{"role":"user","content":{content}}},"cwd":"/w"}}\n'
     (tmp_path / "projects" / "-w" / f"{ONE}.jsonl").write_text(line)
-    assert checked(AGENTS["claude"], tmp_path, ONE, None).exists is there
+    assert with_path(AGENTS["claude"], tmp_path, ONE, None).exists is there
 
 
 def test_a_conversation_in_a_database(tmp_path: Path) -> None:
@@ -118,11 +118,11 @@ def test_a_conversation_in_a_database(tmp_path: Path) -> None:
         database.execute("insert into message values ('msg_1', 'ses_1')")
         database.commit()
     before = path.read_bytes()
-    assert checked(opencode, tmp_path, "ses_1", "exit-banner").path == str(path)
-    assert not checked(opencode, tmp_path, "ses_2", "exit-banner").exists
+    assert with_path(opencode, tmp_path, "ses_1", "exit-banner").path == str(path)
+    assert not with_path(opencode, tmp_path, "ses_2", "exit-banner").exists
     assert path.read_bytes() == before
     path.write_text("no database")
-    assert not checked(opencode, tmp_path, "ses_1", "exit-banner").exists
+    assert not with_path(opencode, tmp_path, "ses_1", "exit-banner").exists
 
 
 # What was on their screens, shortened to what the patterns look at.

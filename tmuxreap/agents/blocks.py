@@ -28,7 +28,7 @@ class Unreadable(Exception):  # noqa: N818
     """A file that cannot be read; the reason names the line if there is one."""
 
 
-class Late:
+class LazyPattern:
     """A pattern that is compiled on first use: a start needs few of three hundred."""
 
     __slots__ = ("_made", "pattern")
@@ -43,7 +43,7 @@ class Late:
         return getattr(self._made, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, (Late, re.Pattern)) and self.pattern == other.pattern
+        return isinstance(other, (LazyPattern, re.Pattern)) and self.pattern == other.pattern
 
     def __hash__(self) -> int:
         return hash(self.pattern)
@@ -55,11 +55,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @frozen
 class Block:
-    """A mapping, with the keys that lead to it. `tried`: its patterns are known to be valid."""
+    """A mapping, with the keys that lead to it. `validated`: its patterns are known to be valid."""
 
     data: Mapping[str, object]
     path: Path_ = ()
-    tried: bool = False
+    validated: bool = False
 
     def only(self, known: Collection[str]) -> Block:
         """Reject unknown keys: a misspelt one would silently have no effect."""
@@ -125,7 +125,11 @@ class Block:
             return None
         filled = text.replace("{id}", example) if example else text
         try:
-            return cast("re.Pattern[str]", Late(filled)) if self.tried else _compiled(filled)
+            return (
+                cast("re.Pattern[str]", LazyPattern(filled))
+                if self.validated
+                else _compiled(filled)
+            )
         except re.error as error:
             raise Misplaced(
                 (*self.path, key), f"{text!r} is not a valid pattern: {error}"
@@ -137,7 +141,7 @@ class Block:
     def _block(self, value: object, path: Path_) -> Block:
         if value is not None and not isinstance(value, Mapping):
             raise Misplaced(path, f"expected a mapping, not {value!r}")
-        return Block(value or {}, path, self.tried)
+        return Block(value or {}, path, self.validated)
 
 
 def _text(value: object, path: Path_) -> str:

@@ -42,8 +42,8 @@ LOCATOR_NEEDS = {
     "argv": ("flags",),
 }
 READING = "profiles"
-OURS = Path(__file__).with_name("agents.yaml")
-READ = OURS.with_suffix(".json")  # the parsed file, under its checksum
+BUILT_IN = Path(__file__).with_name("agents.yaml")
+PARSED = BUILT_IN.with_suffix(".json")  # the parsed file, under its checksum
 BLOCK_KEYS = (
     "about",
     "like",
@@ -92,7 +92,9 @@ class _Agents(Mapping[str, Profile]):
 
     def __getitem__(self, name: str) -> Profile:
         if name not in self._made:
-            self._made[name] = _profile(name, self._whole(self._blocks[name].only(BLOCK_KEYS)))
+            self._made[name] = _profile(
+                name, self._with_inherited(self._blocks[name].only(BLOCK_KEYS))
+            )
         return self._made[name]
 
     def programs(self) -> Iterator[tuple[str, str]]:
@@ -101,13 +103,13 @@ class _Agents(Mapping[str, Profile]):
             for program in block.words("process"):
                 yield program, agent
 
-    def try_others_than(self, known: Mapping[str, Block]) -> None:
+    def check_blocks_unlike(self, known: Mapping[str, Block]) -> None:
         """Build the profiles of all blocks that differ from `known`, to check them."""
         for name, block in self._blocks.items():
             if name not in known or block.data != known[name].data:
                 _ = self[name]
 
-    def _whole(self, block: Block) -> Block:
+    def _with_inherited(self, block: Block) -> Block:
         """Return the block with the keys of the agent that it is `like`, except for its program and
         the claim that it was verified."""
         like = block.text("like")
@@ -152,9 +154,9 @@ class Profiles:
         return last if last in self.agents else None
 
     def by_command(self, words: Sequence[str]) -> str | None:
-        return next(iter(self.called(program_names(words, "", None))), None)
+        return next(iter(self.by_programs(program_names(words, "", None))), None)
 
-    def called(self, names: Iterable[str]) -> list[str]:
+    def by_programs(self, names: Iterable[str]) -> list[str]:
         """Return the agents whose programs have one of these names, in the order of the file."""
         agents = set(chain.from_iterable(self._programs.get(name, ()) for name in names))
         return [name for name in self.agents if name in agents] if agents else []
@@ -167,28 +169,28 @@ def load_profiles(
 ) -> Profiles:
     """Load the profiles. `recall` and `keep`: a cache of the parsed files."""
     if user_file is None or not user_file.exists():
-        return _profiles(Block(_read(_stamp(OURS), (OURS,)), tried=True))
-    files = (user_file, OURS)
+        return _profiles(Block(_read(_stamp(BUILT_IN), (BUILT_IN,)), validated=True))
+    files = (user_file, BUILT_IN)
     stamp = _stamp(*files)
     cached = cached_value(recall, READING, stamp)
     if cached is not None:
-        return _profiles(Block(cached, tried=True))
-    data, ours = _read(stamp, files), _read(_stamp(OURS), (OURS,))
+        return _profiles(Block(cached, validated=True))
+    data, ours = _read(stamp, files), _read(_stamp(BUILT_IN), (BUILT_IN,))
     try:
         profiles = _profiles(Block(data))
         # Every verb reports an invalid block, not only those that use it; ours are all valid.
-        profiles.agents.try_others_than(Block(ours).blocks("agents"))
+        profiles.agents.check_blocks_unlike(Block(ours).blocks("agents"))
     except Misplaced as error:
-        raise _bad(_told(error, files)) from None
+        raise _invalid_profiles(_place_error(error, files)) from None
     keep(cache_entry(READING, stamp, data))
     return profiles
 
 
 def _stamp(*files: Path) -> str:
-    return cache_stamp(*chain.from_iterable(map(_marks, files)))
+    return cache_stamp(*chain.from_iterable(map(_file_state, files)))
 
 
-def _marks(file: Path) -> tuple[object, ...]:
+def _file_state(file: Path) -> tuple[object, ...]:
     status = file.stat()
     return str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
@@ -198,27 +200,27 @@ def _read(_state: str, files: Sequence[Path]) -> dict[str, object]:
     """Read and merge the files, once for each of their states: a server serves many requests."""
     file, *under = files
     try:
-        data = _ours() if file == OURS else yamlblocks.read(file)
+        data = _read_built_in() if file == BUILT_IN else yamlblocks.read(file)
     except Unreadable as error:
-        raise _bad(f"{file}: {error}") from None
+        raise _invalid_profiles(f"{file}: {error}") from None
     return yamlblocks.merged(_read(_stamp(*under), tuple(under)), data) if under else data
 
 
-def _ours() -> dict[str, object]:
+def _read_built_in() -> dict[str, object]:
     """Return our file as parsed by `scripts/vocabulary`, since YAML takes ten times as long. If the
     file has changed since, parse it."""
     try:
-        parsed: dict[str, dict[str, object]] = json.loads(READ.read_text("utf-8"))
-        return parsed[sum_of(OURS)]
+        parsed: dict[str, dict[str, object]] = json.loads(PARSED.read_text("utf-8"))
+        return parsed[checksum(BUILT_IN)]
     except (OSError, ValueError, KeyError):
-        return yamlblocks.read(OURS)
+        return yamlblocks.read(BUILT_IN)
 
 
-def sum_of(file: Path) -> str:
+def checksum(file: Path) -> str:
     return f"{zlib.crc32(file.read_bytes()):08x}"
 
 
-def _told(error: Misplaced, files: Sequence[Path]) -> str:
+def _place_error(error: Misplaced, files: Sequence[Path]) -> str:
     """Return the message with the place of the error; the user's file is searched first."""
     for file in files:
         place = yamlblocks.place(file, error.path)
@@ -227,7 +229,7 @@ def _told(error: Misplaced, files: Sequence[Path]) -> str:
     return f"{files[0]}: {'.'.join(error.path)}: {error.reason}"
 
 
-def _bad(reason: str) -> Failure:
+def _invalid_profiles(reason: str) -> Failure:
     return Failure(
         Code.USAGE, f"could not read the agents' profiles: {reason}", "fix the block and try again"
     )

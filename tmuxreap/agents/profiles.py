@@ -162,7 +162,7 @@ class Profile:
         return "suggested" in self.marks
 
     @property
-    def of_a_folder(self) -> bool:
+    def is_per_folder(self) -> bool:
         """Whether it has one conversation for each folder, with no ID but its file's name."""
         return bool(self.artifact and not self.query and "{id" not in self.artifact)
 

@@ -20,10 +20,10 @@ class State(Enum):
     UNKNOWN = "unknown"
 
 
-FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
-RIGHT = re.compile(r" *│?$", re.MULTILINE)  # the right side of a frame
+FRAME_SIGNS = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
+RIGHT_FRAME = re.compile(r" *│?$", re.MULTILINE)  # the right side of a frame
 # A dialog hides everything else, and a busy agent may show a prompt: the riskiest state wins.
-ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
+RISKIEST_FIRST = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
     *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
@@ -72,19 +72,19 @@ def read_screen(
     if _shows(marks.get("setup"), text):
         return Screen(State.DIALOG, setup=True)
     queued = _queued(marks.get("queued"), text)
-    inside = "split" in marks
-    draft = _half_typed(patterns.get(State.DRAFT), "draft", text, inside)
+    splits_words = "split" in marks
+    draft = _typed_draft(patterns.get(State.DRAFT), "draft", text, splits_words)
     partial = bool(draft) and (
         _shows(marks.get("shortened"), draft)
         or _shows(marks.get("cut"), text)
-        or (tall is not None and tall.is_full(_raw(patterns[State.DRAFT], text), text))
+        or (tall is not None and tall.is_full(_draft_as_shown(patterns[State.DRAFT], text), text))
     )
     stashed = _shows(marks.get("stashed"), text)
     limit = _limit(marks.get("limited"), text)
-    for state in ORDER:
+    for state in RISKIEST_FIRST:
         if _shows(patterns.get(state), text):
             return Screen(state, draft, queued, partial, stashed=stashed, limit=limit)
-    scrolled = _half_typed(marks.get("scrolled"), "scrolled", text, inside)
+    scrolled = _typed_draft(marks.get("scrolled"), "scrolled", text, splits_words)
     state = State.DRAFT if scrolled else State.UNKNOWN
     return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)
 
@@ -100,7 +100,7 @@ def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
     return "\n".join(line.rstrip(" ") for line in STYLES.sub("", text).split("\n"))
 
 
-def _raw(pattern: re.Pattern[str], text: str) -> str:
+def _draft_as_shown(pattern: re.Pattern[str], text: str) -> str:
     """Return the draft as shown, line by line."""
     match = pattern.search(text)
     return (match.groupdict().get("draft") or match.group(0)) if match else ""
@@ -121,12 +121,14 @@ def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
     if match is None:
         return ""
     prompts = match.groupdict().get("queued") or match.group(0)
-    return "\n".join(line.strip(FRAME) for line in prompts.strip("\n").split("\n")).strip("\n")
+    return "\n".join(line.strip(FRAME_SIGNS) for line in prompts.strip("\n").split("\n")).strip(
+        "\n"
+    )
 
 
-def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: bool) -> str:
+def _typed_draft(pattern: re.Pattern[str] | None, group: str, text: str, splits_words: bool) -> str:
     """Return the draft as it was typed: without the indent, frame or prompt before its later lines,
-    with wrapped lines rejoined, and a shell command with its sign. `inside`: lines are wrapped
+    with wrapped lines rejoined, and a shell command with its sign. `splits_words`: lines wrap
     inside words."""
     match = pattern.search(text) if pattern else None
     if match is None:
@@ -137,14 +139,16 @@ def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: 
         return match.group(0)
     start = match.start(group)
     prompt = text[text.rfind("\n", 0, start) + 1 : start]
-    if inside:
+    if splits_words:
         draft = _rejoined(draft, prompt, text)
     if prompt:
         bare = f"{re.escape(prompt.rstrip())}$|" if prompt.strip() else ""
         before = rf"(?m)\n(?:{re.escape(prompt)}|{bare}[^\w\n]{{1,{len(prompt)}}})"
         draft = re.sub(before, "\n", draft)
-    draft = RIGHT.sub("", draft) if "│" in prompt else draft
-    return ("!" if groups.get("shell") else "") + (draft if inside else _unwrapped(draft, text))
+    draft = RIGHT_FRAME.sub("", draft) if "│" in prompt else draft
+    return ("!" if groups.get("shell") else "") + (
+        draft if splits_words else _unwrapped(draft, text)
+    )
 
 
 def _rejoined(draft: str, prompt: str, text: str) -> str:

@@ -25,13 +25,13 @@ class Carriers:
     nested: frozenset[str] = frozenset()  # programs that take the keys: tmux, editors, pagers
     screens: tuple[re.Pattern[str], ...] = ()  # what their screens look like
 
-    def matching(self, called: Sequence[str], words: Sequence[str]) -> Carrier | None:
+    def matching(self, names: Sequence[str], words: Sequence[str]) -> Carrier | None:
         """Return the carrier with one of these names and this command line, or None."""
-        named = [carrier for carrier in self.listed if carrier.program in called]
+        named = [carrier for carrier in self.listed if carrier.program in names]
         line = " ".join(words)
         return next((it for it in named if it.arguments is None or it.arguments.search(line)), None)
 
-    def between(self, words: Sequence[str], agents: Collection[str]) -> str | None:
+    def taking_keys(self, words: Sequence[str], agents: Collection[str]) -> str | None:
         """Return the program that takes the keys, if the command line has one before the agent."""
         for word in " ".join(words).split():
             name = word.strip("'\"").rpartition("/")[2]
@@ -58,8 +58,8 @@ class Spares:
         programs = frozenset(spare.program for spare in spares)
         return cls(spares, programs, by_line, carriers or Carriers())
 
-    def matching(self, called: Sequence[str], words: Sequence[str]) -> Spare | None:
-        if not self.by_line and self.programs.isdisjoint(called):
+    def matching(self, names: Sequence[str], words: Sequence[str]) -> Spare | None:
+        if not self.by_line and self.programs.isdisjoint(names):
             return None
         command = " ".join(words)
-        return next((spare for spare in self.listed if spare.matches(called, command)), None)
+        return next((spare for spare in self.listed if spare.matches(names, command)), None)

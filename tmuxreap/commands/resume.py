@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
-from tmuxreap.agents.conversations.find import checked, store_of
+from tmuxreap.agents.conversations.find import store_of, with_path
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
@@ -160,7 +160,7 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
         reason = "no conversation was captured"
     elif row.termination_mode == "purge":
         reason = "its conversation was purged"
-    elif not checked(
+    elif not with_path(
         profile, store_of(profile, None, row.store, context.settings.home), conversation, None
     ).exists:
         reason = f"the conversation {conversation} is not on disk, or has no message"
@@ -184,7 +184,7 @@ def _not_in_use(
         and other.name != row.name
         and not other.status.ended
         and recorded_conversation(other, context.agents.of(other)) == conversation
-        and (not profile.of_a_folder or other.pane.cwd == row.pane.cwd)
+        and (not profile.is_per_folder or other.pane.cwd == row.pane.cwd)
     ]
     for other, (sight, _) in zip(others, look_at(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):

@@ -20,13 +20,13 @@ def clean_up(registry: Registry, environ: Mapping[str, str], row: Row) -> Failur
     if tree is None or not tree.strip():
         return None
     if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
-        return _stays(
+        return _cleanup_failed(
             row, f"{tree} is told from a folder that the row does not name", "write its whole path"
         )
     path = str(Path(row.pane.cwd or "/", tree))
     users = [other.name for other in _running(registry, row) if _within(other, path)]
     if users:
-        return _stays(
+        return _cleanup_failed(
             row,
             f"{', '.join(users)} works in {path} too",
             f"stop that first: {command('stop', users[0])}",
@@ -53,7 +53,7 @@ def _within(row: Row, folder: str) -> bool:
     return any(place == inside or place.startswith(inside + os.sep) for place in places)
 
 
-def _stays(row: Row, reason: str, hint: str) -> Failure:
+def _cleanup_failed(row: Row, reason: str, hint: str) -> Failure:
     return Failure(
         Code.CLEANUP_FAILED, f"could not remove the worktree of {row.name}: {reason}", hint
     )

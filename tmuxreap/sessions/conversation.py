@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.conversations import find
-from tmuxreap.agents.conversations.background import lingering, turn_open
+from tmuxreap.agents.conversations.background import is_turn_open, lingering
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Profile
@@ -237,8 +237,8 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
     after = find.locate(profile, clues).conversation
     before = known.conversation
     if before.id is not None:
-        before = find.checked(profile, clues.store, before.id, before.source)
-    best = find.better(before, after)
+        before = find.with_path(profile, clues.store, before.id, before.source)
+    best = find.more_trusted(before, after)
     return replace(known, conversation=best, candidates=known.candidates if best.id is None else ())
 
 
@@ -261,7 +261,7 @@ def read_agent_screen(profile: Profile | None, known: Known, text: str | None) -
         if text is not None
         else Screen(State.UNKNOWN)
     )
-    state = STATES_OF_WORDS.get(find.agent_word(profile, known.clues) or "", screen.state)
+    state = STATES_OF_WORDS.get(find.pidfile_state(profile, known.clues) or "", screen.state)
     if state not in (State.BUSY, State.DIALOG) and has_open_turn(profile, known):
         state = State.BUSY
     return replace(screen, state=state)
@@ -282,9 +282,9 @@ def has_open_turn(profile: Profile, known: Known) -> bool:
     turns = profile.goes_on
     if turns is None or turns.began is None:
         return False
-    guesses = (find.checked(profile, known.clues.store, it, None) for it in known.candidates)
+    guesses = (find.with_path(profile, known.clues.store, it, None) for it in known.candidates)
     paths = [it.path for it in (known.conversation, *guesses) if it.path]
-    return any(turn_open(turns, Path(path)) for path in paths)
+    return any(is_turn_open(turns, Path(path)) for path in paths)
 
 
 def resume_command(row: Row, known: Known, profile: Profile | None) -> str | None:
@@ -342,4 +342,4 @@ def _recorded(profile: Profile, row: Row, clues: Clues) -> Conversation:
     recorded = recorded_conversation(row, profile.name)
     if recorded is None:
         return find.NONE
-    return find.checked(profile, clues.store, recorded, row.conversation_source)
+    return find.with_path(profile, clues.store, recorded, row.conversation_source)

@@ -78,7 +78,9 @@ def carried_in(
     beyond = not seen and any(carrier.beyond for carrier in below)
     if not beyond and not any(in_foreground(it) for it in seen):
         return None
-    nested = carriers.between(world.names_of(front).argv[1:], profile.process if profile else ())
+    nested = carriers.taking_keys(
+        world.names_of(front).argv[1:], profile.process if profile else ()
+    )
     return Carried(front, by_process[front].program, beyond, nested)
 
 

@@ -33,7 +33,7 @@ def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[s
     names = set(chain.from_iterable(_names_of(process, world) for process in below))
     return [
         name
-        for name in profiles.called(names)
+        for name in profiles.by_programs(names)
         if any(agent_in(pane, profiles.agents[name], world) for pane in panes)
     ]
 

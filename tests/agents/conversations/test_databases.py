@@ -13,8 +13,8 @@ from tmuxreap.agents.conversations.find import (
     NONE,
     AgentProcess,
     Clues,
-    checked,
     locate,
+    with_path,
 )
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.model import Conversation, ProcessId
@@ -61,7 +61,7 @@ def test_a_database_that_cannot_be_read_says_nothing(tmp_path: Path, text: bytes
     if text is not None:
         (tmp_path / "opencode.db").write_bytes(text)
     assert locate(OPENCODE, Clues((TUI,), store=tmp_path, cwd="/w")).conversation == NONE
-    assert not checked(OPENCODE, tmp_path, "ses_mine", None).exists
+    assert not with_path(OPENCODE, tmp_path, "ses_mine", None).exists
 
 
 def test_a_database_that_is_being_written_is_waited_for_but_not_long(

@@ -15,12 +15,12 @@ from tmuxreap.agents.conversations.find import (
     NONE,
     AgentProcess,
     Clues,
-    agent_word,
-    better,
-    checked,
     is_id,
     locate,
+    more_trusted,
+    pidfile_state,
     store_of,
+    with_path,
 )
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
@@ -204,7 +204,7 @@ def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
 def test_in_a_store_too_big_to_be_looked_through_nobody_guesses(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find, "CANDIDATES_LOOKED_AT", 2)
+    monkeypatch.setattr(find, "MAX_CANDIDATES", 2)
     talk(store, ONE)
     assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
     talk(store, TWO, at=1.0)
@@ -224,20 +224,20 @@ def test_an_agent_whose_messages_nobody_knows_promises_nothing_of_an_empty_one(
     mute = replace(DEMO, message=None)
     path = talk(store, ONE)
     path.write_text("")
-    assert not checked(mute, store, ONE, "argv").exists
+    assert not with_path(mute, store, ONE, "argv").exists
 
 
 def test_it_exists_with_a_message_only(store: Path) -> None:
     path = talk(store, ONE)
-    assert checked(DEMO, store, ONE, "argv") == Conversation(ONE, "argv", str(path), exists=True)
+    assert with_path(DEMO, store, ONE, "argv") == Conversation(ONE, "argv", str(path), exists=True)
     path.write_text("")
-    assert not checked(DEMO, store, ONE, None).exists
+    assert not with_path(DEMO, store, ONE, None).exists
     path.write_text('{"role": "assistant", "text": "hi"}\n')
-    assert not checked(DEMO, store, ONE, None).exists
+    assert not with_path(DEMO, store, ONE, None).exists
     path.write_text('{"role": "user", "text": "half a li')
-    assert not checked(DEMO, store, ONE, None).exists
+    assert not with_path(DEMO, store, ONE, None).exists
     path.write_text('{"role": "user", "text": "x"}\n{"half a li')
-    assert checked(DEMO, store, ONE, None).exists
+    assert with_path(DEMO, store, ONE, None).exists
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file", "a fifo", "a loop"])
@@ -255,14 +255,14 @@ def test_a_store_that_is_none_says_nothing(tmp_path: Path, kind: str) -> None:
     clues = Clues((AGENT,), store=store, cwd="/w")
     assert found(clues) == (ONE, "argv")
     assert found(replace(clues, agents=(bare(),))) == (None, None)
-    assert not checked(DEMO, store, ONE, None).exists
+    assert not with_path(DEMO, store, ONE, None).exists
 
 
 def test_another_s_conversation_is_not_it(store: Path) -> None:
     talk(store, TWO)
-    assert not checked(DEMO, store, ONE, None).exists
-    assert not checked(DEMO, None, TWO, None).exists
-    assert not checked(DEMO, store, "*", None).exists
+    assert not with_path(DEMO, store, ONE, None).exists
+    assert not with_path(DEMO, None, TWO, None).exists
+    assert not with_path(DEMO, store, "*", None).exists
 
 
 # Two looks
@@ -285,7 +285,7 @@ def test_a_good_id_is_never_replaced_by_nothing_nor_by_a_guess(
     def of(pair: tuple[str | None, str | None]) -> Conversation:
         return Conversation(*pair, path=None, exists=False)
 
-    assert better(of(before), of(after)).id == kept
+    assert more_trusted(of(before), of(after)).id == kept
 
 
 # The store
@@ -305,9 +305,9 @@ def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
 
 def test_the_agent_s_own_word(store: Path) -> None:
     pidfile(store, ONE, status="waiting")
-    assert agent_word(DEMO, Clues((AGENT,), store=store)) == "waiting"
-    assert agent_word(DEMO, Clues(store=store)) is None
-    assert agent_word(AGY, Clues((AGENT,), store=store)) is None
+    assert pidfile_state(DEMO, Clues((AGENT,), store=store)) == "waiting"
+    assert pidfile_state(DEMO, Clues(store=store)) is None
+    assert pidfile_state(AGY, Clues((AGENT,), store=store)) is None
 
 
 def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: Path) -> None:
@@ -319,10 +319,10 @@ def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: P
         db.execute("CREATE TABLE schema_migrations (version)")
         db.execute("INSERT INTO schema_migrations VALUES (1)")
         db.commit()
-        assert not checked(AGY, tmp_path, ONE, None).exists
+        assert not with_path(AGY, tmp_path, ONE, None).exists
         db.execute("INSERT INTO steps VALUES ('hello')")
         db.commit()
-    assert checked(AGY, tmp_path, ONE, None).exists
+    assert with_path(AGY, tmp_path, ONE, None).exists
 
 
 def test_the_history_of_a_folder_is_its_conversation(tmp_path: Path) -> None:
@@ -337,4 +337,4 @@ def test_the_history_of_a_folder_is_its_conversation(tmp_path: Path) -> None:
     os.utime(history, (999.0, 999.0))
     assert found(clues, aider) == (None, None)
     history.write_text("# aider chat started at 2026-11-19\n")
-    assert not checked(aider, tmp_path, history.name, None).exists
+    assert not with_path(aider, tmp_path, history.name, None).exists

@@ -27,20 +27,22 @@ class Lingering:
 def lingering(
     profile: Profile, goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
 ) -> list[Lingering]:
-    result = [*_listed(goes_on, store, conversation, processes)]
+    result = [*_in_roster(goes_on, store, conversation, processes)]
     if (
         goes_on.began is not None
         and conversation.path
-        and turn_open(goes_on, Path(conversation.path))
+        and is_turn_open(goes_on, Path(conversation.path))
     ):
         holder = _holder(profile, conversation.path, processes)
-        result += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
+        result += (
+            [_lingering_in(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
+        )
     if goes_on.mark is not None and conversation.id is not None:
-        result += _started(goes_on.mark, conversation.id, processes)
+        result += _started_processes(goes_on.mark, conversation.id, processes)
     return result
 
 
-def _started(mark: str, conversation: str, processes: Processes) -> Iterator[Lingering]:
+def _started_processes(mark: str, conversation: str, processes: Processes) -> Iterator[Lingering]:
     """Yield the processes that the conversation started under a shared program: the root of each
     tree."""
     marked = {
@@ -54,7 +56,7 @@ def _started(mark: str, conversation: str, processes: Processes) -> Iterator[Lin
             yield Lingering(f"`{words[:WORDS_SHOWN]}` ({pid})", f"kill {pid}")
 
 
-def _listed(
+def _in_roster(
     goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
 ) -> Iterator[Lingering]:
     """Yield the entries of the agent's roster with the conversation, if their processes live."""
@@ -62,14 +64,16 @@ def _listed(
     entries = listed.get(goes_on.entries) if isinstance(listed, dict) else None
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         if isinstance(entry, dict) and conversation.id and conversation.id in json.dumps(entry):
-            process = _living(goes_on, entry, processes)
+            process = _entry_process(goes_on, entry, processes)
             if process is not None:
-                yield _told(
+                yield _lingering_in(
                     goes_on, f"the background session {name}", process.pid, conversation, name
                 )
 
 
-def _living(goes_on: GoesOn, entry: Mapping[str, object], processes: Processes) -> ProcessId | None:
+def _entry_process(
+    goes_on: GoesOn, entry: Mapping[str, object], processes: Processes
+) -> ProcessId | None:
     pid = entry.get(goes_on.pid)
     process = processes.identify(pid) if isinstance(pid, int) and pid > 1 else None
     return (
@@ -79,7 +83,7 @@ def _living(goes_on: GoesOn, entry: Mapping[str, object], processes: Processes) 
     )
 
 
-def turn_open(goes_on: GoesOn, path: Path) -> bool:
+def is_turn_open(goes_on: GoesOn, path: Path) -> bool:
     """Tell whether the last turn of the conversation began and did not end."""
     try:
         with path.open("rb") as file:
@@ -109,7 +113,7 @@ def _holder(profile: Profile, path: str, processes: Processes) -> Process | None
     return None
 
 
-def _told(
+def _lingering_in(
     goes_on: GoesOn, where: str, pid: int, conversation: Conversation, entry: str
 ) -> Lingering:
     end = goes_on.end.replace("{entry}", entry).replace("{id}", conversation.id or "")

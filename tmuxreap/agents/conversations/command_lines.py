@@ -31,7 +31,7 @@ def launch_words(profile: Profile | None, command: Sequence[str], conversation: 
 def resume_words(profile: Profile, start_command: str | None, conversation: str) -> list[str]:
     """Return the command that resumes this conversation, with the flags of the session's start;
     never with its prompt, which would run again."""
-    return _base(profile, start_command) + _filled(profile.resume, conversation)
+    return _start_words(profile, start_command) + _filled(profile.resume, conversation)
 
 
 def resume_line(words: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -46,7 +46,7 @@ def launched_with(profile: Profile, words: Sequence[str], conversation: str) -> 
     return bool(filled) and list(words[-len(filled) :]) == filled
 
 
-def _base(profile: Profile, start_command: str | None) -> list[str]:
+def _start_words(profile: Profile, start_command: str | None) -> list[str]:
     if not start_command or _SHELL_SYNTAX.search(start_command):
         return list(profile.command)
     try:
@@ -70,11 +70,11 @@ def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
         is_prompt = is_flag and flag in profile.flags.prompt
         if (is_flag and not is_prompt) or (not is_flag and values > 0):
             kept.append(word)
-        values = _values_of(profile, flag, bool(is_whole)) if is_flag else values - 1
+        values = _kept_values(profile, flag, bool(is_whole)) if is_flag else values - 1
     return kept
 
 
-def _values_of(profile: Profile, flag: str, is_whole: bool) -> float:
+def _kept_values(profile: Profile, flag: str, is_whole: bool) -> float:
     """Return how many words after a flag are its values to keep; of a prompt, none."""
     flags = profile.flags
     if is_whole or flag in flags.alone or flag in flags.prompt:
@@ -97,14 +97,14 @@ def _without_ids(profile: Profile, words: list[str]) -> list[str]:
     kept: list[str] = []
     rest = words
     while rest:
-        size = max(_size(profile.resume, rest), _size(profile.launch, rest))
+        size = max(_matched_words(profile.resume, rest), _matched_words(profile.launch, rest))
         if not size:
             kept.append(rest[0])
         rest = rest[max(size, 1) :]
     return kept
 
 
-def _size(template: Sequence[str], words: Sequence[str]) -> int:
+def _matched_words(template: Sequence[str], words: Sequence[str]) -> int:
     """Return how many words at the start match the template; `--flag=ID` is the same as
     `--flag ID`."""
     if not template:

@@ -10,30 +10,30 @@ from contextlib import closing
 from pathlib import Path
 
 PATIENCE_S = 1.0
-ENOUGH = 50
+MAX_ROWS = 50
 MAGIC = b"SQLite format 3\0"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 # Tables about the database itself.
-_OF_ITSELF = re.compile("migration|version|meta|setting|config", re.IGNORECASE)
+_INTERNAL_TABLES = re.compile("migration|version|meta|setting|config", re.IGNORECASE)
 
 
-def finds(path: Path, query: str, conversation: str) -> bool:
+def finds_conversation(path: Path, query: str, conversation: str) -> bool:
     """Tell whether the query finds the conversation; an unreadable database has none."""
     return bool(_rows(path, query, (conversation,)))
 
 
-def answers(path: Path, query: str, asked: Mapping[str, object]) -> list[str]:
+def first_column(path: Path, query: str, parameters: Mapping[str, object]) -> list[str]:
     """Return the first column of the query's rows."""
-    return [str(row[0]) for row in _rows(path, query, asked)]
+    return [str(row[0]) for row in _rows(path, query, parameters)]
 
 
-def says_something(path: Path) -> bool:
+def may_hold_message(path: Path) -> bool:
     """Tell whether a file of unknown format can hold a message: a database with only empty tables
     cannot."""
     if not _is_database(path):
         return True
     tables = [str(name) for (name,) in _rows(path, TABLES, ())]
-    quoted = (name.replace('"', '""') for name in tables if not _OF_ITSELF.search(name))
+    quoted = (name.replace('"', '""') for name in tables if not _INTERNAL_TABLES.search(name))
     return any(_rows(path, f'SELECT 1 FROM "{name}" LIMIT 1', ()) for name in quoted)  # noqa: S608 - its own names
 
 
@@ -46,12 +46,12 @@ def _is_database(path: Path) -> bool:
 
 
 def _rows(
-    path: Path, query: str, asked: Mapping[str, object] | tuple[str, ...]
+    path: Path, query: str, parameters: Mapping[str, object] | tuple[str, ...]
 ) -> list[tuple[object, ...]]:
     try:
         with closing(
             sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)
         ) as database:
-            return database.execute(query, asked).fetchmany(ENOUGH)
+            return database.execute(query, parameters).fetchmany(MAX_ROWS)
     except sqlite3.Error:
         return []

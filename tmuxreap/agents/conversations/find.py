@@ -21,8 +21,8 @@ from tmuxreap.core.values import frozen
 
 GUESS = "sole-candidate"
 NONE = Conversation(id=None, source=None, path=None, exists=False)
-CANDIDATES_LOOKED_AT = 100_000
-LINES_LOOKED_AT = 200
+MAX_CANDIDATES = 100_000
+MAX_LINES = 200
 
 
 @frozen
@@ -81,7 +81,7 @@ def locate(profile: Profile, clues: Clues) -> Located:
             continue
         if len(ids) > 1 or (locator.kind == GUESS and clues.rivals()):
             return Located(NONE, ids)
-        return Located(checked(profile, clues.store, ids[0], locator.kind))
+        return Located(with_path(profile, clues.store, ids[0], locator.kind))
     return Located(NONE)
 
 
@@ -97,15 +97,13 @@ def wrote_nothing(profile: Profile, clues: Clues) -> bool:
         return False
     started = min(agent.started_epoch for agent in clues.agents)
     names = list(
-        islice(
-            _matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT
-        )
+        islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), MAX_CANDIDATES)
     )
     young = any(_written_since(clues.store / name, started) for name in names)
-    return len(names) < CANDIDATES_LOOKED_AT and not young
+    return len(names) < MAX_CANDIDATES and not young
 
 
-def better(before: Conversation, after: Conversation) -> Conversation:
+def more_trusted(before: Conversation, after: Conversation) -> Conversation:
     """Return the more trusted of two results; an ID is never replaced by none."""
     if after.id is None:
         return before
@@ -114,7 +112,7 @@ def better(before: Conversation, after: Conversation) -> Conversation:
     return before
 
 
-def checked(
+def with_path(
     profile: Profile, store: Path | None, conversation: str, source: str | None
 ) -> Conversation:
     """Return the conversation with its path; it exists if it has at least one message."""
@@ -131,7 +129,7 @@ def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[P
     named = {"{id}": conversation, "{id8}": conversation[:8]}
     pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
     paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
-    if "{id}" in profile.artifact or profile.query or profile.of_a_folder:
+    if "{id}" in profile.artifact or profile.query or profile.is_per_folder:
         return paths
     return [path for path in paths if _holds(path, re.compile(re.escape(conversation)))]
 
@@ -145,7 +143,7 @@ def is_id(profile: Profile, text: str) -> bool:
     return safe and re.fullmatch(profile.id_pattern, text) is not None
 
 
-def agent_word(profile: Profile, clues: Clues) -> str | None:
+def pidfile_state(profile: Profile, clues: Clues) -> str | None:
     """Return the state in the agent's own pid file, if it has one."""
     for locator in profile.locators:
         if locator.kind == "pidfile" and "state" in locator.settings:
@@ -164,9 +162,9 @@ def _has_message(path: Path, profile: Profile, conversation: str) -> bool:
     """Tell whether the file has a message: without one it is no conversation. A half-written last
     line does not count."""
     if profile.query is not None:
-        return databases.finds(path, profile.query, conversation)
+        return databases.finds_conversation(path, profile.query, conversation)
     if profile.message is None:
-        return _size(path) > 0 and databases.says_something(path)
+        return _size(path) > 0 and databases.may_hold_message(path)
     return _holds(path, profile.message)
 
 
@@ -261,20 +259,20 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
     if clues.store is None or profile.artifact is None or started is None:
         return []
     if profile.candidates is not None:
-        asked = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
-        return databases.answers(clues.store / profile.artifact, profile.candidates, asked)
-    names = list(
-        islice(
-            _matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT
+        parameters = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
+        return databases.first_column(
+            clues.store / profile.artifact, profile.candidates, parameters
         )
+    names = list(
+        islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), MAX_CANDIDATES)
     )
-    if len(names) == CANDIDATES_LOOKED_AT:
+    if len(names) == MAX_CANDIDATES:
         return []  # any of the unread ones could be it
     paths = (clues.store / name for name in names)
     fresh = [
         path
         for path in paths
-        if _written_since(path, started) and _of_folder(path, profile, clues.cwd)
+        if _written_since(path, started) and _is_of_folder(path, profile, clues.cwd)
     ]
     return [found for path in fresh if (found := _id_of(path, profile))]
 
@@ -285,7 +283,7 @@ def _id_of(path: Path, profile: Profile) -> str | None:
     match = re.search(profile.id_pattern, path.name)
     if match is not None or profile.identity is None:
         return match.group(0) if match else None
-    return _first(path, profile.identity, "id")
+    return _first_match(path, profile.identity, "id")
 
 
 def _written_since(path: Path, started: float) -> bool:
@@ -297,22 +295,22 @@ def _written_since(path: Path, started: float) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_mtime >= started
 
 
-def _of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
+def _is_of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
     """Tell whether the conversation was held in this folder, by its content: folders' names collide
     when they are turned into file names."""
     if profile.folder is None or cwd is None:
         return profile.folder is None
     source = path if profile.folder_file is None else path.parent / profile.folder_file
-    folder = _first(source, profile.folder, "folder")
+    folder = _first_match(source, profile.folder, "folder")
     return folder is not None and _same_folder(folder, cwd)
 
 
-def _first(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
+def _first_match(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
     """Return the group from the first line that matches."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             match = next(
-                (m for line in islice(lines, LINES_LOOKED_AT) if (m := pattern.search(line))), None
+                (m for line in islice(lines, MAX_LINES) if (m := pattern.search(line))), None
             )
     except OSError:
         return None

@@ -46,7 +46,11 @@ def why_not_purgeable(
         reason = f"{conversation.id!r} is not a conversation ID"
     else:
         outside = next(
-            (path for path in _found(profile, store, conversation.id) if not _inside(path, store)),
+            (
+                path
+                for path in _paths_to_delete(profile, store, conversation.id)
+                if not _inside(path, store)
+            ),
             None,
         )
         reason = f"{outside} leads out of the store {store}" if outside else None
@@ -58,11 +62,11 @@ def why_not_purgeable(
 
 def purge(name: str, profile: Profile, store: Path | None, conversation: Conversation) -> Purged:
     """Delete the conversation. Call it after the proof of death; it is idempotent."""
-    refused = why_not_purgeable(name, profile, store, conversation)
-    if refused is not None or store is None or conversation.id is None:
-        return Purged(failure=refused)
+    failure = why_not_purgeable(name, profile, store, conversation)
+    if failure is not None or store is None or conversation.id is None:
+        return Purged(failure=failure)
     deleted: list[str] = []
-    for path in _found(profile, store, conversation.id):
+    for path in _paths_to_delete(profile, store, conversation.id):
         try:
             _delete(path)
         except OSError as error:
@@ -71,7 +75,7 @@ def purge(name: str, profile: Profile, store: Path | None, conversation: Convers
                 tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand")
             )
         deleted.append(str(path))
-    return Purged(tuple(deleted), tuple(_left(profile, store, conversation.id)))
+    return Purged(tuple(deleted), tuple(_remaining_mentions(profile, store, conversation.id)))
 
 
 def would_purge(profile: Profile | None, store: Path | None, conversation: Conversation) -> Purged:
@@ -83,18 +87,20 @@ def would_purge(profile: Profile | None, store: Path | None, conversation: Conve
         or not is_id(profile, conversation.id)
     ):
         return Purged()
-    paths = _found(profile, store, conversation.id)
-    return Purged(tuple(map(str, paths)), tuple(_left(profile, store, conversation.id)))
+    paths = _paths_to_delete(profile, store, conversation.id)
+    return Purged(
+        tuple(map(str, paths)), tuple(_remaining_mentions(profile, store, conversation.id))
+    )
 
 
-def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
+def _paths_to_delete(profile: Profile, store: Path, conversation: str) -> list[Path]:
     """Return the paths to delete, deepest first, so that a folder comes after its files."""
-    matches = (_named(pattern, store, conversation) for pattern in profile.purge)
+    matches = (_matching_names(pattern, store, conversation) for pattern in profile.purge)
     names = set(chain.from_iterable(matches))
     return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
 
 
-def _named(pattern: str, store: Path, conversation: str) -> list[str]:
+def _matching_names(pattern: str, store: Path, conversation: str) -> list[str]:
     """Return the names that match a pattern; a file named by the ID's first letters must contain
     the whole ID."""
     filled = pattern.replace("{id}", glob.escape(conversation)).replace(
@@ -121,7 +127,7 @@ def _delete(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
+def _remaining_mentions(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
     """Yield the files shared with other conversations that mention this one."""
     for pattern in profile.shared:
         within = pattern.removeprefix("../")

@@ -13,7 +13,7 @@ TOOL_BEFORE, TOOL_AFTER, PERMISSION, HEARTBEAT = (
 )
 UNKNOWN = "unknown"
 
-WORKING, WAITING, IDLE, ENDED, UNTOLD = "working", "waiting", "idle", "ended", ""
+WORKING, WAITING, IDLE, ENDED, NO_STATE = "working", "waiting", "idle", "ended", ""
 STATES = (WORKING, WAITING, IDLE)  # the states that a heartbeat may report
 
 # By an agent's own event name, in lower case and without separators: its kind, and the state of the
@@ -65,7 +65,7 @@ TOOL_FIELDS = ("tool_name", "toolName")
 
 def meaning(word: str, about: str) -> tuple[str, str]:
     """Return the kind of an event and the state of the agent; an unknown event keeps its name."""
-    return ABOUT.get(plain(about)) or EVENTS.get(plain(word)) or (word or UNKNOWN, UNTOLD)
+    return ABOUT.get(plain(about)) or EVENTS.get(plain(word)) or (word or UNKNOWN, NO_STATE)
 
 
 def plain(word: str) -> str:

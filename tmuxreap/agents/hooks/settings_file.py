@@ -12,8 +12,10 @@ from tmuxreap.agents.profiles import Hooks
 
 HOOKS, EVENT = "hooks", "event"
 SWITCHES = ("disableAllHooks",)
-EMPTY = " # was empty: "  # a shell comment, naming a container that was empty before and so stays
-STAYS = {HOOKS: 2, EVENT: 3}  # how many steps on the path to an entry stay
+EMPTY_COMMENT = (
+    " # was empty: "  # a shell comment, naming a container that was empty before and so stays
+)
+KEPT_DEPTH = {HOOKS: 2, EVENT: 3}  # how many steps on the path to an entry stay
 
 
 def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
@@ -21,10 +23,10 @@ def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
     anew, after other entries."""
     before = removed(text, agent)
     needed = {
-        event: entry_of(hooks, agent, program, event, _empty(before, event))
+        event: entry_of(hooks, agent, program, event, _empty_container(before, event))
         for event in hooks.events
     }
-    if {event: [entry] for event, entry in needed.items()} == _there(text, agent):
+    if {event: [entry] for event, entry in needed.items()} == _installed_entries(text, agent):
         return text
     text = before
     for key, value in hooks.base.items():
@@ -39,12 +41,12 @@ def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
 def removed(text: str, agent: str) -> str:
     """Return the text without our hooks, and without containers that are empty only now; nothing
     else changes."""
-    while ways := _ways(text, agent):
-        way = ways[-1]
-        stays = _stays(text, way)
-        while len(way) > stays and len(way[-1][0].children) == 1:
-            way = way[:-1]
-        text = without(text, *way[-1])
+    while paths := _entry_paths(text, agent):
+        path = paths[-1]
+        stays = _kept_depth(text, path)
+        while len(path) > stays and len(path[-1][0].children) == 1:
+            path = path[:-1]
+        text = without(text, *path[-1])
     return text
 
 
@@ -60,11 +62,11 @@ def entry_of(
 ) -> object:
     """Return our entry. Its command never fails, even if this program is no longer installed."""
     argument = "" if hooks.named else f" {event}"
-    comment = f"{EMPTY}{empty}" if empty else ""
+    comment = f"{EMPTY_COMMENT}{empty}" if empty else ""
     return _filled(hooks.entry, f"{program} hook {agent}{argument} 2>/dev/null || :{comment}")
 
 
-def _empty(text: str, event: str) -> str | None:
+def _empty_container(text: str, event: str) -> str | None:
     """Return which container of our entry is already there, and empty."""
     block = parse(text).child(HOOKS)
     if block is None or not block.children:
@@ -81,39 +83,43 @@ def _filled(value: object, command: str) -> object:
     return value.replace("{command}", command) if isinstance(value, str) else value
 
 
-Way = list[tuple[Node, int]]  # the path to a node: each container, with the child's index
+EntryPath = list[tuple[Node, int]]  # the path to a node: each container, with the child's index
 
 
-def _stays(text: str, way: Way) -> int:
-    container, number = way[-1]
+def _kept_depth(text: str, path: EntryPath) -> int:
+    container, number = path[-1]
     entry = container.children[number]
     words = text[entry.start : entry.end]
-    return next((stays for word, stays in STAYS.items() if f"{EMPTY}{word}" in words), 1)
+    return next(
+        (stays for word, stays in KEPT_DEPTH.items() if f"{EMPTY_COMMENT}{word}" in words), 1
+    )
 
 
-def _ways(text: str, agent: str) -> list[Way]:
+def _entry_paths(text: str, agent: str) -> list[EntryPath]:
     """Return the paths to all our entries."""
     root = parse(text)
     block = root.child(HOOKS)
     if block is None:
         return []
     top = max(number for number, key in enumerate(root.keys or ()) if key == HOOKS)
-    ways: list[Way] = []
+    paths: list[EntryPath] = []
     for number, event in enumerate(block.children if block.keys is not None else ()):
-        ways += [[(root, top), (block, number), *way] for way in _ways_in(text, event, agent)]
-    return ways
+        paths += [
+            [(root, top), (block, number), *path] for path in _entry_paths_in(text, event, agent)
+        ]
+    return paths
 
 
-def _ways_in(text: str, entries: Node, agent: str) -> list[Way]:
+def _entry_paths_in(text: str, entries: Node, agent: str) -> list[EntryPath]:
     """Return the paths to our entries in an event's list, alone or in a group with others."""
-    ways: list[Way] = []
+    paths: list[EntryPath] = []
     for number, entry in enumerate(entries.children if entries.keys is None else ()):
         group = entry.child(HOOKS)
         if group is not None:
-            ways += [[(entries, number), *way] for way in _ways_in(text, group, agent)]
+            paths += [[(entries, number), *path] for path in _entry_paths_in(text, group, agent)]
         elif _is_ours(json.loads(text[entry.start : entry.end]), agent):
-            ways.append([(entries, number)])
-    return ways
+            paths.append([(entries, number)])
+    return paths
 
 
 def _is_ours(entry: object, agent: str) -> bool:
@@ -123,11 +129,11 @@ def _is_ours(entry: object, agent: str) -> bool:
     )
 
 
-def _there(text: str, agent: str) -> dict[str, list[object]]:
+def _installed_entries(text: str, agent: str) -> dict[str, list[object]]:
     """Return our current entries by event."""
     by_event: dict[str, list[object]] = {}
-    for way in _ways(text, agent):
-        (block, number), (entries, place) = way[1], way[2]
+    for path in _entry_paths(text, agent):
+        (block, number), (entries, place) = path[1], path[2]
         entry = entries.children[place]
         by_event.setdefault((block.keys or ())[number], []).append(
             json.loads(text[entry.start : entry.end])
