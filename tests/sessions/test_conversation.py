@@ -24,7 +24,7 @@ def beat(kind: str, conversation: str | None, pid: int = 70, start: int = 700) -
 
 def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
     """The latest first, as the ledger gives them."""
-    books: Any = SimpleNamespace(told=lambda name: list(beats))
+    books: Any = SimpleNamespace(heartbeats_of=lambda name: list(beats))
     finder = Finder(FakeProcesses(FakeClock()), books, Path("/"))
     return finder._hooked(cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
 
