@@ -153,6 +153,19 @@ OPENCODE = (
     f" 1.8s\n\n{{above}}  ┃\n  ┃  {{prompt}}\n  ┃\n  ┃  Build · Mock Mock\n  ╹{BELOW}\n  "
     " {footer}  tab agents  ctrl+p commands"
 )
+COPILOT_IN_USE = """\
+╭──────────────────────────────────────────────────╮
+│ Session in use                                   │
+│ ──────────────────────────────────────────────── │
+│ This session was last active just now and appears│
+│ to be in use by another CLI or application.      │
+│                                                  │
+│ ❯ 1. Resume anyway                               │
+│   2. Go back (Esc)                               │
+│                                                  │
+│ ↑/↓ to navigate · enter to select · esc to cancel│
+╰──────────────────────────────────────────────────╯
+"""
 COPILOT = (
     f" ❯ please remember      14:23\n\n ● The mock has read it.\n\n{{above}} /shop\n{RULE}\n❯"
     f" {{prompt}}\n{RULE}\n {{footer}}"
@@ -430,6 +443,7 @@ SCREENS = [
         "  ┃  △ Permission required\n  ┃   Allow once   Reject    ⇆ select  enter confirm",
         Screen(State.DIALOG),
     ),
+    ("copilot", COPILOT_IN_USE, Screen(State.DIALOG, setup=True)),
     ("copilot", shown(COPILOT, footer="← open sidebar · Interactive"), Screen(State.IDLE)),
     (
         "copilot",

@@ -80,6 +80,26 @@ def in_it_already(bench: Bench) -> None:
     assert failure and failure["code"] == "conversation_in_use", failure
 
 
+def seems_in_use(bench: Bench) -> None:
+    """One that is gone, and not reaped yet, counts as one that has the conversation open: the agent
+    asks whether to take it up. No key is an answer, and no other conversation takes its place."""
+    _talked(bench)
+    item, gone = bench.reap("stop", NAME), subprocess.Popen(["true"])
+    store = Path(item["conversation"]["path"]).parent
+    for verb in ("stop", "kill"):
+        (store / f"inuse.{gone.pid}.lock").write_text(f"{gone.pid}\n")
+        (store / f"inuse.{gone.pid}.hold").touch()
+        bench.answer("resume", NAME)
+        bench.until("its question", lambda: bench.seen().setup)
+        refused = bench.answer("interrupt", NAME)["results"][0]["error"]
+        assert refused and refused["code"] == "not_interruptible", refused
+        assert bench.seen().setup, bench.screen()
+        again = bench.reap(verb, NAME)
+        assert again["resumable"], again["conversation"]
+        assert again["conversation"]["id"] == item["conversation"]["id"], again["conversation"]
+    gone.wait()
+
+
 def tool_below(bench: Bench) -> None:
     """A command of it runs: with the end of the turn it ends, or the answer names it."""
     bench.model.command = f"touch {bench.proof}; sleep 77"
@@ -260,6 +280,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "begun with a prompt": (begun_with_a_prompt, ("claude", "codex", "gemini")),
     "rival elsewhere": (rival_elsewhere, ("codex", "opencode")),
     "in it already": (in_it_already, ("claude", "codex", "qwen", "copilot")),
+    "seems in use": (seems_in_use, ("copilot",)),
     "tool below": (tool_below, ALL),
     "stashed": (stashed, ("claude",)),
     "suggested": (suggested, tuple(name for name, setup in SETUPS.items() if setup.suggests)),

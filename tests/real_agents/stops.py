@@ -170,11 +170,11 @@ def _resumed(bench: Bench) -> None:
 
 def _idle(bench: Bench) -> bool:
     """A turn that was killed with its pane may go on: as a person would, it is told to stop."""
-    state = bench.seen().state
-    if state in (State.BUSY, State.DIALOG):
-        bench.keys("Escape")
+    seen = bench.seen()
+    if seen.state in (State.BUSY, State.DIALOG):
+        bench.keys("Enter" if seen.setup else "Escape")  # whether to take it up: yes
         time.sleep(1.0)
-    return state is State.IDLE
+    return seen.state is State.IDLE
 
 
 def told(requests: list[str]) -> bool:
