@@ -449,6 +449,7 @@ SCREENS = [
         Screen(State.DIALOG),
     ),
     ("copilot", COPILOT_IN_USE, Screen(State.DIALOG, setup=True)),
+    ("copilot", COPILOT_IN_USE.replace(" │\n", "\n │\n"), Screen(State.DIALOG, setup=True)),
     ("copilot", shown(COPILOT, footer="← open sidebar · Interactive"), Screen(State.IDLE)),
     (
         "copilot",

@@ -171,7 +171,8 @@ def _resumed(bench: Bench) -> None:
 def _idle(bench: Bench) -> bool:
     """A turn that was killed with its pane may go on: as a person would, it is told to stop."""
     seen = bench.seen()
-    if seen.state in (State.BUSY, State.DIALOG):
+    time.sleep(0.3)  # nothing is pressed on a screen that is being drawn
+    if seen.state in (State.BUSY, State.DIALOG) and bench.seen() == seen:
         bench.keys("Enter" if seen.setup else "Escape")  # whether to take it up: yes
         time.sleep(1.0)
     return seen.state is State.IDLE
