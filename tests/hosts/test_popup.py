@@ -18,7 +18,7 @@ from tmuxreap.app import real_app
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, Verb
 from tmuxreap.interfaces.popup.actions import Desk
-from tmuxreap.interfaces.popup.far import There
+from tmuxreap.interfaces.popup.far import HostAnswer
 from tmuxreap.system.environment import Settings
 
 PATIENCE_S = 60.0  # each look starts Python over a connection
@@ -37,15 +37,15 @@ def desk_of(fleet: Fleet) -> Desk:
 def test_each_host_is_asked_by_itself_and_tells_its_sessions(fleet: Fleet) -> None:
     desk = desk_of(fleet)
     assert desk.hosts() == ("a", "b")
-    there = desk.look_there("b", There())
+    there = desk.look_at_host("b", HostAnswer())
     assert ([one.name for one in there.sessions], there.failure) == (["web@b", "db@b"], None)
 
 
 def test_of_a_host_that_is_gone_the_sessions_are_unknown_and_it_is_said(fleet: Fleet) -> None:
     desk = desk_of(fleet)
-    before = desk.look_there("b", There())
+    before = desk.look_at_host("b", HostAnswer())
     fleet.configure({"b": {"via": ["false"], "program": str(PROGRAM)}})
-    there = desk.look_there("b", before)
+    there = desk.look_at_host("b", before)
     assert [(one.name, one.live) for one in there.sessions] == [
         ("web@b", Live.UNKNOWN),
         ("db@b", Live.UNKNOWN),
@@ -53,7 +53,7 @@ def test_of_a_host_that_is_gone_the_sessions_are_unknown_and_it_is_said(fleet: F
     assert there.failure is not None
     assert there.failure.code.text == "host_unreachable"
     fleet.file.write_text("hosts: [")
-    broken = desk.look_there("b", before)
+    broken = desk.look_at_host("b", before)
     assert broken.failure is not None
     assert broken.failure.code.text == "config_invalid"
     assert isinstance(desk.hosts(), Failure)
@@ -67,7 +67,7 @@ def test_without_hosts_it_says_where_they_are_listed(fleet: Fleet) -> None:
 
 
 def test_what_is_ended_there_is_told_by_its_target_and_by_nobody_else(fleet: Fleet) -> None:
-    result = desk_of(fleet).end_there(Verb.STOP, ["web@b"])
+    result = desk_of(fleet).end_remote(Verb.STOP, ["web@b"])
     assert [one.as_json()["target"] for one in result.results] == ["web@b"]
     assert fleet.rows("b")["web"]["status"] == "stopped"
     assert fleet.rows("b")["db"]["status"] == "running"
@@ -75,7 +75,7 @@ def test_what_is_ended_there_is_told_by_its_target_and_by_nobody_else(fleet: Fle
 
 
 def test_a_row_there_that_is_called_like_a_word_of_ours_ends_nobody(fleet: Fleet) -> None:
-    result = desk_of(fleet).end_there(Verb.KILL, ["all@b"])
+    result = desk_of(fleet).end_remote(Verb.KILL, ["all@b"])
     assert result.failure is not None
     assert result.failure.code.text == "row_invalid"
     assert {row["status"] for row in fleet.rows("b").values()} == {"running"}
@@ -84,10 +84,10 @@ def test_a_row_there_that_is_called_like_a_word_of_ours_ends_nobody(fleet: Fleet
 def test_the_way_there_is_the_terminal_s_or_it_says_why_not(fleet: Fleet) -> None:
     fleet.configure({"far": {"ssh": "far-1"}})
     desk = desk_of(fleet)
-    way = desk.way_there("web@far")
+    way = desk.attach_command("web@far")
     assert isinstance(way, tuple)
     assert way[:2] == ("ssh", "-t")
-    refused = desk.way_there("web@a")
+    refused = desk.attach_command("web@a")
     assert isinstance(refused, Failure)
     assert "not reached by ssh" in refused.message
 

@@ -26,8 +26,8 @@ from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
 from tmuxreap.interfaces.popup.actions import Client, Desk, Seen
 from tmuxreap.interfaces.popup.app import Popup
-from tmuxreap.interfaces.popup.choices import recalled
-from tmuxreap.interfaces.popup.far import There
+from tmuxreap.interfaces.popup.choices import load_choices
+from tmuxreap.interfaces.popup.far import HostAnswer
 from tmuxreap.interfaces.popup.view import COLUMNS
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
 from tmuxreap.interfaces.text.progress import Progress
@@ -118,7 +118,7 @@ def test_one_key_ends_the_chosen_one_and_shows_the_receipt(
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press(key)
-        await until(pilot, lambda: "acme" in popup._told)
+        await until(pilot, lambda: "acme" in popup._receipts)
         assert desk.ended == [(verb, ("acme",))]
         await until(
             pilot, lambda: rows(popup)[1].startswith("acme") and "stopped" in rows(popup)[1]
@@ -144,7 +144,7 @@ def test_many_are_ended_only_after_a_question(story: Story) -> None:
         await until(pilot, lambda: not isinstance(popup.screen, Question))
         assert desk.ended == []
         await pilot.press("s", "y")
-        await until(pilot, lambda: len(popup._told) == 2)
+        await until(pilot, lambda: len(popup._receipts) == 2)
 
     played(desk, play, SMALL)
     assert desk.ended == [(Verb.STOP, ("acme", "shop"))]
@@ -176,7 +176,7 @@ def test_what_fails_is_said_in_place_with_its_way_out(story: Story) -> None:
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("s")
-        await until(pilot, lambda: "acme" in popup._told)
+        await until(pilot, lambda: "acme" in popup._receipts)
         assert "could not stop acme" in text(popup, "#said")
         assert "hint: " in text(popup, "#told")
         assert "--whole-session" in text(popup, "#told")
@@ -219,7 +219,7 @@ def test_a_name_is_text_and_nothing_else(story: Story, name: str) -> None:
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("s")
-        await until(pilot, lambda: popup._told)
+        await until(pilot, lambda: popup._receipts)
         await until(pilot, lambda: "[bold]screen[/]" in cells(popup))
         shown = cells(popup)
         assert "\x1b" not in shown
@@ -572,7 +572,7 @@ def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
         async with popup.run_test(size=LARGE) as pilot:
             await pilot.press("a")
             popup._desk.may_look.set()  # type: ignore[attr-defined]
-            await until(pilot, lambda: popup._meant() == ["acme", "shop"])
+            await until(pilot, lambda: popup._selected_names() == ["acme", "shop"])
 
     asyncio.run(run())
 
@@ -595,7 +595,7 @@ def test_what_a_terminal_replies_late_is_no_command(story: Story) -> None:
 class Hosted(Held):
     """A desk with other hosts and their successive answers; without one a host does not answer."""
 
-    def __init__(self, story: Story, **told: list[There]) -> None:
+    def __init__(self, story: Story, **told: list[HostAnswer]) -> None:
         super().__init__(story)
         self.told = told
         self.may_answer = threading.Event()
@@ -608,16 +608,16 @@ class Hosted(Held):
     def hosts(self) -> tuple[str, ...]:
         return tuple(self.told)
 
-    def look_there(self, host: str, before: There) -> There:
+    def look_at_host(self, host: str, before: HostAnswer) -> HostAnswer:
         if not self.told[host]:
             self.may_answer.wait(PATIENCE_S)
             return before
         return self.told[host].pop(0) if len(self.told[host]) > 1 else self.told[host][0]
 
-    def screen_there(self, target: str) -> str:
+    def remote_screen(self, target: str) -> str:
         return f"what {target} shows"
 
-    def end_there(self, verb: Verb | None, targets: Sequence[str]) -> Result:
+    def end_remote(self, verb: Verb | None, targets: Sequence[str]) -> Result:
         self.ended_there.append((verb, tuple(targets)))
         parted = [(one, *one.split("@")) for one in targets]
         far = [
@@ -627,8 +627,8 @@ class Hosted(Held):
         return Result("stop", None, 0.0, far)
 
 
-def there(*names: str) -> There:
-    return There(tuple(replace(SHOP, name=name, state="idle") for name in names))
+def there(*names: str) -> HostAnswer:
+    return HostAnswer(tuple(replace(SHOP, name=name, state="idle") for name in names))
 
 
 def test_other_hosts_are_shown_after_a_key_and_one_that_hangs_holds_up_none(story: Story) -> None:
@@ -652,7 +652,7 @@ def test_other_hosts_are_shown_after_a_key_and_one_that_hangs_holds_up_none(stor
         desk.may_answer.set()
 
     played(desk, play)
-    assert recalled(desk.choices).hosts
+    assert load_choices(desk.choices).hosts
 
     async def again(pilot: Pilot[None], popup: Popup) -> None:
         await until(pilot, lambda: "web@gpu" in popup._table.names)  # as it was left
@@ -679,8 +679,8 @@ def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) ->
         await pilot.press("h")
         await until(pilot, lambda: len(rows(popup)) == 4)
         await pilot.press("a", "s", "y")
-        await until(pilot, lambda: len(popup._told) == 4)
-        assert str(popup._told["web@gpu"]) == "web@gpu: stopped"
+        await until(pilot, lambda: len(popup._receipts) == 4)
+        assert str(popup._receipts["web@gpu"]) == "web@gpu: stopped"
 
     played(desk, play)
     assert desk.ended == [(Verb.STOP, ("acme",))]
@@ -693,7 +693,7 @@ def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) ->
 def test_what_is_wrong_with_a_host_is_told_below_the_table(story: Story) -> None:
     story.agent("acme")
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
-    desk = Hosted(story, gpu=[There((), down)])
+    desk = Hosted(story, gpu=[HostAnswer((), down)])
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("h")

@@ -14,10 +14,10 @@ from tmuxreap.interfaces.popup.choices import (
     SORTS,
     Choices,
     arranged,
+    choices_path,
+    load_choices,
     matches,
-    place,
-    recalled,
-    remember,
+    save_choices,
 )
 from tmuxreap.sessions.state import AgentState
 
@@ -65,23 +65,23 @@ def test_a_filter_finds_names_tags_agents_and_states_also_of_ended_ones() -> Non
 
 
 def test_what_was_chosen_is_remembered_and_the_filter_is_not(tmp_path: Path) -> None:
-    path = place({"XDG_STATE_HOME": str(tmp_path)}, None)
+    path = choices_path({"XDG_STATE_HOME": str(tmp_path)}, None)
     assert path == tmp_path / FILE
-    remember(path, Choices("memory", True, "x"))
-    assert recalled(path) == Choices("memory", True)
-    assert place({}, tmp_path) == tmp_path / ".local" / "state" / FILE
-    assert place({"XDG_STATE_HOME": "relative"}, None) is None
+    save_choices(path, Choices("memory", True, "x"))
+    assert load_choices(path) == Choices("memory", True)
+    assert choices_path({}, tmp_path) == tmp_path / ".local" / "state" / FILE
+    assert choices_path({"XDG_STATE_HOME": "relative"}, None) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"sort": "nosuch"}', '{"sort": []}', "\xff"])
 def test_what_is_not_understood_is_as_if_it_were_not_there(tmp_path: Path, text: str) -> None:
     path = tmp_path / "popup.json"
     path.write_text(text)
-    assert recalled(path) == Choices()
-    assert recalled(None) == Choices()
+    assert load_choices(path) == Choices()
+    assert load_choices(None) == Choices()
 
 
 def test_where_nothing_can_be_written_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "tmuxreap").write_text("a file in the way")
-    remember(tmp_path / FILE, Choices("name"))
-    remember(None, Choices())
+    save_choices(tmp_path / FILE, Choices("name"))
+    save_choices(None, Choices())

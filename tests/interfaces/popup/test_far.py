@@ -5,13 +5,13 @@ from __future__ import annotations
 from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import replace
-from tmuxreap.interfaces.popup.far import Hosts, There, by_host, why
+from tmuxreap.interfaces.popup.far import HostAnswer, Hosts, by_host, why
 
 DOWN = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
 
 
-def there(*names: str) -> There:
-    return There(tuple(replace(SHOP, name=name) for name in names))
+def there(*names: str) -> HostAnswer:
+    return HostAnswer(tuple(replace(SHOP, name=name) for name in names))
 
 
 def known(*names: str) -> Hosts:
@@ -24,24 +24,24 @@ def test_a_host_is_asked_again_when_it_has_answered_and_so_many_at_once() -> Non
     hosts = known("a", "b", "c")
     assert hosts.due(2) == ["a", "b"]
     assert hosts.due(2) == []
-    hosts.tell("b", there())
+    hosts.record("b", there())
     assert hosts.due(2) == ["b"]
     assert hosts.waiting() == 2
 
 
 def test_sessions_are_known_by_their_target_and_a_row_of_this_machine_wins() -> None:
     hosts = known("gpu", "dev")
-    hosts.tell("gpu", there("web@gpu", "api@gpu"))
-    hosts.tell("dev", there("web@dev"))
+    hosts.record("gpu", there("web@gpu", "api@gpu"))
+    hosts.record("dev", there("web@dev"))
     assert hosts.of({"api@gpu"}) == {"web@gpu": "gpu", "web@dev": "dev"}
     assert [one.name for one in hosts.sessions({"api@gpu"})] == ["web@gpu", "web@dev"]
 
 
 def test_what_is_wrong_with_a_host_is_kept_until_it_answers() -> None:
     hosts = known("gpu")
-    hosts.tell("gpu", There((), DOWN))
+    hosts.record("gpu", HostAnswer((), DOWN))
     assert (hosts.troubles(), hosts.waiting()) == ([DOWN], 0)
-    hosts.tell("gpu", there("web@gpu"))
+    hosts.record("gpu", there("web@gpu"))
     assert hosts.troubles() == []
 
 
@@ -49,7 +49,7 @@ def test_an_answer_that_comes_when_hosts_are_not_wanted_any_more_is_let_go() -> 
     hosts = known("gpu")
     assert hosts.due(1) == ["gpu"]
     hosts.forget()
-    hosts.tell("gpu", there("web@gpu"))
+    hosts.record("gpu", there("web@gpu"))
     assert (hosts.sessions(()), hosts.due(1)) == ([], [])
 
 

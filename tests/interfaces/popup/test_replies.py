@@ -24,7 +24,7 @@ def heard(*texts: str) -> list[str]:
     """Return the keys that remain of the terminal's input."""
     replies = Replies()
     keys = [key for text in texts for key in keys_of(text)]
-    return [key.key for key in keys if not replies.takes(key) and key.key not in BEGINS]
+    return [key.key for key in keys if not replies.is_part_of_reply(key) and key.key not in BEGINS]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_a_person_types_is_heard(typed: str) -> None:
     keys, replies = keys_of(typed), Replies()
     for number, key in enumerate(keys):
         key.time = 10.0 + number * 0.1  # no user is faster
-    kept = [key.key for key in keys if not replies.takes(key)]
+    kept = [key.key for key in keys if not replies.is_part_of_reply(key)]
     assert kept == [key.key for key in keys if key.key != "circumflex_accent"]
 
 
@@ -58,4 +58,4 @@ def test_a_reply_without_an_end_takes_nothing_for_long() -> None:
     replies, keys = Replies(), [Key("circumflex_accent", "^"), Key("P", "P"), Key("x", "x")]
     for key, at in zip(keys, (1.0, 1.0, 1.0 + 2 * LOST_S), strict=True):
         key.time = at
-    assert [replies.takes(key) for key in keys] == [True, True, False]
+    assert [replies.is_part_of_reply(key) for key in keys] == [True, True, False]

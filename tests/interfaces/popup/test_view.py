@@ -13,18 +13,18 @@ from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.choices import Choices
 from tmuxreap.interfaces.popup.view import (
     COLUMNS,
-    about_hosts,
     columns,
     did_not_attach,
+    footer,
     help_page,
+    host_messages,
     label,
     name_cells,
     question,
     receipts,
     screen,
+    step_text,
     summary,
-    under_the_table,
-    under_way,
 )
 
 DONE = Ending("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.HANGUP)
@@ -36,9 +36,9 @@ def result(*items: object, failure: Failure | None = None) -> Result:
 
 
 def test_a_rung_is_told_with_its_time() -> None:
-    assert under_way("stop", None, 5.0) == "stop ..."
-    assert under_way("stop", (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
-    assert under_way("stop", (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
+    assert step_text("stop", None, 5.0) == "stop ..."
+    assert step_text("stop", (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
+    assert step_text("stop", (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
 
 
 def test_one_is_told_by_its_receipt_and_many_by_their_number() -> None:
@@ -90,12 +90,12 @@ def test_the_host_stands_in_its_column_or_else_in_the_name() -> None:
 
 def test_what_is_wrong_with_hosts_is_told_first() -> None:
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: \x1b[31mno route")
-    told = under_the_table(1, [SHOP, SHOP], Choices(), about_hosts([down], 2)).plain
+    told = footer(1, [SHOP, SHOP], Choices(), host_messages([down], 2)).plain
     assert (
         told
         == "asking 2 hosts ... · could not reach gpu: \\x1b[31mno route · 1 ended (e shows them)"
     )
-    assert about_hosts([], 0) == []
+    assert host_messages([], 0) == []
 
 
 def test_a_terminal_that_could_not_go_there_says_why() -> None:
@@ -123,11 +123,11 @@ def test_a_long_name_pushes_no_column_out() -> None:
 
 def test_what_is_not_in_the_table_is_counted_below_it() -> None:
     sessions = [SHOP, replace(SHOP, name="b")]
-    assert under_the_table(2, sessions, Choices()).plain == ""
-    assert under_the_table(1, sessions, Choices()).plain == "1 ended (e shows them)"
+    assert footer(2, sessions, Choices()).plain == ""
+    assert footer(1, sessions, Choices()).plain == "1 ended (e shows them)"
     crowd = [replace(SHOP, name=str(number)) for number in range(300)]
-    assert under_the_table(300, crowd, Choices()).plain == "the first 200 of 300 (/ filters)"
-    told = under_the_table(1, sessions, Choices("name", only="sh")).plain
+    assert footer(300, crowd, Choices()).plain == "the first 200 of 300 (/ filters)"
+    told = footer(1, sessions, Choices("name", only="sh")).plain
     assert told == "1 of 2 match 'sh' · by name"
 
 

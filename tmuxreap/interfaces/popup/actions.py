@@ -23,8 +23,8 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import REASONS, Policy
 from tmuxreap.hosts.file import read_hosts
 from tmuxreap.interfaces.popup import far
-from tmuxreap.interfaces.popup.choices import place
-from tmuxreap.interfaces.remote.terminal import way_to
+from tmuxreap.interfaces.popup.choices import choices_path
+from tmuxreap.interfaces.remote.terminal import attach_command
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
@@ -98,10 +98,12 @@ class Desk:
 
     def agents(self) -> list[str]:
         """Return the agents that are installed on this machine."""
-        return self._with(start.installed)
+        return self._run(start.installed)
 
     def choices_file(self) -> Path | None:
-        return self._with(lambda context: place(context.settings.environ, context.settings.home))
+        return self._run(
+            lambda context: choices_path(context.settings.environ, context.settings.home)
+        )
 
     # Of other hosts
 
@@ -115,24 +117,24 @@ class Desk:
             reason = f"could not show other hosts: none is listed in {listed.path or 'hosts.yaml'}"
             raise Failure(Code.USAGE, reason, "docs/hosts.md says how one is listed")
 
-        return self._tried(work)
+        return self._result_or_failure(work)
 
-    def look_there(self, host: str, before: far.There) -> far.There:
-        return self._with(lambda context: far.look(context, host, before))
+    def look_at_host(self, host: str, before: far.HostAnswer) -> far.HostAnswer:
+        return self._run(lambda context: far.look(context, host, before))
 
-    def screen_there(self, target: str) -> str:
-        screen = self._tried(lambda context: far.screen(context, target))
+    def remote_screen(self, target: str) -> str:
+        screen = self._result_or_failure(lambda context: far.screen(context, target))
         return "" if isinstance(screen, Failure) else screen
 
-    def end_there(self, verb: Verb | None, targets: Sequence[str]) -> Result:
+    def end_remote(self, verb: Verb | None, targets: Sequence[str]) -> Result:
         def work(context: Context) -> Result:
             _exact([target.rpartition("@")[0] for target in targets])
             return far.end(context, verb, targets)
 
         return self._answer(verb.value if verb else "resume", work)
 
-    def way_there(self, target: str) -> tuple[str, ...] | Failure | None:
-        return self._tried(lambda context: way_to(context, target))
+    def attach_command(self, target: str) -> tuple[str, ...] | Failure | None:
+        return self._result_or_failure(lambda context: attach_command(context, target))
 
     def jump(self, name: str) -> Result:
         """Switch the client to the session, if it is still the one that was seen."""
@@ -143,16 +145,16 @@ class Desk:
 
         return self._answer("jump", work)
 
-    def _with(self, work: Callable[[Context], T]) -> T:
+    def _run(self, work: Callable[[Context], T]) -> T:
         context = self._new_app()
         try:
             return work(context)
         finally:
             context.close()
 
-    def _tried(self, work: Callable[[Context], T]) -> T | Failure:
+    def _result_or_failure(self, work: Callable[[Context], T]) -> T | Failure:
         try:
-            return self._with(work)
+            return self._run(work)
         except Failure as failure:
             return failure
 

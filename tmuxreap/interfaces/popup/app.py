@@ -61,11 +61,11 @@ class Popup(Drawing):
         self.theme = (  # the terminal's own colors, for dark and light backgrounds
             "ansi-dark"
         )
-        self._recall()
+        self._load_choices()
         self.query_one(Sessions).focus()
         self.set_interval(LOOK_S, self._look)
-        self.set_interval(FAR_S, self._look_there)
-        self.set_interval(DRAW_S, self._draw_doing)
+        self.set_interval(FAR_S, self._look_at_hosts)
+        self.set_interval(DRAW_S, self._draw_progress)
         self._look()
 
     def _show(self, seen: Seen, chosen: str | None) -> None:
@@ -76,16 +76,16 @@ class Popup(Drawing):
 
     @on(DataTable.RowHighlighted)
     def _moved(self) -> None:
-        if self._is_there:
-            self._draw_beside()
+        if self._is_ready:
+            self._draw_details()
             self._look()
-            self._read_there()
+            self._read_remote_screen()
 
     @on(DataTable.RowSelected)
     def _entered(self) -> None:
         self.action_jump()
 
-    def _meant(self, verb: Verb | None = None) -> list[str]:
+    def _selected_names(self, verb: Verb | None = None) -> list[str]:
         """Return the marked sessions, else the one under the cursor. Busy ones are left out, except
         that a kill may take over a running stop."""
         chosen = self._chosen
@@ -101,11 +101,11 @@ class Popup(Drawing):
 
     def action_end(self, word: str) -> None:
         verb = Verb(word)
-        names = self._meant(verb)
+        names = self._selected_names(verb)
 
         def answered(agreed: bool | None) -> None:
             if agreed:
-                self._begin("stopping" if verb is Verb.STOP else "killing", names, verb)
+                self._start_work("stopping" if verb is Verb.STOP else "killing", names, verb)
 
         if len(names) > 1:
             self.push_screen(Question(view.question(verb.value, names)), answered)
@@ -113,42 +113,42 @@ class Popup(Drawing):
             answered(True)
 
     def action_resume(self) -> None:
-        if names := self._meant():
-            self._begin("resuming", names, None)
+        if names := self._selected_names():
+            self._start_work("resuming", names, None)
 
-    def _begin(self, word: str, names: list[str], verb: Verb | None) -> None:
+    def _start_work(self, word: str, names: list[str], verb: Verb | None) -> None:
         """Start the work on each host separately: none waits for another."""
-        self._said = None
+        self._message_text = None
         for host, targets in far.by_host(names, self._host_of).items():
-            self._begin_on(host, Doing(word, verb, silent_progress(self._monotonic)), targets)
+            self._start_work_on(host, Doing(word, verb, silent_progress(self._monotonic)), targets)
         self._draw()
 
-    def _begin_on(self, host: str, doing: Doing, names: list[str]) -> None:
+    def _start_work_on(self, host: str, doing: Doing, names: list[str]) -> None:
         self._doing.update(dict.fromkeys(names, doing))
 
         def work() -> Result:
             if host:
-                return self._desk.end_there(doing.verb, names)
+                return self._desk.end_remote(doing.verb, names)
             if doing.verb:
                 return self._desk.end(doing.verb, names, doing.progress)
             return self._desk.resume(names)
 
-        def told(result: Result) -> None:
-            self._done(doing, result)
-            self._look_there()
+        def show(result: Result) -> None:
+            self._show_result(doing, result)
+            self._look_at_hosts()
 
-        self._ask(work, told)
+        self._submit(work, show)
 
-    def _done(self, doing: Doing, result: Result) -> None:
+    def _show_result(self, doing: Doing, result: Result) -> None:
         """Show the result, except for sessions that a kill took over: the kill reports those."""
         ended = {name for name, current in self._doing.items() if current is doing}
         for name in ended:
             del self._doing[name]
         self._marked -= ended
-        self._told.update(
+        self._receipts.update(
             {name: text for name, text in view.receipts(result).items() if name in ended}
         )
-        self._said = view.summary(result) if ended else self._said
+        self._message_text = view.summary(result) if ended else self._message_text
         if self._leaving and not self._doing:
             self.exit()
             return
@@ -162,31 +162,31 @@ class Popup(Drawing):
     def action_jump(self) -> None:
         name = self._chosen
         if name in self._host_of:
-            self._ask(
-                lambda: self._desk.way_there(str(name)),
-                lambda way: self._sit_in(str(name), way),
+            self._submit(
+                lambda: self._desk.attach_command(str(name)),
+                lambda way: self._attach_terminal(str(name), way),
                 daemon=True,
             )
         elif name is not None:
-            self._ask(lambda: self._desk.jump(name), self._jumped, daemon=True)
+            self._submit(lambda: self._desk.jump(name), self._jumped, daemon=True)
 
-    def _sit_in(self, name: str, way: tuple[str, ...] | Failure | None) -> None:
+    def _attach_terminal(self, name: str, way: tuple[str, ...] | Failure | None) -> None:
         """Attach the terminal to the session; return to the popup on detach."""
         if isinstance(way, Failure):
-            self._said = Text("\n").join(view.failure_lines(way))
+            self._message_text = Text("\n").join(view.failure_lines(way))
         elif way is not None:
             with self.suspend():
                 status, said = run_in_terminal(way)
-            self._said = None if status == 0 else view.did_not_attach(name, status, said)
-        self._look_there()
+            self._message_text = None if status == 0 else view.did_not_attach(name, status, said)
+        self._look_at_hosts()
         self._draw()
 
     def _jumped(self, result: Result) -> None:
         if result.failure is None:
             self.action_leave()
         else:
-            self._said = Text("\n").join(view.failure_lines(result.failure))
-            self._draw_said()
+            self._message_text = Text("\n").join(view.failure_lines(result.failure))
+            self._draw_message()
 
     def action_turn(self) -> None:
         """Show the screen instead of the table, if there is no room for both."""
@@ -196,13 +196,13 @@ class Popup(Drawing):
         if not self._doing:
             self.exit()
         self._leaving = True
-        self._draw_said()
+        self._draw_message()
 
 
 def run(desk: Desk) -> None:
     popup = Popup(desk)
     for number in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, popup.cut_off)
+        signal.signal(number, popup.finish_and_exit)
     popup.run()
     if popup.return_code:
         raise Failure(

@@ -70,7 +70,7 @@ def _attention(one: Session) -> int:
     return ATTENTION.index(None if one.drift is not None else one.state)
 
 
-def place(environ: Mapping[str, str], home: Path | None) -> Path | None:
+def choices_path(environ: Mapping[str, str], home: Path | None) -> Path | None:
     """Return the file of the choices, below `$XDG_STATE_HOME` or HOME; None if neither is set."""
     given = environ.get("XDG_STATE_HOME", "")
     if given.startswith("/"):
@@ -78,7 +78,7 @@ def place(environ: Mapping[str, str], home: Path | None) -> Path | None:
     return home / ".local" / "state" / FILE if home else None
 
 
-def recalled(path: Path | None) -> Choices:
+def load_choices(path: Path | None) -> Choices:
     try:
         data = json.loads(path.read_text(encoding="utf-8")) if path else {}
     except (OSError, ValueError, RecursionError):
@@ -89,7 +89,7 @@ def recalled(path: Path | None) -> Choices:
     return Choices(str(data["sort"]), ended, hosts=hosts)
 
 
-def remember(path: Path | None, choices: Choices) -> None:
+def save_choices(path: Path | None, choices: Choices) -> None:
     """Save the choices; a file that cannot be written only loses them."""
     if path is None:
         return

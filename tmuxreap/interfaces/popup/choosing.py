@@ -16,10 +16,10 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Seen
-from tmuxreap.interfaces.popup.choices import Choices, recalled, remember
+from tmuxreap.interfaces.popup.choices import Choices, load_choices, save_choices
 from tmuxreap.interfaces.popup.looking import Looking
 from tmuxreap.interfaces.popup.replies import Replies
-from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions, Wish
+from tmuxreap.interfaces.popup.widgets import Filter, New, NewSession, Page, Question, Sessions
 
 
 class Choosing(Looking):
@@ -32,24 +32,24 @@ class Choosing(Looking):
         self._mark_ahead = False  # requested before the first look
         self._replies = Replies()
 
-    def _recall(self) -> None:
+    def _load_choices(self) -> None:
         self._choices_file = self._desk.choices_file()
-        self._choices = recalled(self._choices_file)
+        self._choices = load_choices(self._choices_file)
         if self._choices.hosts:
-            self._ask(self._desk.hosts, self._hosts_are, daemon=True)
+            self._submit(self._desk.hosts, self._set_hosts, daemon=True)
 
     def action_hosts(self) -> None:
         """Show or hide the sessions of other hosts."""
         if self._hosts.names:
             self._hosts.forget()
-            self._choose(replace(self._choices, hosts=False))
+            self._apply_choices(replace(self._choices, hosts=False))
         else:
-            self._ask(self._desk.hosts, self._hosts_chosen, daemon=True)
+            self._submit(self._desk.hosts, self._show_hosts, daemon=True)
 
-    def _hosts_chosen(self, found: tuple[str, ...] | Failure) -> None:
-        self._hosts_are(found)
+    def _show_hosts(self, found: tuple[str, ...] | Failure) -> None:
+        self._set_hosts(found)
         if self._hosts.names:
-            self._choose(replace(self._choices, hosts=True))
+            self._apply_choices(replace(self._choices, hosts=True))
 
     def action_filter(self) -> None:
         filter_ = self.query_one(Filter)
@@ -59,7 +59,7 @@ class Choosing(Looking):
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, Key) or event.is_forwarded:
             await super().on_event(event)
-        elif not self._replies.takes(event):
+        elif not self._replies.is_part_of_reply(event):
             await self._pressed(event)
 
     async def _pressed(self, key: Key) -> None:
@@ -76,7 +76,7 @@ class Choosing(Looking):
                 self.focused.select_all()  # typing replaces it
 
     @on(DescendantFocus)
-    async def _form_is_there(self, event: DescendantFocus) -> None:
+    async def _replay_keys(self, event: DescendantFocus) -> None:
         if isinstance(event.widget, Input):
             keys, self._ahead = self._ahead or [], None
             for key in keys:
@@ -100,14 +100,14 @@ class Choosing(Looking):
         self.action_keep_filter()
 
     def action_sort(self) -> None:
-        self._choose(self._choices.next_sort())
+        self._apply_choices(self._choices.next_sort())
 
     def action_fold(self) -> None:
-        self._choose(replace(self._choices, ended=not self._choices.ended))
+        self._apply_choices(replace(self._choices, ended=not self._choices.ended))
 
-    def _choose(self, choices: Choices) -> None:
+    def _apply_choices(self, choices: Choices) -> None:
         self._choices = choices
-        remember(self._choices_file, choices)
+        save_choices(self._choices_file, choices)
         self._draw()
 
     def action_help(self) -> None:
@@ -121,7 +121,7 @@ class Choosing(Looking):
 
         def answered(agreed: bool | None) -> None:
             if agreed:
-                self._ask(lambda: self._desk.adopt(names), self._told_of)
+                self._submit(lambda: self._desk.adopt(names), self._show_summary)
 
         if len(names) > 1:
             self.push_screen(Question(view.question("register", names)), answered)
@@ -129,20 +129,22 @@ class Choosing(Looking):
             answered(True)
 
     def action_new(self) -> None:
-        def asked(wish: Wish | None) -> None:
-            if wish is not None:
+        def start(session: NewSession | None) -> None:
+            if session is not None:
                 work = self._desk.start
-                self._ask(lambda: work(wish.name, wish.agent, wish.folder), self._told_of)
+                self._submit(
+                    lambda: work(session.name, session.agent, session.folder), self._show_summary
+                )
 
         self._ahead = []
-        self._ask(self._desk.agents, lambda agents: self._ask_for_new(agents, asked), daemon=True)
+        self._submit(self._desk.agents, lambda agents: self._show_form(agents, start), daemon=True)
 
-    def _ask_for_new(self, agents: list[str], asked: Callable[[Wish | None], None]) -> None:
+    def _show_form(self, agents: list[str], start: Callable[[NewSession | None], None]) -> None:
         folder = os.getcwd()  # noqa: PTH109 - a string for a field
-        self.push_screen(New(agents, folder), asked)
+        self.push_screen(New(agents, folder), start)
 
-    def _told_of(self, result: Result) -> None:
-        self._said = view.summary(result)
+    def _show_summary(self, result: Result) -> None:
+        self._message_text = view.summary(result)
         self._look()
         self._draw()
 

@@ -26,11 +26,11 @@ class Drawing(Choosing):
         super().__init__(desk)
         self._monotonic = monotonic
         self._doing: dict[str, Doing] = {}
-        self._told: dict[str, Text] = {}
+        self._receipts: dict[str, Text] = {}
         self._leaving = False
 
     @property
-    def _is_there(self) -> bool:
+    def _is_ready(self) -> bool:
         """A thread may answer before the table exists, or while the popup is closing."""
         return self.is_running and bool(self.query(Sessions))
 
@@ -40,33 +40,33 @@ class Drawing(Choosing):
 
     @property
     def _chosen(self) -> str | None:
-        return self._table.chosen if self._is_there else None
+        return self._table.chosen if self._is_ready else None
 
     def _session(self, name: str | None) -> Session | None:
         return next((one for one in self._sessions if one.name == name), None)
 
     def _draw(self) -> None:
-        if not self._is_there or len(self.screen_stack) > 1:
+        if not self._is_ready or len(self.screen_stack) > 1:
             return
         self._draw_table()
-        self._draw_beside()
-        self._draw_said()
+        self._draw_details()
+        self._draw_message()
 
-    def _draw_doing(self) -> None:
+    def _draw_progress(self) -> None:
         if self._doing:
             self._draw()
 
     def _draw_table(self) -> None:
         sessions, hosts = self._sessions, self._host_of
-        shown = arranged(sessions, self._choices, {*self._told, *self._doing})
+        shown = arranged(sessions, self._choices, {*self._receipts, *self._doing})
         drawn, width = shown[: view.MOST_ROWS], self._table_width
         columns = view.columns(width, tagged=any(one.tags for one in shown), hosted=bool(hosts))
         labels = {one.name: view.label(one, hosts.get(one.name, ""), columns) for one in drawn}
         room = view.name_cells(labels.values(), columns, width)
         rows = [self._cells(one, room, labels[one.name], hosts.get(one.name, "")) for one in drawn]
         self._table.show(columns, [*labels], [[row[column] for column in columns] for row in rows])
-        troubles = view.about_hosts(self._hosts.troubles(), self._hosts.waiting())
-        folded = view.under_the_table(len(shown), sessions, self._choices, troubles)
+        troubles = view.host_messages(self._hosts.troubles(), self._hosts.waiting())
+        folded = view.footer(len(shown), sessions, self._choices, troubles)
         self.query_one("#folded", Static).update(folded)
         self.query_one("#folded").display = bool(folded)
 
@@ -79,16 +79,16 @@ class Drawing(Choosing):
     def _cells(self, one: Session, room: int, label: str, host: str) -> dict[str, Text]:
         doing = self._doing.get(one.name)
         word = (
-            view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())
+            view.step_text(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())
             if doing
             else None
         )
         marked = one.name in self._marked
-        return view.cells(one, marked=marked, under_way=word, name=room, label=label, host=host)
+        return view.cells(one, marked=marked, progress=word, name=room, label=label, host=host)
 
-    def _draw_beside(self) -> None:
+    def _draw_details(self) -> None:
         chosen = self._session(self._chosen)
-        receipt = self._told.get(chosen.name) if chosen else None
+        receipt = self._receipts.get(chosen.name) if chosen else None
         self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
         host = self._host_of.get(chosen.name) if chosen else None
         why = plain(self._why(chosen, host)) if chosen and chosen.drift else ""
@@ -106,19 +106,19 @@ class Drawing(Choosing):
     def _screen_of(self, chosen: Session, host: str | None) -> str:
         if host is None:
             return self._seen.screen
-        name, screen = self._screen_there
+        name, screen = self._remote_screen
         return screen if name == chosen.name else ""
 
-    def _draw_said(self) -> None:
-        self.query_one("#said", Static).update(self._line())
+    def _draw_message(self) -> None:
+        self.query_one("#said", Static).update(self._message_line())
 
-    def _line(self) -> Text:
+    def _message_line(self) -> Text:
         if self._seen.failure is not None:
             return Text("\n").join(view.failure_lines(self._seen.failure))
         if self._leaving:
             return Text("closes when what is under way is through", style="yellow")
-        if self._said is not None:
-            return self._said
+        if self._message_text is not None:
+            return self._message_text
         if self._seen.warnings:
             return Text(plain(self._seen.warnings[0]), style="yellow")
         return Text(

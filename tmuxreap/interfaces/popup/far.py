@@ -16,29 +16,29 @@ from tmuxreap.sessions.context import Context
 
 
 @frozen
-class There:
+class HostAnswer:
     """The last answer of one host; after a failure the earlier sessions, in an unknown state."""
 
     sessions: tuple[Session, ...] = ()
     failure: Failure | None = None
 
 
-def look(context: Context, host: str, before: There) -> There:
+def look(context: Context, host: str, before: HostAnswer) -> HostAnswer:
     try:
         result = over_hosts(context, "list", [host], {"targets": []})
     except Failure as failure:
-        return There(_unknown(before), failure)
+        return HostAnswer(_unknown(before), failure)
     assert result is not None  # noqa: S101 - a host was named
     problem = result.failure or next(iter(result.others), None)
     sessions = tuple(one for item in result.results if (one := _shown(item)) is not None)
-    return There(sessions or _unknown(before), problem) if problem else There(sessions)
+    return HostAnswer(sessions or _unknown(before), problem) if problem else HostAnswer(sessions)
 
 
 def _shown(item: Item) -> Session | None:
     return item.shown if isinstance(item, RemoteResult) else None
 
 
-def _unknown(before: There) -> tuple[Session, ...]:
+def _unknown(before: HostAnswer) -> tuple[Session, ...]:
     return tuple(replace(one, live=Live.UNKNOWN, state=None, drift=None) for one in before.sessions)
 
 
@@ -62,44 +62,44 @@ class Hosts:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
-        self._heard: dict[str, There] = {}
-        self._asked: set[str] = set()
+        self._answers: dict[str, HostAnswer] = {}
+        self._pending: set[str] = set()
 
-    def before(self, host: str) -> There:
-        return self._heard.get(host, There())
+    def before(self, host: str) -> HostAnswer:
+        return self._answers.get(host, HostAnswer())
 
     def due(self, at_once: int) -> list[str]:
         """Return the hosts to ask now, and count them as asked."""
-        free = max(at_once - len(self._asked), 0)
-        hosts = [host for host in self.names if host not in self._asked][:free]
-        self._asked.update(hosts)
+        free = max(at_once - len(self._pending), 0)
+        hosts = [host for host in self.names if host not in self._pending][:free]
+        self._pending.update(hosts)
         return hosts
 
-    def tell(self, host: str, there: There) -> None:
-        self._asked.discard(host)
+    def record(self, host: str, answer: HostAnswer) -> None:
+        self._pending.discard(host)
         if host in self.names:
-            self._heard[host] = there
+            self._answers[host] = answer
 
     def forget(self) -> None:
-        self.names, self._heard = (), {}
+        self.names, self._answers = (), {}
 
-    def of(self, here: Collection[str]) -> dict[str, str]:
+    def of(self, local_names: Collection[str]) -> dict[str, str]:
         """Map each remote session's target to its host; a local row of that name wins."""
         hosts: dict[str, str] = {}
-        for host, there in self._heard.items():
-            hosts.update((one.name, host) for one in there.sessions if one.name not in here)
+        for host, answer in self._answers.items():
+            hosts.update((one.name, host) for one in answer.sessions if one.name not in local_names)
         return hosts
 
-    def sessions(self, here: Collection[str]) -> list[Session]:
-        every = chain.from_iterable(there.sessions for there in self._heard.values())
-        return [one for one in every if one.name not in here]
+    def sessions(self, local_names: Collection[str]) -> list[Session]:
+        every = chain.from_iterable(answer.sessions for answer in self._answers.values())
+        return [one for one in every if one.name not in local_names]
 
     def troubles(self) -> list[Failure]:
-        return [there.failure for there in self._heard.values() if there.failure is not None]
+        return [answer.failure for answer in self._answers.values() if answer.failure is not None]
 
     def waiting(self) -> int:
         """Count the hosts that have not answered yet."""
-        return sum(host not in self._heard for host in self.names)
+        return sum(host not in self._answers for host in self.names)
 
 
 def by_host(targets: Iterable[str], hosts: Mapping[str, str]) -> dict[str, list[str]]:

@@ -10,21 +10,21 @@ from tmuxreap.core.errors import Failure
 from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import Desk, Seen
-from tmuxreap.interfaces.popup.far import Hosts, There
-from tmuxreap.interfaces.popup.patient import Patient
+from tmuxreap.interfaces.popup.far import HostAnswer, Hosts
+from tmuxreap.interfaces.popup.patient import BackgroundApp
 
 
-class Looking(Patient):
+class Looking(BackgroundApp):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
         self._seen = Seen()
         self._has_looked = False
-        self._said: Text | None = None
+        self._message_text: Text | None = None
         self._looking = False
         self._hosts = Hosts()
         self._reading: set[str] = set()  # hosts with a pending request for a screen
-        self._screen_there = ("", "")  # session name, screen
+        self._remote_screen = ("", "")  # session name, screen
 
     @property
     def _chosen(self) -> str | None:
@@ -34,16 +34,16 @@ class Looking(Patient):
         raise NotImplementedError
 
     @property
-    def _here(self) -> set[str]:
+    def _local_names(self) -> set[str]:
         return {one.name for one in self._seen.sessions}
 
     @property
     def _sessions(self) -> list[Session]:
-        return [*self._seen.sessions, *self._hosts.sessions(self._here)]
+        return [*self._seen.sessions, *self._hosts.sessions(self._local_names)]
 
     @property
     def _host_of(self) -> dict[str, str]:
-        return self._hosts.of(self._here)
+        return self._hosts.of(self._local_names)
 
     # This machine
 
@@ -51,7 +51,7 @@ class Looking(Patient):
         if not self._looking:
             self._looking = True
             chosen = self._chosen
-            self._ask(
+            self._submit(
                 lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True
             )
 
@@ -65,27 +65,27 @@ class Looking(Patient):
 
     # Other hosts
 
-    def _hosts_are(self, found: tuple[str, ...] | Failure) -> None:
+    def _set_hosts(self, found: tuple[str, ...] | Failure) -> None:
         if isinstance(found, Failure):
-            self._said = Text("\n").join(view.failure_lines(found))
+            self._message_text = Text("\n").join(view.failure_lines(found))
         else:
             self._hosts.names = found
-            self._look_there()
+            self._look_at_hosts()
         self._draw()
 
-    def _look_there(self) -> None:
+    def _look_at_hosts(self) -> None:
         for host in self._hosts.due(THREADS):
-            self._look_at(host, self._hosts.before(host))
-        self._read_there()
+            self._look_at_host(host, self._hosts.before(host))
+        self._read_remote_screen()
 
-    def _look_at(self, host: str, before: There) -> None:
-        def told(there: There) -> None:
-            self._hosts.tell(host, there)
+    def _look_at_host(self, host: str, before: HostAnswer) -> None:
+        def store_answer(answer: HostAnswer) -> None:
+            self._hosts.record(host, answer)
             self._draw()
 
-        self._ask(lambda: self._desk.look_there(host, before), told, daemon=True)
+        self._submit(lambda: self._desk.look_at_host(host, before), store_answer, daemon=True)
 
-    def _read_there(self) -> None:
+    def _read_remote_screen(self) -> None:
         """Request the screen of the selected session."""
         chosen = self._chosen
         host = self._host_of.get(chosen) if chosen else None
@@ -93,11 +93,11 @@ class Looking(Patient):
             return
         self._reading.add(host)
 
-        def told(screen: str) -> None:
+        def store_screen(screen: str) -> None:
             self._reading.discard(host)
-            self._screen_there = (chosen, screen)
+            self._remote_screen = (chosen, screen)
             self._draw()
             if self._chosen != chosen:
-                self._read_there()
+                self._read_remote_screen()
 
-        self._ask(lambda: self._desk.screen_there(chosen), told, daemon=True)
+        self._submit(lambda: self._desk.remote_screen(chosen), store_screen, daemon=True)

@@ -18,35 +18,35 @@ from tmuxreap.interfaces.popup.widgets import Answered
 T = TypeVar("T")
 
 
-class Patient(App[None]):
+class BackgroundApp(App[None]):
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
         self._threads: list[threading.Thread] = []
 
-    def _ask(
-        self, work: Callable[[], T], tell: Callable[[T], None], *, daemon: bool = False
+    def _submit(
+        self, work: Callable[[], T], deliver: Callable[[T], None], *, daemon: bool = False
     ) -> None:
-        """Run work in a thread and pass its result to `tell` here. The exit does not wait for a
+        """Run work in a thread and pass its result to `deliver` here. The exit does not wait for a
         `daemon`."""
 
-        def asked() -> None:
+        def run_work() -> None:
             try:
                 answer = work()
             except Exception as error:  # noqa: BLE001 - a bug: raised where it is visible
                 bug = error
                 self.post_message(Answered(lambda: _raise(bug)))
             else:
-                self.post_message(Answered(lambda: tell(answer)))
+                self.post_message(Answered(lambda: deliver(answer)))
 
-        thread = threading.Thread(target=asked, daemon=daemon)
+        thread = threading.Thread(target=run_work, daemon=daemon)
         self._threads = [one for one in self._threads if one.is_alive()] + [thread]
         thread.start()
 
     @on(Answered)
-    def _answered(self, answered: Answered) -> None:
-        answered.tell()
+    def _deliver(self, answered: Answered) -> None:
+        answered.deliver()
 
-    def cut_off(self, number: int, frame: FrameType | None) -> None:
+    def finish_and_exit(self, number: int, frame: FrameType | None) -> None:
         """Finish running work in the background when the terminal goes away, perhaps through the
         very ending started here, then exit. Drawing may be stuck by now."""
         devnull = os.open(os.devnull, os.O_RDWR)

@@ -32,21 +32,21 @@ class Replies:
     """Tracks incoming keys and tells which belong to a terminal's reply."""
 
     def __init__(self) -> None:
-        self._within: Part | None = None
-        self._patience_s = TOGETHER_S
+        self._part: Part | None = None
+        self._timeout_s = TOGETHER_S
         self._last = 0.0
 
-    def takes(self, key: Key) -> bool:
+    def is_part_of_reply(self, key: Key) -> bool:
         """Tell if the key is part of a reply: a bracket may be typed, keys right after it not."""
-        late, self._last = key.time - self._last > self._patience_s, key.time
-        before = None if late else self._within
-        self._within = self._after(before, key)
+        late, self._last = key.time - self._last > self._timeout_s, key.time
+        before = None if late else self._part
+        self._part = self._after(before, key)
         if before in (None, Part.ESCAPE):
             sure = before is not None or key.key == "alt+shift+p"
-            self._patience_s = LOST_S if sure and self._within is Part.STRING else TOGETHER_S
+            self._timeout_s = LOST_S if sure and self._part is Part.STRING else TOGETHER_S
         if before is None:
             return key.key in SURE
-        return self._within is not None or self._ends(before, key)
+        return self._part is not None or self._ends(before, key)
 
     def _after(self, before: Part | None, key: Key) -> Part | None:
         if before is None:

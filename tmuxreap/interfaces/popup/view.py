@@ -84,7 +84,7 @@ def cells(
     one: Session,
     *,
     marked: bool,
-    under_way: str | None,
+    progress: str | None,
     name: int = NAME_CELLS,
     label: str = "",
     host: str = "",
@@ -95,7 +95,7 @@ def cells(
         "": Text(MARKED if marked else " ", style="bold"),
         "NAME": Text(cut_middle(plain(label or one.name), name), style="bold" if marked else ""),
         "HOST": Text(cut_middle(plain(host or "-"), LEAST_CELLS["HOST"])),
-        "STATE": Text(under_way, style="yellow") if under_way else state(one),
+        "STATE": Text(progress, style="yellow") if progress else state(one),
         "IDLE": Text(_idle(one), justify="right"),
         "MEMORY": Text(f"{one.memory_mb:.0f} MB" if one.memory_mb else "-", justify="right"),
         "AGENT": Text(plain(one.agent or "-")[: LEAST_CELLS["AGENT"] + 4]),
@@ -120,11 +120,11 @@ def state(one: Session) -> Text:
     return Text(live.replace("_", " "), style=COLOURS.get(live, "red"))
 
 
-def under_way(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
+def step_text(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
     return f"{verb} ..." if rung is None else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
 
 
-def about_hosts(troubles: Sequence[Failure], waiting: int) -> list[str]:
+def host_messages(troubles: Sequence[Failure], waiting: int) -> list[str]:
     asked = [f"asking {waiting} host{'s' if waiting > 1 else ''} ..."] if waiting else []
     return [*asked, *(one.message for one in troubles)]
 
@@ -134,7 +134,7 @@ def facts(one: Session) -> Text:
     return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
 
 
-def under_the_table(
+def footer(
     shown: int, sessions: Sequence[Session], choices: Choices, hosts: Sequence[str] = ()
 ) -> Text:
     """Return the line below the table: host errors, hidden sessions, and the order."""

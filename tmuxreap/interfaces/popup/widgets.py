@@ -63,9 +63,9 @@ class Question(ModalScreen[bool]):
 class Answered(Message):
     """A thread's answer. Posted, not awaited: a closing popup may be waiting for the thread."""
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, deliver: Callable[[], None]) -> None:
         super().__init__()
-        self.tell = tell
+        self.deliver = deliver
 
 
 class Sessions(DataTable[Text]):
@@ -93,7 +93,7 @@ class Sessions(DataTable[Text]):
         texts = zip(*([Text(name) for name in columns], *rows), strict=True)
         widths = [max(text.cell_len for text in column) for column in texts]
         if (names, columns) != (self.names, self._columns) or any(map(gt, widths, self._widths)):
-            self._anew(columns, widths, names, rows)
+            self._rebuild(columns, widths, names, rows)
             return
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
@@ -101,7 +101,7 @@ class Sessions(DataTable[Text]):
                 if self.get_cell_at(place) != cell:
                     self.update_cell_at(place, cell)
 
-    def _anew(
+    def _rebuild(
         self,
         columns: Sequence[str],
         widths: list[int],
@@ -170,7 +170,7 @@ class Field(Input):
 
 
 @frozen
-class Wish:
+class NewSession:
     """A session to start."""
 
     name: str
@@ -178,7 +178,7 @@ class Wish:
     folder: str
 
 
-class New(ModalScreen[Wish | None]):
+class New(ModalScreen[NewSession | None]):
     """The form for a new session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "leave")]
@@ -199,9 +199,9 @@ class New(ModalScreen[Wish | None]):
     @on(Input.Submitted)
     def submitted(self) -> None:
         fields = (self.query_one(f"#{field}", Input) for field in ("name", "agent", "folder"))
-        wish = Wish(*(field.value.strip() for field in fields))
-        if wish.name:
-            self.dismiss(wish)
+        session = NewSession(*(field.value.strip() for field in fields))
+        if session.name:
+            self.dismiss(session)
         else:
             self.query_one("#name").focus()
 

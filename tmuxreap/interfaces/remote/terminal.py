@@ -9,7 +9,7 @@ from tmuxreap.hosts.file import read_hosts
 from tmuxreap.sessions.context import Context
 
 
-def way_to(context: Context, target: str) -> tuple[str, ...] | None:
+def attach_command(context: Context, target: str) -> tuple[str, ...] | None:
     """Return the command for `NAME@HOST`; None without a host, or if a local row has this name."""
     if "@" not in target:
         return None

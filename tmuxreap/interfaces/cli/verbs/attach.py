@@ -40,9 +40,9 @@ def command(
 def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:
     if "@" not in name:
         return None
-    from tmuxreap.interfaces.remote.terminal import way_to
+    from tmuxreap.interfaces.remote.terminal import attach_command
 
-    return way_to(context, name)
+    return attach_command(context, name)
 
 
 def _resumed(context: Context, name: str) -> bool:
