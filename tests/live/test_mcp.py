@@ -22,7 +22,7 @@ from tests.mcp_client import HELLO, WHOLE, ByHand, calls, envelope, served, toge
 from tests.real import DEMO, Real, alive, until
 from tmuxreap import __version__
 from tmuxreap.interfaces.mcp.calls import Calls
-from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tools
+from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tool_calls
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
 pytestmark = pytest.mark.live
@@ -40,7 +40,7 @@ def timeless(told: Any) -> Any:
 def printed(real: Real, *words: str) -> Any:
     """Return the command line's answer, with its hints in terms of tools."""
     told = json.loads(call(real, *words, "--json").stdout)
-    return timeless(in_tools(told, BY_VERB[words[0]]))
+    return timeless(in_tool_calls(told, BY_VERB[words[0]]))
 
 
 def test_the_server_says_who_it_is(real: Real) -> None:

@@ -126,12 +126,12 @@ def test_the_end_of_a_call_that_was_given_up_is_kept() -> None:
 
 
 def test_an_end_that_nobody_asks_for_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "KEPT_S", 0.05)
+    monkeypatch.setattr(calls, "UNCLAIMED_S", 0.05)
 
     async def work(found: Calls) -> None:
         await begun(found)
         Slow.let.set()
-        while found._kept:
+        while found._unclaimed:
             await anyio.sleep(0.01)
         assert (await ended(found))["ok"]
         assert Slow.runs == ["acme", "acme"]
@@ -172,7 +172,7 @@ def test_who_looks_is_given_up_when_nobody_listens() -> None:
 
     async def work(found: Calls) -> None:
         await begun(found, looks)
-        found.unheard()
+        found.interrupt_lookups()
         assert (await ended(found, looks))["error"]["code"] == "interrupted"
 
     talk(work)

@@ -10,7 +10,7 @@ import pytest
 
 import tmuxreap
 from tmuxreap.interfaces.mcp.arguments import flags_of
-from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tools, said
+from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tool_calls, translate
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
 STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
@@ -50,13 +50,16 @@ STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
 )
 def test_a_command_becomes_a_call(shell: str, ours: str | None) -> None:
     ours = ours or 'finish it with: kill_session {"targets": ["a b"], "grace": "0"}'
-    assert said(shell, STOP) == ours
+    assert translate(shell, STOP) == ours
 
 
 def test_flags_are_those_of_the_tool_that_was_called() -> None:
-    assert said("name another with --cwd", START) == "name another with cwd"
-    assert said("name another with --cwd", STOP) == "name another with --cwd"
-    assert said("--self ends it, --grace 0 at once", STOP) == "self: true ends it, grace: 0 at once"
+    assert translate("name another with --cwd", START) == "name another with cwd"
+    assert translate("name another with --cwd", STOP) == "name another with --cwd"
+    assert (
+        translate("--self ends it, --grace 0 at once", STOP)
+        == "self: true ends it, grace: 0 at once"
+    )
 
 
 def test_every_hint_of_an_answer_is_said_so_and_nothing_else_is_touched() -> None:
@@ -68,7 +71,7 @@ def test_every_hint_of_an_answer_is_said_so_and_nothing_else_is_touched() -> Non
         ],
         "error": {"code": "x", "message": "m", "hint": "tmuxreap doctor"},
     }
-    told = in_tools(answer, STOP)
+    told = in_tool_calls(answer, STOP)
     assert told["warnings"] == ["first: reconcile"]
     assert told["error"] == {"code": "x", "message": "m", "hint": "doctor"}
     (one,) = told["results"]
@@ -99,7 +102,7 @@ def test_no_hint_of_the_package_speaks_to_a_shell_of_what_a_tool_can_do() -> Non
     verbs = re.compile(rf"(?<!\(in a shell\) )\btmuxreap (?:{'|'.join(BY_VERB)})\b")
     flags = set(flags_of(STOP.arguments))
     for text in texts():
-        ours = said(text, STOP)
+        ours = translate(text, STOP)
         assert not verbs.search(ours), ours
         kept = ours.split("(in a shell)")[0]
         assert not flags & set(re.findall(r"--[a-z-]+", kept)), ours

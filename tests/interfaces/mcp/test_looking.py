@@ -8,7 +8,13 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.core.errors import Failure
-from tmuxreap.interfaces.mcp.looking import LONGEST_S, Ear, Events, ListSessions, WaitSession
+from tmuxreap.interfaces.mcp.looking import (
+    LONGEST_S,
+    Events,
+    InterruptibleWaiter,
+    ListSessions,
+    WaitSession,
+)
 from tmuxreap.sessions.context import Context
 
 
@@ -84,5 +90,5 @@ def test_who_waits_hears_that_the_server_leaves(story: Story) -> None:
     deaf = Deaf()
     context.processes.wait = leaving  # type: ignore[method-assign, assignment]
     with pytest.raises(KeyboardInterrupt):
-        Ear(context, deaf).wait((), 60.0)  # type: ignore[arg-type]
+        InterruptibleWaiter(context, deaf).wait((), 60.0)  # type: ignore[arg-type]
     assert sum(deaf.waits) < 2

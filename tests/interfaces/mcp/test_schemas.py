@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from tmuxreap.core.results import Result
 from tmuxreap.core.schema import answer_schema
 from tmuxreap.core.times import LONGEST_S
-from tmuxreap.interfaces.mcp.server import as_told
+from tmuxreap.interfaces.mcp.server import described
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
 
 def told(name: str) -> dict[str, Any]:
-    return as_told(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
+    return described(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
 
 
 def test_a_schema_tells_types_and_limits() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.test_docs import codes, section, table
 from tmuxreap.interfaces.cli.commands import HOSTED
-from tmuxreap.interfaces.mcp.server import as_told
+from tmuxreap.interfaces.mcp.server import described
 from tmuxreap.interfaces.mcp.tools import TOOLS, tools
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ SIGNS_A_TOKEN = 3  # the tokenizers of two vendors count 3.6 characters a token 
 
 
 def told(name: str) -> dict[str, Any]:
-    return as_told(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
+    return described(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
 
 
 def test_all_tools_are_there() -> None:
@@ -33,7 +33,7 @@ def test_all_tools_are_there() -> None:
 @pytest.mark.parametrize("hosts", [False, True])
 def test_they_fit_into_what_a_model_is_told_at_the_start(hosts: bool) -> None:
     told = [
-        as_told(tool).model_dump(by_alias=True, exclude_none=True, exclude={"output_schema"})
+        described(tool).model_dump(by_alias=True, exclude_none=True, exclude={"output_schema"})
         for tool in tools(hosts=hosts).values()
     ]
     parts = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in told]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tmuxreap.interfaces.mcp.wire import mended
+from tmuxreap.interfaces.mcp.wire import without_lone_surrogates
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from tmuxreap.interfaces.mcp.wire import mended
     ],
 )
 def test_lone_halves_are_replaced(line: str, text: str) -> None:
-    assert json.loads(mended(line)) == text
+    assert json.loads(without_lone_surrogates(line)) == text

@@ -38,33 +38,35 @@ OPTIONS = {  # arguments whose command-line parameter has a different name
 }
 
 
-def _alone(given: object) -> object:
+def _as_list(given: object) -> object:
     """Accept a single name without brackets."""
     return [given] if isinstance(given, str) else given
 
 
-def _span(given: object) -> object:
+def _seconds(given: object) -> object:
     return parse_duration(given) if isinstance(given, str) else given
 
 
-def _plain(text: str) -> str:
+def _without_controls(text: str) -> str:
     """Refuse control characters: the text goes to files and terminals."""
     if any(unicodedata.category(char) == "Cc" and char not in "\n\t" for char in text):
         raise ValueError("there is a control character in it")
     return text
 
 
-Names = Annotated[list[str], BeforeValidator(_alone)]
+Names = Annotated[list[str], BeforeValidator(_as_list)]
 Targets = Annotated[
     Names, Field(min_length=1, description="Names; or PATTERN*, tag:X, agent:A, task:ID, all.")
 ]
 Reason = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON),
-    AfterValidator(_plain),
+    AfterValidator(_without_controls),
     Field(description="Why: recorded."),
 ]
-Seconds = Annotated[float, Field(ge=0, le=LONGEST_S, allow_inf_nan=False), BeforeValidator(_span)]
+Seconds = Annotated[
+    float, Field(ge=0, le=LONGEST_S, allow_inf_nan=False), BeforeValidator(_seconds)
+]
 TaskStatus = Literal["failed", "ready", "cancelled"]
 TaskWord = Annotated[TaskStatus, Field(description="What becomes of its task.")]
 DryRun = Annotated[bool, Field(description="Answer with the plan, do nothing.")]

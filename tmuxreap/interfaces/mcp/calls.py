@@ -27,7 +27,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, slotted
 from tmuxreap.interfaces.cli.boundary import answered
 from tmuxreap.interfaces.mcp.arguments import Arguments
-from tmuxreap.interfaces.mcp.hints import in_tools
+from tmuxreap.interfaces.mcp.hints import in_tool_calls
 from tmuxreap.interfaces.mcp.tools import Tool
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.sessions.context import Context
@@ -37,28 +37,28 @@ AT_ONCE = 32  # changing calls, and as many that look; further ones wait
 LOOK_S = 0.1  # how soon a waiting call notices that the server has to exit
 LEAVE_S = 10.0  # then the rest counts as killed: its intent stays open for `reconcile`
 ANSWER_S = 25.0  # clients give up on a call after a minute, some after thirty seconds
-KEPT_S = 120.0  # how long a result waits for the next call
-TELL_S = 0.2
-Tell = Callable[[float, float | None, str | None], Any]
+UNCLAIMED_S = 120.0  # how long a result waits for the next call
+PROGRESS_S = 0.2
+Report = Callable[[float, float | None, str | None], Any]
 
 
 @slotted
-class Going:
+class Call:
     """A call in progress, or a result that no caller has received yet."""
 
     tool: Tool
-    asked: dict[str, Any]
+    raw: dict[str, Any]
     began: float
     progress: Progress
     done: anyio.Event = field(default_factory=anyio.Event)
     answer: dict[str, Any] | None = None
-    told: float = 0.0
+    reported: float = 0.0
 
     @property
     def key(self) -> str:
-        return f"{self.tool.name} {json.dumps(self.asked, sort_keys=True)}"
+        return f"{self.tool.name} {json.dumps(self.raw, sort_keys=True)}"
 
-    def under_way(self, now: float) -> list[dict[str, object]]:
+    def in_progress(self, now: float) -> list[dict[str, object]]:
         """Return each session that is being ended, with its rung and how long it has been there."""
         at, turning = dict(self.progress.at), dict(self.progress.turns)  # copies, for thread safety
         steps = {name: (rung.value, since) for name, (rung, since) in at.items()}
@@ -77,54 +77,54 @@ class Calls:
         self._hosts = hosts
         self._answer_s = answer_s
         self._leaving = threading.Event()
-        self._unheard = threading.Event()
+        self._client_gone = threading.Event()
         self._limiters = {
             True: anyio.CapacityLimiter(AT_ONCE),
             False: anyio.CapacityLimiter(AT_ONCE),
         }
-        self._kept: dict[str, Going] = {}
+        self._unclaimed: dict[str, Call] = {}
         self._busy = 0
         self.tasks: TaskGroup  # runs work beyond the answer to its call
 
-    async def call(self, tool: Tool, asked: dict[str, Any], tell: Tell | None) -> dict[str, Any]:
+    async def call(self, tool: Tool, raw: dict[str, Any], report: Report | None) -> dict[str, Any]:
         """Return the tool's answer or, if it takes long, what is in progress."""
-        going = Going(tool, asked, time.monotonic(), Progress(io.StringIO(), time.monotonic, False))
-        kept = self._kept.pop(going.key, None)
+        call = Call(tool, raw, time.monotonic(), Progress(io.StringIO(), time.monotonic, False))
+        kept = self._unclaimed.pop(call.key, None)
         if kept is None:
-            self.tasks.start_soon(self._work, going)
+            self.tasks.start_soon(self._work, call)
         else:
-            going = kept
+            call = kept
         try:
             with anyio.move_on_after(self._answer_s):
-                await _ended(going, tell)
+                await _await_result(call, report)
         finally:
-            if going.answer is None:
-                self._kept[going.key] = going
-        return going.answer if going.answer is not None else self._goes_on(going)
+            if call.answer is None:
+                self._unclaimed[call.key] = call
+        return call.answer if call.answer is not None else self._in_progress_answer(call)
 
-    async def _work(self, going: Going) -> None:
-        work = partial(self._answer, going)
+    async def _work(self, call: Call) -> None:
+        work = partial(self._answer, call)
         self._busy += 1
         try:
-            limiter = self._limiters[going.tool.read_only]
-            going.answer = await anyio.to_thread.run_sync(work, limiter=limiter)
+            limiter = self._limiters[call.tool.read_only]
+            call.answer = await anyio.to_thread.run_sync(work, limiter=limiter)
         finally:
             self._busy -= 1
-        going.done.set()
-        if self._kept.get(going.key) is going:
-            await anyio.sleep(KEPT_S)
-            if self._kept.get(going.key) is going:
-                del self._kept[going.key]
+        call.done.set()
+        if self._unclaimed.get(call.key) is call:
+            await anyio.sleep(UNCLAIMED_S)
+            if self._unclaimed.get(call.key) is call:
+                del self._unclaimed[call.key]
 
-    def unheard(self) -> None:
+    def interrupt_lookups(self) -> None:
         """Interrupt the calls that only look: the client is gone."""
-        self._unheard.set()
+        self._client_gone.set()
 
     async def interrupt(self) -> bool:
         """Interrupt all calls, and tell whether there were any. Each restores the panes that it
         changed, and leaves its intent open."""
         self._leaving.set()
-        self._unheard.set()
+        self._client_gone.set()
         busy = self._busy > 0
         with anyio.move_on_after(LEAVE_S):
             while self._busy:
@@ -133,20 +133,20 @@ class Calls:
 
     def context(self, *, looks: bool, progress: Progress | None = None) -> Context:
         context = real_app(Settings.from_environment(), self._registry, "mcp", progress=progress)
-        leaving = self._unheard if looks else self._leaving
+        leaving = self._client_gone if looks else self._leaving
         return context.with_own(processes=Interruptible(context.processes, leaving))
 
-    def _answer(self, going: Going) -> dict[str, Any]:
-        tool = going.tool
-        context = self.context(looks=tool.read_only, progress=going.progress)
+    def _answer(self, call: Call) -> dict[str, Any]:
+        tool = call.tool
+        context = self.context(looks=tool.read_only, progress=call.progress)
         try:
-            result = answered(tool.verb, context, lambda one: self._run(tool, going.asked, one))
-            return told(tool, going.asked, result)
+            result = answered(tool.verb, context, lambda one: self._run(tool, call.raw, one))
+            return as_answer(tool, call.raw, result)
         except Exception as error:  # noqa: BLE001 - the boundary of a call: others go on
             return _bug(tool, context, error).as_json()
 
-    def _run(self, tool: Tool, asked: dict[str, Any], context: Context) -> Result:
-        given = given_to(tool, asked)
+    def _run(self, tool: Tool, raw: dict[str, Any], context: Context) -> Result:
+        given = parse_arguments(tool, raw)
         if not self._hosts:
             return given.run(context)
         from tmuxreap.interfaces.remote.near import over_hosts
@@ -154,49 +154,49 @@ class Calls:
         elsewhere = over_hosts(context, tool.verb, getattr(given, "host", []), given.words())
         return given.run(context) if elsewhere is None else elsewhere
 
-    def _goes_on(self, going: Going) -> dict[str, Any]:
+    def _in_progress_answer(self, call: Call) -> dict[str, Any]:
         context = self.context(looks=True)
-        under_way = going.under_way(time.monotonic())
-        steps = "; ".join(f"{it['name']}: {it['at']} for {it['for_s']} s" for it in under_way)
-        ended = f", {going.progress.ended} of {going.progress.total} ended" if steps else ""
+        in_progress = call.in_progress(time.monotonic())
+        steps = "; ".join(f"{it['name']}: {it['at']} for {it['for_s']} s" for it in in_progress)
+        ended = f", {call.progress.ended} of {call.progress.total} ended" if steps else ""
         failure = Failure(
             Code.TIMED_OUT,
-            f"could not finish {going.tool.verb} in {time.monotonic() - going.began:.0f} s: it is"
+            f"could not finish {call.tool.verb} in {time.monotonic() - call.began:.0f} s: it is"
             f" under way{ended}{': ' + steps if steps else ''}",
-            f"call {going.tool.name} again with the same arguments: it answers what came of it",
+            f"call {call.tool.name} again with the same arguments: it answers what came of it",
         )
         name, now = context.registry_name, context.clock.now()
-        result = Result(going.tool.verb, name, now, failure=failure, more={"under_way": under_way})
+        result = Result(call.tool.verb, name, now, failure=failure, more={"under_way": in_progress})
         context.close()
-        return told(going.tool, going.asked, result)
+        return as_answer(call.tool, call.raw, result)
 
 
-async def _ended(going: Going, tell: Tell | None) -> None:
+async def _await_result(call: Call, report: Report | None) -> None:
     """Wait for the result, and report progress if the client asked for it."""
-    while tell is not None and not going.done.is_set():
-        with anyio.move_on_after(TELL_S):
-            await going.done.wait()
-        await _tell(going, tell)
-    await going.done.wait()
+    while report is not None and not call.done.is_set():
+        with anyio.move_on_after(PROGRESS_S):
+            await call.done.wait()
+        await _report_progress(call, report)
+    await call.done.wait()
 
 
-async def _tell(going: Going, tell: Tell) -> None:
+async def _report_progress(call: Call, report: Report) -> None:
     """Report progress, by a growing number (the protocol's rule) below the next ended session."""
-    progress, now = going.progress, time.monotonic()
-    steps = going.under_way(now)
+    progress, now = call.progress, time.monotonic()
+    steps = call.in_progress(now)
     shown = ", ".join(f"{entry['name']}: {entry['at']} {entry['for_s']} s" for entry in steps[:3])
     more = f", {len(steps) - 3} more" if len(steps) > 3 else ""
     total = progress.total or None
-    count = f"{progress.ended} of {total} ended" if total else f"{now - going.began:.0f} s"
-    step = max(float(progress.ended), going.told + 0.001)
+    count = f"{progress.ended} of {total} ended" if total else f"{now - call.began:.0f} s"
+    step = max(float(progress.ended), call.reported + 0.001)
     if total is None or step <= total:
-        going.told = step
-        await tell(step, total, f"{going.tool.verb}: {count}{'; ' if shown else ''}{shown}{more}")
+        call.reported = step
+        await report(step, total, f"{call.tool.verb}: {count}{'; ' if shown else ''}{shown}{more}")
 
 
-def given_to(tool: Tool, asked: dict[str, Any]) -> Arguments:
+def parse_arguments(tool: Tool, raw: dict[str, Any]) -> Arguments:
     try:
-        return tool.arguments.model_validate(asked)
+        return tool.arguments.model_validate(raw)
     except ValidationError as error:
         reasons = "; ".join(
             f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
@@ -206,13 +206,13 @@ def given_to(tool: Tool, asked: dict[str, Any]) -> Arguments:
         raise Failure(Code.USAGE, reason, f"see the input schema of {tool.name}") from None
 
 
-def told(tool: Tool, asked: dict[str, Any], result: Result) -> dict[str, Any]:
+def as_answer(tool: Tool, raw: dict[str, Any], result: Result) -> dict[str, Any]:
     """Return the JSON that the command line prints, with hints in terms of tools."""
     # A name may have bytes that are not text: the command line escapes them, UTF-8 cannot.
     text = json.dumps(result.as_json(), default=str, ensure_ascii=False)
-    answer = in_tools(json.loads(text.encode(errors="replace").decode()), tool)
+    answer = in_tool_calls(json.loads(text.encode(errors="replace").decode()), tool)
     try:
-        return given_to(tool, asked).trimmed(answer)
+        return parse_arguments(tool, raw).trimmed(answer)
     except Failure:
         return answer
 

@@ -15,7 +15,7 @@ from tmuxreap.interfaces.mcp.arguments import flags_of
 from tmuxreap.interfaces.mcp.tools import TOOLS, Tool
 
 BY_VERB = {tool.verb: tool for tool in TOOLS.values()}
-TOLD = ("message", "hint")  # keys of text for the reader, besides `warnings`
+TEXT_KEYS = ("message", "hint")  # keys of text for the reader, besides `warnings`
 MANY = ("targets", "names", "tags", "host")
 PARTS = {"adopt": "names", "start": "name"}  # where a bare word goes; elsewhere to the targets
 _WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s,;()'\"])+"
@@ -24,28 +24,28 @@ _STOPS = r"(?:or|then|and|if|when|with|for|again|to)\b"
 _COMMAND = re.compile(rf"tmuxreap (?P<verb>[a-z]+)(?P<rest>(?: (?!{_STOPS}|#){_WORD})*)")
 _FLAG = re.compile(r"(?<![\w-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>\d[\w.]*|[A-Z]+\b))?")
 _KEPT = "\0\0"  # marks the flags of commands that stay
-INSTEAD = {
+REPLACEMENTS = {
     "stop it first with --replace": "stop it first with stop_session",
     "; or give a command after --, as in: tmuxreap start NAME --agent AGENT -- COMMAND": "",
 }
 
 
-def in_tools(answer: dict[str, Any], tool: Tool) -> dict[str, Any]:
+def in_tool_calls(answer: dict[str, Any], tool: Tool) -> dict[str, Any]:
     """Return the answer with hints and messages in terms of tools."""
-    translated = {key: _told(key, value, tool) for key, value in answer.items()}
-    return {**translated, "warnings": [said(text, tool) for text in answer["warnings"]]}
+    translated = {key: _translated(key, value, tool) for key, value in answer.items()}
+    return {**translated, "warnings": [translate(text, tool) for text in answer["warnings"]]}
 
 
-def _told(key: str, value: Any, tool: Tool) -> Any:
+def _translated(key: str, value: Any, tool: Tool) -> Any:
     if isinstance(value, dict):
-        return {name: _told(name, entry, tool) for name, entry in value.items()}
+        return {name: _translated(name, entry, tool) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_told("", entry, tool) for entry in value]
-    return said(value, tool) if key in TOLD and isinstance(value, str) else value
+        return [_translated("", entry, tool) for entry in value]
+    return translate(value, tool) if key in TEXT_KEYS and isinstance(value, str) else value
 
 
-def said(text: str, tool: Tool) -> str:
-    for shell, replacement in INSTEAD.items():
+def translate(text: str, tool: Tool) -> str:
+    for shell, replacement in REPLACEMENTS.items():
         text = text.replace(shell, replacement)
     text = _COMMAND.sub(_call, text) if "tmuxreap " in text else text
     text = _FLAG.sub(lambda match: _argument(match, tool), text) if "--" in text else text
@@ -72,19 +72,19 @@ def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
     while words:
         word = words.pop(0)
         if not word.startswith("--"):
-            _put(arguments, PARTS.get(tool.verb, "targets"), word)
+            _add_argument(arguments, PARTS.get(tool.verb, "targets"), word)
         elif word == "--host":
-            _put(arguments, "host", words.pop(0) if words else "HOST")
+            _add_argument(arguments, "host", words.pop(0) if words else "HOST")
         elif word not in names:
             return None
         else:
             name = names[word]
             flagged = _is_switch(tool, name)
-            _put(arguments, name, True if flagged or not words else words.pop(0))
+            _add_argument(arguments, name, True if flagged or not words else words.pop(0))
     return arguments
 
 
-def _put(found: dict[str, object], name: str, value: object) -> None:
+def _add_argument(found: dict[str, object], name: str, value: object) -> None:
     if name in MANY:
         kept = found.setdefault(name, [])
         assert isinstance(kept, list)  # noqa: S101 - made one line above

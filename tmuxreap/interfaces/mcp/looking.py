@@ -21,7 +21,7 @@ from tmuxreap.interfaces.mcp.arguments import Arguments, Names, Seconds, Targets
 from tmuxreap.sessions.context import Context
 
 LONGEST_S = 25.0  # of a wait: clients give up on a call after a minute
-HEARD_S = 0.5  # how soon a waiting call notices that the server has to exit
+EXIT_CHECK_S = 0.5  # how soon a waiting call notices that the server has to exit
 MOST = 1000
 SHOWN = frozenset(fields_of(Listed)) - {"name"}
 Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
@@ -126,8 +126,8 @@ class WaitSession(Arguments):
         request = wait.WaitRequest(
             tuple(self.targets), wait.Until(self.until), self.any, self._timeout_s
         )
-        with _ear(context) as ear:
-            return wait.run(context, request, ear)
+        with _interruptible_waiter(context) as waiter:
+            return wait.run(context, request, waiter)
 
     def words(self) -> dict[str, object]:
         return {**super().words(), "timeout": f"{self._timeout_s:g}"}
@@ -137,7 +137,7 @@ class WaitSession(Arguments):
         return min(self.timeout, LONGEST_S)
 
 
-class Ear:
+class InterruptibleWaiter:
     """Waits for what `wait` needs, and notices when the server has to exit."""
 
     def __init__(self, context: Context, waiter: Waiter) -> None:
@@ -151,13 +151,13 @@ class Ear:
         awaited, left_s = frozenset(processes), timeout_s
         while True:
             self._context.processes.wait((), 0.0)  # raises if the server has to exit
-            woken = self._waiter.wait(awaited, min(left_s, HEARD_S))
-            left_s -= HEARD_S
+            woken = self._waiter.wait(awaited, min(left_s, EXIT_CHECK_S))
+            left_s -= EXIT_CHECK_S
             if woken.gone or woken.changed or left_s <= 0:
                 return woken
 
 
 @contextmanager
-def _ear(context: Context) -> Iterator[Ear]:
+def _interruptible_waiter(context: Context) -> Iterator[InterruptibleWaiter]:
     with wait.heard(context) as waiter:
-        yield Ear(context, waiter)
+        yield InterruptibleWaiter(context, waiter)

@@ -34,13 +34,13 @@ from mcp_types import (
     TextResourceContents,
     ToolAnnotations,
 )
-from mcp_types import Tool as ToolTold
+from mcp_types import Tool as SdkTool
 
 from tmuxreap import __version__
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.schema import answer_schema
 from tmuxreap.interfaces.mcp import resources
-from tmuxreap.interfaces.mcp.calls import Calls, Tell
+from tmuxreap.interfaces.mcp.calls import Calls, Report
 from tmuxreap.interfaces.mcp.tools import Tool, tools
 from tmuxreap.interfaces.mcp.wire import Lines
 from tmuxreap.sessions.context import Context
@@ -62,14 +62,14 @@ def serve(registry: str | None, *, hosts: bool = False) -> None:
     try:
         anyio.run(_serve, Calls(registry, hosts=hosts), tools(hosts=hosts))
     except Exception as error:
-        if not _only_unheard(error):
+        if not _is_only_broken_pipe(error):
             raise
 
 
-def _only_unheard(error: BaseException) -> bool:
+def _is_only_broken_pipe(error: BaseException) -> bool:
     """Tell whether only a broken pipe failed: a client may exit during an answer."""
     parts = getattr(error, "exceptions", ())
-    return all(map(_only_unheard, parts)) if parts else isinstance(error, BrokenPipeError)
+    return all(map(_is_only_broken_pipe, parts)) if parts else isinstance(error, BrokenPipeError)
 
 
 async def _serve(calls: Calls, known: Mapping[str, Tool]) -> None:
@@ -89,15 +89,15 @@ async def _serve(calls: Calls, known: Mapping[str, Tool]) -> None:
         anyio.create_task_group() as tasks,
     ):
         calls.tasks = tasks
-        tasks.start_soon(_leave_when_told, calls)
+        tasks.start_soon(_exit_on_signal, calls)
         try:
             await server.run(requests, answers, server.create_initialization_options())
         finally:
-            calls.unheard()
+            calls.interrupt_lookups()
             tasks.cancel_scope.cancel()  # waits for the threads
 
 
-async def _leave_when_told(calls: Calls) -> None:
+async def _exit_on_signal(calls: Calls) -> None:
     with anyio.open_signal_receiver(SIGTERM, SIGINT, SIGHUP) as signals:
         async for _ in signals:
             with anyio.CancelScope(shield=True):  # stdin may end at the same moment
@@ -113,11 +113,11 @@ async def _leave_when_told(calls: Calls) -> None:
 async def _tools(
     known: Mapping[str, Tool], _: ServerRequestContext[Any], __: PaginatedRequestParams | None
 ) -> ListToolsResult:
-    return ListToolsResult(tools=[as_told(tool) for tool in known.values()])
+    return ListToolsResult(tools=[described(tool) for tool in known.values()])
 
 
-def as_told(tool: Tool) -> ToolTold:
-    return ToolTold(
+def described(tool: Tool) -> SdkTool:
+    return SdkTool(
         name=tool.name,
         title=tool.title,
         description=" ".join((tool.arguments.__doc__ or "").split()),
@@ -145,21 +145,21 @@ def _output(tool: Tool) -> dict[str, Any]:
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
     """Drop titles, which pydantic derives from names, and descriptions."""
-    properties = {name: _short(field) for name, field in schema.get("properties", {}).items()}
+    properties = {name: _simplified(field) for name, field in schema.get("properties", {}).items()}
     kept = {key: value for key, value in schema.items() if key not in ("title", "description")}
     return {**kept, "properties": properties}
 
 
-def _short(one: dict[str, Any]) -> dict[str, Any]:
+def _simplified(one: dict[str, Any]) -> dict[str, Any]:
     """Simplify an optional argument: `null` and the obvious defaults go without saying."""
     kept = {key: value for key, value in one.items() if key != "title"}
     kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         kept = {**kinds[0], **{key: value for key, value in kept.items() if key != "anyOf"}}
-    return {key: value for key, value in kept.items() if not _goes_without_saying(key, value)}
+    return {key: value for key, value in kept.items() if not _is_obvious(key, value)}
 
 
-def _goes_without_saying(key: str, value: object) -> bool:
+def _is_obvious(key: str, value: object) -> bool:
     return key == "default" and value in (None, False, [])
 
 
@@ -173,8 +173,8 @@ async def _call(
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"could not call {params.name!r}: there is no such tool")
     wants_progress = context.meta is not None and context.meta.get("progress_token") is not None
-    tell: Tell | None = context.session.report_progress if wants_progress else None
-    answer = await calls.call(tool, params.arguments or {}, tell)
+    report: Report | None = context.session.report_progress if wants_progress else None
+    answer = await calls.call(tool, params.arguments or {}, report)
     return CallToolResult(
         content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
         structured_content=answer,
@@ -188,7 +188,7 @@ async def _call(
 async def _resources(
     calls: Calls, _: ServerRequestContext[Any], __: PaginatedRequestParams | None
 ) -> ListResourcesResult:
-    readables = await _looked(calls, resources.readable)
+    readables = await _look_in_thread(calls, resources.readable)
     listed = [
         Resource(uri=it.uri, name=it.name, description=it.about, mime_type=it.kind)
         for it in readables
@@ -210,7 +210,7 @@ async def _read(
     calls: Calls, _: ServerRequestContext[Any], params: ReadResourceRequestParams
 ) -> ReadResourceResult:
     try:
-        kind, text = await _looked(calls, partial(_text, uri=params.uri))
+        kind, text = await _look_in_thread(calls, partial(_text, uri=params.uri))
     except Failure as failure:
         raise MCPError(INVALID_PARAMS, failure.message) from None
     return ReadResourceResult(
@@ -223,7 +223,7 @@ def _text(context: Context, uri: str) -> tuple[str, str]:
     return kind, text.encode(errors="replace").decode()
 
 
-async def _looked(calls: Calls, look: Callable[[Context], T]) -> T:
+async def _look_in_thread(calls: Calls, look: Callable[[Context], T]) -> T:
     """Look in a thread of its own, as a call that looks does."""
 
     def work() -> T:

@@ -28,8 +28,8 @@ class Lines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._lines:
-            yield mended(line)
+            yield without_lone_surrogates(line)
 
 
-def mended(line: str) -> str:
+def without_lone_surrogates(line: str) -> str:
     return _ESCAPE.sub(lambda match: r"\ufffd" if _LONE.fullmatch(match[0]) else match[0], line)
