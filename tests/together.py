@@ -7,18 +7,22 @@ import re
 from collections.abc import Sequence
 
 SHARED = (
-    re.compile(r"tests/live/(test_zoo)\.py::.*\[(stop-rows-of-others|stop|kill)[-\]]"),  # a zoo
-    re.compile(r"tests/live/(test_kitty)\.py"),  # a kitty
+    re.compile(r"tests/live/test_(zoo)\.py::.*\[(stop-rows-of-others|stop|kill)[-\]]"),  # a zoo
+    re.compile(r"tests/live/test_(kitty)\.py"),  # a kitty
+    re.compile(r"tests/test_(layers|words)\.py"),  # the parsed source of the package
+    # Hypothesis reads the constants of all modules, once in each process.
+    re.compile(r"tests/(registry)/test_(?:kept|edits_property)\.py"),
+    re.compile(r"tests/test_(histories)"),
 )
 FIRST = tuple(
     map(
         re.compile,
         (
-            r"tests/live/test_zoo\.py",
-            r"tests/(test_histories|hosts/test_(popup|morning))",
-            r"tests/live/test_(restart|mcp|crash|bulk)",
+            r"tests/live/test_(soak|thirty|zoo)\.py",
+            r"tests/(test_histories|hosts/test_(popup|morning)|registry/test_(kept|edits_property))",
+            r"tests/live/test_(restart|mcp|crash|bulk|hibernate|demo_script|kitty)",
             r"tests/(live|hosts)/",
-            r"tests/promises/",
+            r"tests/(promises/|test_(layers|words))",
         ),
     )
 )
