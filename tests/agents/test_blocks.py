@@ -1,4 +1,4 @@
-"""Blocks of agents that are wrong: told with their place."""
+"""Invalid blocks of agents are reported with their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`agents`: who is known, and what the user's own file changes in it."""
+"""`agents`: the known agents, and what the user's own file changes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The patterns of screens are never slow, whatever a screen shows: one that is stops every verb
-that looks at such a session."""
+"""Screen patterns are never slow, whatever a screen shows: a slow one would block every verb that
+looks at that session."""
 
 # ruff: noqa: RUF001 - what agents draw
 
@@ -14,7 +14,7 @@ from tests.cpu import cpu_limit
 from tmuxreap.agents.load import load_profiles
 
 AGENTS = load_profiles(None).agents
-CPU_S = 1.0  # hundredths are needed; what tries every way to share out the lines needs ages
+CPU_S = 1.0  # linear patterns need hundredths; backtracking over all lines takes ages
 LINES, SCREENS = 60, 40
 ANY = (
     *("", " ", "  ", "─" * 120, "─── a", "│", "│ a", "┃", "> ", "❯ ", "❯", "› ", "! a", "/a"),
@@ -28,7 +28,7 @@ PATTERNS = {
 
 
 def words_of(pattern: str) -> list[str]:
-    """The plain words in it: a screen of these comes furthest into it before it fails."""
+    """Return the pattern's literal words: a screen of these matches furthest before it fails."""
     plain = re.sub(r"\\[a-zA-Z]|\(\?[^)]*?[:=!>]|[\\^$*+?{}()\[\]|.]", "\0", pattern)
     return [word for word in plain.split("\0") if len(word) > 1]
 

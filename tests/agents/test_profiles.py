@@ -1,4 +1,4 @@
-"""Agents are data: the package's own file, the user's over it, and what a process may be called."""
+"""Agents are data: the package's own file, the user's over it, and the names of processes."""
 
 from __future__ import annotations
 

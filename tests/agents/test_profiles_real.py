@@ -1,5 +1,4 @@
-"""What the profiles say of the real agents: who is one, and what was on their screens when they
-were run."""
+"""The profiles of the real agents: their processes, and their screens as recorded when they ran."""
 
 # ruff: noqa: RUF001 - the screens as they are
 
@@ -66,7 +65,7 @@ def test_a_script_with_a_name_of_many_is_known_by_its_package() -> None:
     )
 
 
-# Where the conversation is in something that does not have its name.
+# Conversations in a file or database without their name.
 
 ONE, OTHER = "c72fe1a5-f9b3-4c76-8ac6-e64d0e424075", "c72fe1a5-0000-4c76-8ac6-e64d0e424075"
 CONTEXT = '{"text":"<session_context>\\nMy \\"system\\" is: linux</session_context>"}'
@@ -125,7 +124,7 @@ def test_a_conversation_in_a_database(tmp_path: Path) -> None:
     assert not with_path(opencode, tmp_path, "ses_1", "exit-banner").exists
 
 
-# What was on their screens, shortened to what the patterns look at.
+# Their recorded screens, shortened to what the patterns match.
 
 RULE, ABOVE, BELOW = "─" * 40, "▄" * 40, "▀" * 40
 CLAUDE = (
@@ -203,13 +202,13 @@ HOME = (
 
 
 def shown(screen: str, prompt: str = "", above: str = "", footer: str = "") -> str:
-    """As tmux tells it: no spaces at the ends of lines, but for one that does not break."""
+    """Return the screen as tmux prints it: without trailing spaces, except no-break ones."""
     text = screen.format(prompt=prompt, above=above, footer=footer)
     return "\n".join(line.rstrip(" ") for line in text.split("\n"))
 
 
 def sign(screen: str, prompt: str, to: str) -> str:
-    """With another sign before what is typed."""
+    """Replace the prompt sign before typed text."""
     before, _, after = screen.rpartition(f"\n{prompt}")
     return f"{before}\n{to}{after}"
 
@@ -367,7 +366,7 @@ SCREENS = [
         shown(GEMINI, LOW.format("", *["   "] * 11)),
         Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True),
     ),
-    ("gemini", shown(GEMINI, "/quit"), Screen(State.UNKNOWN)),  # its own word while it leaves
+    ("gemini", shown(GEMINI, "/quit"), Screen(State.UNKNOWN)),  # its own message while it exits
     (
         "gemini",
         shown(GEMINI, PLACEHOLDER, above=GEMINI_QUEUE),
@@ -481,7 +480,7 @@ SCREENS = [
 ]
 
 
-# As it looks: styles alone tell what an agent shows in its empty input from what was typed.
+# With styles: only these tell what an agent shows in its empty input from typed text.
 
 CODEX_SIGN = "\x1b[1m›\x1b[0m\x1b[39m\x1b[49m "
 QWEN_SIGN = "\x1b[38;2;2;2;247m> \x1b[4m"  # and the cursor
@@ -524,7 +523,7 @@ STYLED = [
         Screen(State.DRAFT, "run the tests"),
     ),
     (
-        "qwen",  # a command has a colour
+        "qwen",  # a command is colored
         f"{RULE}\n{QWEN_SIGN}/\x1b[0m\x1b[38;2;2;2;247m\x1b[49mhelp\n{RULE}\n  ⏸ Ask",
         Screen(State.DRAFT, "/help"),
     ),
@@ -537,7 +536,7 @@ def test_a_suggestion_is_told_from_a_draft(agent: str, text: str, screen: Screen
     assert read_screen(text, profile.screens, profile.marks, profile.tall) == screen
 
 
-# Who met a limit of its provider, as it was shown; the time is in the agent's own words.
+# Screens of agents at a limit of their provider; the time is in the agent's own words.
 
 CLAUDE_LIMIT = (
     "❯ MEET_A_LIMIT please\n  ⎿ \xa0You've hit your {kind}limit · resets 5:02am (UTC)\n\n● Usage"
@@ -618,7 +617,7 @@ def test_who_met_a_limit_shows_it_and_for_how_long(
     agent, text = limit
     screen = read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks, AGENTS[agent].tall)
     assert (screen.limit, screen.state) == (until, state)
-    assert screen.draft == ("half" if state is State.DRAFT else "")  # what was sent is no draft
+    assert screen.draft == ("half" if state is State.DRAFT else "")  # a sent prompt is no draft
 
 
 LATER = {

@@ -1,5 +1,4 @@
-"""What was on the screens of those that are neither of the first six when they were run, shortened
-to what the patterns look at."""
+"""The recorded screens of all agents but the first six, shortened to what the patterns match."""
 
 # ruff: noqa: RUF001 - the screens as they are
 
@@ -30,7 +29,7 @@ HERMES_ASKS = (
     "  ↑/↓ to select, Enter to confirm  (53s)\n"
 )
 HERMES_BUSY = "⚕ ❯ msg=interrupt · /queue · /bg · /steer · Ctrl+C cancel"
-# aider: how it begins, and one turn before
+# aider: at startup, and after one turn
 AIDER = (
     f"{RULE}\nAider v0.86.2\nModel: openai/mock with diff edit format\n{RULE}\n"
     "diff> please remember the blue teapot\n\nThe mock has read it.\n\n"

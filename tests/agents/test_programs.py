@@ -1,4 +1,4 @@
-"""What a process may be called."""
+"""The names of a process."""
 
 from __future__ import annotations
 

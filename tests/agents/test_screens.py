@@ -1,4 +1,4 @@
-"""What a screen says, by the patterns of the demo agent's profile."""
+"""The state of a screen, by the patterns of the demo agent's profile."""
 
 from __future__ import annotations
 

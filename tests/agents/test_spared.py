@@ -1,4 +1,4 @@
-"""Shared programs, told in one step."""
+"""Shared programs, recognized in one step."""
 
 from __future__ import annotations
 

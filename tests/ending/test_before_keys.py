@@ -1,4 +1,4 @@
-"""What is found out before the first key: rows, words and disk that could not take the end."""
+"""Checks before the first key: rows, words and disks that could not record the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def failures(result: Result) -> list[Code]:
 
 
 def explicit(story: Story) -> None:
-    """A row that can be read, and not edited."""
+    """Return a row that can be read, but not edited."""
     text = story.path.read_text().replace('"status": "running", ', "", 1)
     story.path.write_text(
         text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1)

@@ -1,4 +1,4 @@
-"""Who delegated a job is told of its session: at the beginning of an ending, and at its end."""
+"""A delegated job is told about its session at the start of an ending, and at its end."""
 
 from __future__ import annotations
 

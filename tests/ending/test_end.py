@@ -1,4 +1,4 @@
-"""The one path: the answers in the order of the rows, and what changed meanwhile is seen under the
+"""The one path: answers in the order of the rows; changes in the meantime are seen under the
 lock."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One session on its way out: what follows from what was seen and done."""
+"""The ending of one session: conclusions from observations and actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The caller's own session is handed to a finisher: how it is started, what it is told, and when it
+"""The caller's own session is handed to a finisher: how it is started, its arguments, and when it
 begins."""
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_the_policy_goes_over_whole() -> None:
 
 
 class Started:
-    """Instead of a process: how it was started."""
+    """Records how a process would be started."""
 
     def __init__(self, story: Story, *, lives: bool = True) -> None:
         self.story, self.lives = story, lives
@@ -130,7 +130,7 @@ def test_without_an_intent_nothing_is_handed_over(
 
 
 def handed(story: Story) -> tuple[Context, int, ProcessId]:
-    """The finisher, the number of its intent, and the caller that lives on."""
+    """Return the finisher, its intent's number, and the surviving caller."""
     caller = story.processes.add("tmuxreap", pid=777)
     finisher = story.processes.identify(OWN_PID)
     assert finisher is not None
@@ -158,7 +158,7 @@ def test_a_caller_that_stays_has_five_seconds(story: Story) -> None:
 
 
 def test_what_is_not_its_own_it_leaves_alone(story: Story) -> None:
-    """The hand-over failed half-way: the caller owns the intent still."""
+    """The hand-over failed half-way: the caller still owns the intent."""
     caller = story.processes.add("tmuxreap", pid=777)
     app = story.app()
     number = begun(app, caller).id

@@ -1,4 +1,4 @@
-"""The turns of real rows on fake panes: who gets a key, and what is told and recorded."""
+"""The turns of real rows on fake panes: which get a key, and what is reported and recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def told(story: Story, *, pid: int = OWN_PID, dry_run: bool = False) -> dict[str
 def refused(
     story: Story, agent: FakeAgent, code: str = "not_interruptible", outcome: str = "refused"
 ) -> None:
-    """Without a key, also in the plan."""
+    """Check that it is refused without a key, also in the plan."""
     for dry_run in (True, False):
         one = told(story, dry_run=dry_run)
         assert (one["outcome"], one["error"]["code"]) == (outcome, code)

@@ -1,4 +1,4 @@
-"""Delegated jobs: told before the first key and after the end, and never in the way of either."""
+"""Delegated jobs: told before the first key and after the end, never delaying either."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_the_layout_and_the_mode_of_a_job_stay(folder: Path) -> None:
 )
 def test_a_line_more_in_the_form_of_the_others(folder: Path, before: str, line: str) -> None:
     log = folder / "job-7.events.log"
-    log.write_text(before)  # without an end of line
+    log.write_text(before)  # without a final newline
     assert tell(folder) is None
     assert log.read_text() == f"{before}\n{line % AT}\n"
 

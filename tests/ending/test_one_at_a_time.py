@@ -1,5 +1,5 @@
-"""One ending at a time, also in a process that lives on: what it could not finish is nobody's, not
-its own for ever."""
+"""One ending at a time, even in a long-lived process: what it could not finish is released, not
+owned permanently."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def unwritten_stop(story: Story) -> None:
 
 
 def test_a_stop_after_one_that_could_not_be_written_does_not_wait_for_itself(story: Story) -> None:
-    """In one process, as a server has it: the owner of the open intent is alive, and does no more
-    about it."""
+    """In one process, like a server: the owner of the open intent lives, but no longer works on
+    it."""
     unwritten_stop(story)
     assert story.row()["status"] == "running"
     assert (only(story.stop())["outcome"], story.row()["status"]) == ("stopped", "stopped")
@@ -96,7 +96,7 @@ def test_an_interrupted_stop_is_nobodys_either(story: Story) -> None:
 def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands in the file is what is said."""
+    """The answer says what the file says."""
     story.agent()
     sync = files.sync_folder
 
@@ -115,7 +115,7 @@ def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
 
 
 def test_what_was_taken_over_exits_as_its_taker_did(story: Story) -> None:
-    """The caller asked for an end: whether there was one only the taker knows."""
+    """The caller asked for an end: only the taker knows whether there was one."""
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM}, unkillable=True)
     story.processes.add("tmuxreap", pid=OTHER_PID)
     story.processes.after(1.0, lambda: story.kill(pid=OTHER_PID, grace_s=0) and None)
@@ -130,7 +130,7 @@ def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
     story.processes.add("tmuxreap", pid=OTHER_PID)
 
     def take_over_and_die() -> None:
-        faults.arm("proven=EIO")  # a crash, as far as its row is concerned
+        faults.arm("proven=EIO")  # a crash, from its row's view
         with pytest.raises(OSError, match="Input/output"):
             story.kill(pid=OTHER_PID, grace_s=0)
         faults.arm("")
@@ -147,8 +147,7 @@ def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
 def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was_ended(
     story: Story,
 ) -> None:
-    """An adoption writes of the pane what our row did not say: the session is the same, and it is
-    no more."""
+    """An adoption adds pane fields missing in our row: the session is the same, and is gone."""
     story.agent(exit_delay_s=1.0)
     story.processes.after(
         0.5, lambda: adopt.run(story.app(OTHER_PID), AdoptRequest("acme", "demo")) and None
@@ -165,7 +164,7 @@ def died_in_the_middle(
     facts = {"socket": story.SOCKET, "server": None, "agent": "demo", "marks": ["mark-of-acme"]}
     plan = json.dumps(facts)
     with story.ledger() as ledger:
-        owner = ProcessId(pid, 1)  # nobody's
+        owner = ProcessId(pid, 1)  # of no process
         new = NewIntent(
             "acme", verb, "night", "session", owner, story.BOOT, story.clock.now(), options, plan
         )
@@ -211,7 +210,7 @@ def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(
 
 
 class Heard:
-    """What is said while it goes on."""
+    """Records progress reports."""
 
     live = False
 
@@ -232,7 +231,7 @@ class Heard:
 
 
 def test_what_was_begun_in_the_background_is_named_before_it_is_ended(story: Story) -> None:
-    """A database, an editor's server: nobody looks for them in the agent's pane."""
+    """A database, an editor's server: unexpected in an agent's pane."""
     agent = story.agent()
     mark = {"TMUXREAP_ID": "mark-of-acme"}
     helper = story.processes.add("mcp-server", parent=agent.process)
@@ -248,7 +247,7 @@ def test_what_was_begun_in_the_background_is_named_before_it_is_ended(story: Sto
 
 
 def another_stop(story: Story, deadline_s: float, state: str = "S") -> FakeProcess:
-    """One that is under way in another process."""
+    """A stop in progress in another process."""
     owner = story.processes.add("tmuxreap", pid=OTHER_PID)
     process = story.processes.table[OTHER_PID]
     process.now = replace(process.now, state=state)

@@ -1,4 +1,4 @@
-"""From how a ladder ended to what is written and answered."""
+"""From the result of a ladder to what is written and answered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.E
 
 
 def left(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
-    """One that left by its keys, or what these facts say."""
+    """Return the result of an agent that exited by its keys, changed by these facts."""
     found = ending(story, policy)
     gone = {"outcome": Outcome.STOPPED, "stopped_by": StoppedBy.EXIT_KEYS}
     for name, value in {**gone, "swept_by": StoppedBy.HANGUP, **facts}.items():

@@ -1,4 +1,4 @@
-"""What is going to be done, and what must not be."""
+"""What will be done, and what must not be."""
 
 from __future__ import annotations
 

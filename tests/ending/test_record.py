@@ -1,4 +1,4 @@
-"""What is written when the row went bad meanwhile."""
+"""What is written if the row became invalid meanwhile."""
 
 from __future__ import annotations
 

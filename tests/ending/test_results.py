@@ -1,4 +1,4 @@
-"""What scripts read in answers: sums beside endings, and what a row says of its session's life."""
+"""Fields for scripts: totals of endings, and a row's account of its session's life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two rows that mean one pane: it is ended once, and both say so."""
+"""Two rows of one pane: it is ended once, and both say so."""
 
 from __future__ import annotations
 

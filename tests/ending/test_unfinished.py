@@ -1,4 +1,4 @@
-"""What a dead owner left of an ending is done by another: carried out, told, put back."""
+"""What a dead owner left of an ending is completed by another: done, reported, restored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEAD = ProcessId(4242, 1)
 
 
 def left(story: Story, **plan: object) -> Intent:
-    """The intent of an owner that is no more."""
+    """The intent of a dead owner."""
     wanted = NewIntent(
         name="acme",
         verb="stop",

@@ -1,5 +1,5 @@
-"""`--cleanup` on real repositories: what git refuses stays, and the session is ended all the
-same."""
+"""`--cleanup` on real repositories: what git refuses to remove stays, and the session is still
+ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def git(*words: str) -> None:
 
 @pytest.fixture
 def trees(tmp_path: Path) -> tuple[Path, Path]:
-    """A repository, and a worktree of it."""
+    """Create a repository, and a worktree of it."""
     main, tree = tmp_path / "main", tmp_path / "trees" / "work"
     git("init", "-q", str(main))
     git("-C", str(main), "commit", "-q", "--allow-empty", "-m", "first")
@@ -46,7 +46,7 @@ def at_work(story: Story, worktree: object, name: str = "acme", cwd: str = "/") 
 
 
 def stopped(story: Story, **environ: str) -> dict[str, Any]:
-    """The answer, and the row is ended whatever it is."""
+    """Return the answer; in any case the row is ended."""
     from tmuxreap.commands import stop
     from tmuxreap.core.model import Verb
     from tmuxreap.ending.plan import Policy

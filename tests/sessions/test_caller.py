@@ -1,4 +1,4 @@
-"""Who ended a session, as it is recorded and shown."""
+"""Who ended a session, as recorded and shown."""
 
 from __future__ import annotations
 

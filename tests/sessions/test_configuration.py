@@ -1,5 +1,4 @@
-"""config.yaml and its variables: what counts before what, and what each verb does with a bad
-file."""
+"""config.yaml and its variables: precedence, and what each verb does with a bad file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command has at hand, also where there is no registry."""
+"""A command's context, even without a registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation the agent's own hooks tell: of this very process, the latest, through a
+"""The conversation reported by the agent's own hooks: of this very process, the latest, through a
 /clear."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def beat(kind: str, conversation: str | None, pid: int = 70, start: int = 700) -
 
 
 def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
-    """The latest first, as the ledger gives them."""
+    """Return the hooked conversation; `beats` are the latest first, as in the ledger."""
     books: Any = SimpleNamespace(heartbeats_of=lambda name: list(beats))
     finder = Finder(FakeProcesses(FakeClock()), books, Path("/"))
     return finder._hooked(cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
@@ -68,7 +68,7 @@ def test_who_can_be_no_agent_speaks_for_the_one_whose_mark_it_carries() -> None:
         )
 
     assert by("python3", 1.0) == "told"
-    assert by("python3", -1.0) is None  # before this agent was
+    assert by("python3", -1.0) is None  # before this agent existed
     assert by("claude", 1.0) is None
     assert by("node", 1.0) is None
 

@@ -1,4 +1,4 @@
-"""The editor that an agent hands its draft to: which one it would be, and what it was given."""
+"""The editor that gets an agent's draft: which one, and with which file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_not_where_one_is_open_already() -> None:
 def test_what_it_was_given(tmp_path: Path) -> None:
     machine, file = Machine(), tmp_path / "prompt.md"
     file.write_text("one\ntwo")
-    machine.processes.add("vi", "vi", str(file))  # a neighbour's
+    machine.processes.add("vi", "vi", str(file))  # an unrelated one
     assert opened(machine.processes, machine.keyed) is None
     shell = machine.processes.add("sh", "sh", "-c", f"vi {file}", parent=machine.agent)
     editor = machine.edits("/usr/bin/vi", "+2", str(file), parent=shell)

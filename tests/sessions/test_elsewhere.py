@@ -1,5 +1,5 @@
-"""Whether a session is another registry's: by the mark on that very session, and a running row
-there."""
+"""Whether a session belongs to another registry: by the mark on that very session, and a running
+row there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tmuxreap.sessions.elsewhere import Owner, owner_of, owners_of, registered_e
 
 
 def marked(story: Story, status: str = "running") -> Story:
-    """A session of another registry, that has it in a row there."""
+    """A session with a row in another registry."""
     folder = story.folder / "theirs"
     folder.mkdir()
     theirs = Story(folder)

@@ -1,4 +1,4 @@
-"""Which session and which pane a row means: the same, gone, or not to be told."""
+"""Which session and which pane a row means: the same, gone, or unknown."""
 
 from __future__ import annotations
 

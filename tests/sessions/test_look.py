@@ -1,4 +1,4 @@
-"""Rows held against one look at the world."""
+"""Rows compared with one look at the world."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_ended_row_is_over_where_nothing_of_it_is_there(
     live: Live,
     left: int,
 ) -> None:
-    """What is told at once of ten thousand is what a closer look would say."""
+    """The quick answer for ten thousand rows equals that of a closer look."""
     agent = story.agent(shell=True, status="stopped")
     story.agent("other")
     for name in dies:
@@ -99,7 +99,7 @@ def test_a_running_row_is_told_at_once_what_a_closer_look_says(
         marks = {"TMUXREAP_ID": f"mark-of-{name}"}
         story.processes.add("node", new_session=True, environ=marks)
         story.app().books.remember_mark(name, marks["TMUXREAP_ID"])
-    if left == "all":  # under the name that an older tmux gives it
+    if left == "all":  # under an older tmux's name for it
         story.tmux.servers[story.SOCKET].sessions[0].name = name.replace(".", "_")
     else:
         story.processes.die(agent.process)

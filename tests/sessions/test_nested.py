@@ -1,4 +1,4 @@
-"""An agent that its pane only shows: in another tmux, behind its client."""
+"""An agent that its pane only displays: in another tmux, behind its client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_who_lives_in_another_tmux_is_not_said_to_be_ended(story: Story, verb: s
     assert outer.shell is not None
     other, marks = "/tmp/tmux-1000/inner", {"TMUXREAP_ID": "mark-of-acme"}
     agent = story.tmux.open(other, "inner", *DEMO, environ=marks).panes[0].process
-    server = story.tmux.servers[other].process  # started in the pane, as all that has its mark
+    server = story.tmux.servers[other].process  # started in the pane, like everything with its mark
     story.processes.table[server.pid].environ = marks
     story.processes.add("tmux: client", parent=outer.shell, foreground=True)
     (item,) = getattr(story, verb)().results

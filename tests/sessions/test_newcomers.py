@@ -1,4 +1,4 @@
-"""Agents' sessions that no row has, and what registers them."""
+"""Agents' sessions without a row, and the command that registers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one look: what is read, how often, and what is said when it could not be read."""
+"""The one look: what is read, how often, and what is reported if it could not be read."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_a_process_carries(processes: Counted) -> None:
 
 
 def test_whose_control_group_is_read(processes: Counted) -> None:
-    """That of a pane of who is wanted, and one that was seen before; of who only looks none."""
+    """Those of the wanted panes, and scopes seen before; without traced pids none."""
     tmux = FakeTmux(processes)
     ours, other = tmux.open(SOCKET, "acme", "sleep"), tmux.open(SOCKET, "b", "sleep")
     lost, gone = processes.add("sleep"), processes.add("sleep")
@@ -86,7 +86,7 @@ def test_whose_control_group_is_read(processes: Counted) -> None:
 
 
 class Chain(Counted):
-    """Whoever is read is gone by then, and has left the next of them; the last one rests."""
+    """Each process is gone when it is read, and has left a successor; the last one stays."""
 
     def __init__(self, links: int) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Chain(Counted):
 
 
 def test_a_chain_of_orphans_is_followed_to_who_can_be_read() -> None:
-    """Each was listed and gone before it was read, and its child came after the list was made."""
+    """Each was listed and gone before it was read; its child appeared after the list was made."""
     processes = Chain(links=3)
     processes.add("tmuxreap", pid=OWN_PID)
     index = observer(processes).look([], 0).index
@@ -116,7 +116,7 @@ def test_an_endless_chain_is_let_go_some_time() -> None:
 
 
 def test_what_is_called_is_asked_once_a_look_and_anew_in_the_next(processes: Counted) -> None:
-    """Another program may have been exec'd in its place: the same process under another name."""
+    """The process may have exec'd another program: the same process with another name."""
     one = processes.add("sh")
     looking = observer(processes)
     world = looking.look([], 0)
@@ -138,7 +138,7 @@ def test_a_reused_pid_is_read_anew(processes: Counted) -> None:
 
 
 def test_a_cleared_environment_is_read_again(processes: Counted) -> None:
-    """Asked in the moment of an exec it is empty."""
+    """During an exec it reads as empty."""
     one = processes.add("a")
     looking = observer(processes)
     assert looking.look([], 0).index.traces[one.pid] == Trace()
@@ -173,7 +173,7 @@ def test_the_caller_and_all_above_it_are_protected(processes: Counted) -> None:
 
 
 def test_who_stands_outside_does_not_see_itself(processes: Counted) -> None:
-    """A finisher whose parent lives on in the session that it ends."""
+    """A finisher whose parent lives in the session that it ends."""
     child = processes.add("tmux", parent=processes.identify(OWN_PID))
     looking = observer(processes)
     looking.hide_self()

@@ -1,5 +1,5 @@
-"""Whose process is it? Every kind of evidence, and every kind of counter-evidence, on a table of
-processes."""
+"""Which processes belong to a session: every kind of evidence, and every kind of counter-evidence,
+on a table of processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCOPE = "/sys/fs/cgroup/tmux-spawn-1.scope/cgroup.procs"
 
 @dataclass
 class Table:
-    """One session with one pane, and whoever is added."""
+    """One session with one pane, and added processes."""
 
     processes: dict[int, Process] = field(default_factory=dict)
     traces: dict[int, Trace] = field(default_factory=dict)
@@ -127,7 +127,7 @@ def test_what_is_carried_says_nothing_of_one_that_lives_elsewhere(
 def test_a_control_group_in_which_a_server_holds_other_panes_says_nothing(
     table: Table, holder: str
 ) -> None:
-    """What was begun in those panes has nothing of this one but the group."""
+    """Processes of those panes share only the group with this one."""
     table.add(500, 1, sid=777, trace=Trace(scope=SCOPE))
     assert table.why(500) == "scope"
     table.add(200, 1, comm=holder, sid=200, trace=Trace(scope=SCOPE))

@@ -1,4 +1,4 @@
-"""What runs in a pane: the agent, an idle shell, something else."""
+"""The content of a pane: the agent, an idle shell, something else."""
 
 from __future__ import annotations
 

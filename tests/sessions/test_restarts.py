@@ -1,4 +1,4 @@
-"""Which restart is to come: by how it ended, what was decided, and how many there were."""
+"""Pending restarts: by how the session ended, earlier decisions, and the number of attempts."""
 
 from __future__ import annotations
 

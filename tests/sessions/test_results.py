@@ -1,4 +1,4 @@
-"""What a row says of its session's life, as `list` tells it."""
+"""A row's account of its session's life, as in `list`."""
 
 from __future__ import annotations
 

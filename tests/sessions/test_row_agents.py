@@ -1,4 +1,4 @@
-"""Which agent a row has."""
+"""The agent of a row."""
 
 from __future__ import annotations
 

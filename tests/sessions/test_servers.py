@@ -1,4 +1,4 @@
-"""Where a row's server listens, and what names a server on a command line."""
+"""Where a row's server listens, and the names of servers on a command line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A person works in the session while it is being ended: what came after the plan is nobody's to
-end unasked."""
+"""A user works in the session while it is being ended: panes that appear after the plan are never
+ended unasked."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def lives(story: Story, pane: object) -> bool:
 
 
 def work(story: Story, theirs: list[ProcessId]) -> None:
-    """A pane with a program and what it started out of its terminal."""
+    """Open a pane with a program and a child outside its terminal."""
     pane = split(story)
     theirs += [pane.process, story.processes.add("node", parent=pane.process, new_session=True)]
 
 
-# A pane that comes while the session is ended
+# Panes that appear during an ending
 
 
 @pytest.mark.parametrize("window", [False, True])
@@ -205,7 +205,7 @@ def test_what_is_left_when_the_agent_s_own_pane_is_gone_is_not_taken_for_it(
     assert lives(story, pane)
 
 
-# Panes that go from one session to another
+# Panes moved between sessions
 
 
 def neighbour(story: Story) -> FakePane:
@@ -258,7 +258,7 @@ def test_a_sibling_that_left_takes_its_processes_along(story: Story) -> None:
 
 
 def test_what_tmux_compares_is_what_was_judged(story: Story) -> None:
-    """Between the look and the closing somebody splits: nothing but the judged panes is closed."""
+    """A user splits between the look and the closing: only the judged panes are closed."""
     story.agent()
     came: list[FakePane] = []
     run = story.tmux.run
@@ -274,7 +274,7 @@ def test_what_tmux_compares_is_what_was_judged(story: Story) -> None:
     assert lives(story, came[0])
 
 
-# Whose panes they are
+# Ownership of panes
 
 
 def test_a_team_mate_is_no_stranger(story: Story) -> None:

@@ -1,4 +1,4 @@
-"""One row held against one look: the same session, another, none, or nobody can say."""
+"""One row compared with one look: the same session, another, none, or unknown."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_replaced_by_a_later_session_of_that_name(story: Story) -> None:
 def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
     story: Story,
 ) -> None:
-    """Neither his mark nor his control group, with all that is in it."""
+    """Neither its mark nor its control group, with everything in it."""
     agent = story.agent()
     other = story.agent("other").process
     story.processes.scopes = {"other's": [other]}
@@ -93,7 +93,7 @@ def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
 def test_a_kernel_session_that_lost_its_leader_is_no_ended_rows(
     story: Story, status: str, known: bool
 ) -> None:
-    """Nothing was left of it: a daemon has come by the leader's pid since, and its parent left."""
+    """Nothing was left of it: a daemon has reused the leader's pid since, and its parent exited."""
     agent = story.agent(status=status)
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(agent.process)
@@ -101,7 +101,7 @@ def test_a_kernel_session_that_lost_its_leader_is_no_ended_rows(
     again = story.processes.add("start", pid=agent.process.pid, new_session=True)
     daemon = story.processes.add("daemon", parent=again)
     story.processes.die(again)
-    assert (daemon in sight(story).owned.ids) is known  # of a running one it cannot be told
+    assert (daemon in sight(story).owned.ids) is known  # for a running one this is unknown
 
 
 def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:
@@ -193,7 +193,7 @@ def test_a_pid_from_a_file_alone_is_nobody(story: Story) -> None:
     assert (seen.live, seen.owned.own) == (Live.GONE, ())
 
 
-# Which pane
+# The pane
 
 
 def test_the_agent_s_window_need_not_be_in_front(story: Story) -> None:
@@ -248,7 +248,7 @@ def test_two_agents_in_one_session_are_ambiguous(story: Story) -> None:
     assert "%1" in seen.trouble.message
 
 
-# Who calls, and who is spared
+# The caller, and spared processes
 
 
 def test_the_caller_inside_is_seen(story: Story) -> None:
@@ -290,7 +290,7 @@ def test_a_dead_pane_holds_no_agent(story: Story) -> None:
     story.tmux.change(agent.pane, remain_on_exit="on")
     story.processes.die(agent.process)
     story.processes.wait((), 1.0)
-    story.processes.add(*DEMO, pid=agent.process.pid)  # a stranger by now
+    story.processes.add(*DEMO, pid=agent.process.pid)  # now an unrelated process
     seen = sight(story)
     assert (seen.live, seen.agent, seen.owned.own) == (Live.AGENT_GONE, (), ())
 

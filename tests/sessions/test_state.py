@@ -1,5 +1,4 @@
-"""What an agent is at: which of its word and its screen counts, and how few screens are asked
-for."""
+"""An agent's state: whether its report or its screen counts, and how few screens are read."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
     [
         (said("working", 5), ScreenState(WAITING), 1, WAITING, "screen"),  # a dialog wins
         (said("working", 5), ScreenState(LIMITED), 1, LIMITED, "screen"),
-        (said("waiting", 5), ScreenState(WORKING), 1, WAITING, "hook"),  # a young word counts
+        (said("waiting", 5), ScreenState(WORKING), 1, WAITING, "hook"),  # a recent report counts
         (said("idle", 5, "heartbeat"), ScreenState(WORKING), 1, IDLE, "heartbeat"),
         (
             said("idle", FRESH_S + 5),
@@ -58,15 +57,21 @@ def story(tmp_path: Path) -> Iterator[Story]:
             "hook",
         ),  # nothing was drawn since
         (said("idle", FRESH_S + 5), ScreenState(WORKING), 1, WORKING, "screen"),
-        (said("idle", FRESH_S + 5), None, None, IDLE, "hook"),  # nobody can look
+        (said("idle", FRESH_S + 5), None, None, IDLE, "hook"),  # no screen can be read
         (
             said("idle", FRESH_S + 5),
             ScreenState(WORKING),
             None,
             WORKING,
             "screen",
-        ),  # this tmux tells no time
-        (said("ended", 5), ScreenState(IDLE), 1, IDLE, "screen"),  # it says good-bye and is alive
+        ),  # this tmux reports no time
+        (
+            said("ended", 5),
+            ScreenState(IDLE),
+            1,
+            IDLE,
+            "screen",
+        ),  # it reported its end, but lives
         (said("", 5), ScreenState(), 1, UNKNOWN, "screen"),
         (None, ScreenState(WORKING), 1, WORKING, "screen"),
         (None, None, None, UNKNOWN, None),

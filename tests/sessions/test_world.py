@@ -1,4 +1,4 @@
-"""One look as plain data: sessions by their identity, and the pane that a process belongs to."""
+"""One look as plain data: sessions by their identity, and the pane of a process."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_carries_the_place_of_a_stranger_s_pane_is_not_asked() -> None:
     acme = Wanted(frozenset({"acme"}))
     here, gone = Trace("m", "/tmp/s,50", "%5"), Trace("m", "/tmp/s,50", "%77")
     assert named(acme, process(300), process(301), p300=here, p301=gone) == {301}
-    for trace in (Trace(), Trace(tmux="/tmp/t,7")):  # what carries no place is in no session
+    for trace in (Trace(), Trace(tmux="/tmp/t,7")):  # a trace without a pane is in no session
         assert named(acme, process(300), p300=trace) == set()
         assert named(EVERYTHING, process(300), p300=trace) == {300}
     elsewhere = Trace("m", "/tmp/t,50", "%5")

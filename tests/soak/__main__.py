@@ -1,6 +1,6 @@
-"""Everything at once, for hours, and what is the same at the end as at the beginning: `python -m
-tests.soak HOURS [--seed N] [--share PERCENT] [--folder DIR] [--report FILE]`. Exit 1: something did
-not hold."""
+"""Everything at once, for hours, and what must not grow between start and end: `python -m
+tests.soak HOURS [--seed N] [--share PERCENT] [--folder DIR] [--report FILE]`. Exit 1: a check
+failed."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ class Soak:
         return time.monotonic() - self.began
 
     def cpu_s(self) -> float:
-        """Ours, of the verbs, the watches, and of the servers with all agents that have left."""
+        """CPU time of ours, the verbs, the watches, and the servers with all exited agents."""
         uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         others = [one.process.pid for one in self.deeds.watches.values()]
         others += self.world.servers.values()
         return sum(use.ru_utime + use.ru_stime for use in uses) + sum(map(cpu_s, others))
 
     def _keep(self, one: str) -> None:
-        """What did not hold, with the files and the last deeds of that moment."""
+        """Keep a failed check, with the files and last actions of that moment."""
         self.wrong.append(f"{self.passed_s:.0f} s: {one}")
         print("WRONG", self.wrong[-1], flush=True)
         kept = self.world.folder / "wrong" / str(len(self.wrong))
@@ -110,7 +110,7 @@ class Soak:
 def main() -> int:
     asked = arguments()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda which, _: sys.exit(128 + which))  # and all is ended
+        signal.signal(number, lambda which, _: sys.exit(128 + which))  # and everything is ended
     mark = uuid.uuid4().hex
     for name in [name for name in os.environ if name.startswith(("TMUX", "XDG"))]:
         del os.environ[name]

@@ -1,4 +1,4 @@
-"""What must hold after each minute of a soak, when all verbs are done: the promises, read from
+"""What must hold after each minute of a soak, once all verbs are done: the promises, checked from
 outside (rows, processes, tmux, SQLite, files), not by the program."""
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Checks:
         self.before = {machine.home: machine.options() for machine in world.machines}
         self.frames = {place.letter: place.frame() for place in world.places}
         self.seen = {place.letter: 0 for place in world.places}  # numbers of events
-        self.last: dict[tuple[str, str], str] = {}  # the last end or begin of each name
+        self.last: dict[tuple[str, str], str] = {}  # the last end or start of each name
         self.told: dict[str, int] = {}
 
     def all(self) -> list[str]:
-        """What does not hold. Everybody is awake, no verb is under way, the disk has room."""
+        """Return what does not hold. Nothing is suspended, no verb runs, the disk has room."""
         self.deeds.all_done()
         found, self.deeds.wrong = self.deeds.wrong, []
         for place in self.world.places:
@@ -100,7 +100,7 @@ class Checks:
         if mirror != rows:
             yield f"the mirror differs: {set(mirror.items()) ^ set(rows.items())}"
         for name, verb, pid, start in open_ones:
-            # What a start made that did not live to record it is told for as long as it is there.
+            # What a killed start left unrecorded is reported while it exists.
             if started(pid) != start and not (verb == "start" and name in told):
                 yield f"an intent of a dead owner is open: {verb} {name}"
         broken = list(place.ledger.parent.glob("*.broken-*"))
@@ -108,7 +108,7 @@ class Checks:
             yield f"a ledger was set aside: {broken}"
 
     def _of_events(self, place: Place) -> Iterator[str]:
-        """Between two beginnings of a session there is one end at most."""
+        """Check that there is at most one end between two starts of a session."""
         query = "SELECT id, name, kind, data FROM events WHERE id > ? ORDER BY id"
         with place.read() as db:
             found = db.execute(query, (self.seen[place.letter],)).fetchall()
@@ -142,7 +142,7 @@ class Checks:
         for line in lines:
             json.loads(line)
 
-    # Neighbours, and who is left
+    # Neighbors, and leftover processes
 
     def _of_neighbours(self, machine: Machine) -> Iterator[str]:
         if machine.heard.exists() and machine.heard.read_bytes():
@@ -183,7 +183,7 @@ class Checks:
 
 
 def _again(kind: str, data: str) -> bool:
-    """An ended row whose left processes were ended, or whose conversation was purged, says so."""
+    """An ended row says so if its leftovers were ended, or its conversation was purged."""
     facts = json.loads(data)
     return bool(facts.get("swept") or facts.get("rungs") or kind == "terminated")
 

@@ -1,4 +1,4 @@
-"""What happens in a soak: verbs of all kinds, several at once, and the misfortunes between them."""
+"""The actions of a soak: verbs of all kinds, several at once, and disturbances in between."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.soak.world import DEMO, NOTE, PROGRAM, Place, World, kill, lives, sta
 AT_ONCE = 4
 HUNG_S = 180.0
 LONGEST = 4000  # characters of an answer
-AFTER_S = 5.0  # who was asleep, or found no room, may say so a little later
+AFTER_S = 5.0  # suspended or out of space: errors may come a little later
 FINE = {0, 1, 3}
-TROUBLED = {4, 6}  # where the disk was full, or somebody was stopped, at the time
+TROUBLED = {4, 6}  # allowed while the disk was full, or a process suspended
 KINDS = {
     "start": 16, "say": 8, "stop": 8, "kill": 6, "resume": 6, "adopt": 2, "raw": 2, "forget": 2,
     "reconcile": 2, "list": 4, "show": 3, "heartbeat": 6, "interrupt": 3, "protect": 1,
@@ -44,7 +44,7 @@ class Verb:
     crashed: bool = False
 
     def said(self) -> str:
-        """What went wrong, as people or as programs are told it."""
+        """Return the error, from text or JSON output."""
         self.err.seek(0)
         self.out.seek(0)
         said = self.err.read().decode(errors="replace")
@@ -62,7 +62,7 @@ class Deeds:
         self.world, self.random = world, random.Random(seed)
         self.running: list[Verb] = []
         self.watches: dict[str, Verb] = {}
-        self.asleep: dict[int, tuple[int, float]] = {}  # pid: its start, when it is to wake up
+        self.asleep: dict[int, tuple[int, float]] = {}  # pid: its start, and its wake-up time
         self.trouble: list[tuple[float, float]] = []
         self.counts: dict[str, int] = {}
         self.exits: dict[int, int] = {}
@@ -122,7 +122,7 @@ class Deeds:
             self.wait(self.running.pop(0))
         self.wake(all_of_them=True)
 
-    # Misfortunes that pass
+    # Temporary disturbances
 
     def wake(self, *, all_of_them: bool = False) -> None:
         now = time.monotonic()
@@ -143,13 +143,13 @@ class Deeds:
 
     @contextlib.contextmanager
     def _troubled(self) -> Iterator[None]:
-        """From here to a little after the end of it."""
+        """Mark the time from here to a little after the end as troubled."""
         began, number = time.monotonic(), len(self.trouble)
         self.trouble.append((began, began + HUNG_S))
         yield
         self.trouble[number] = (began, time.monotonic() + AFTER_S)
 
-    # One of them
+    # Verbs
 
     def step(self) -> None:
         self.wake()
@@ -166,7 +166,7 @@ class Deeds:
         self.verb(place, "start", name, *words, "--", *DEMO, *more)
 
     def do_say(self, place: Place, name: str) -> None:
-        """Only where its screen says that it is idle: a draft is never sent."""
+        """Only if its screen is idle: a draft is never sent."""
         screen = place.machine.tmux("-N", "capture-pane", "-p", "-t", f"={name}:").rstrip()
         if screen.endswith("\n>") and "demo agent" in screen:
             said = self.random.choice(("hello", "hello again", "/work 2", "/work 30", "/clear"))
@@ -199,7 +199,7 @@ class Deeds:
         self.verb(place, "adopt", name, "--agent", "demo")
 
     def do_raw(self, place: Place, name: str) -> None:
-        """A session that somebody made by hand."""
+        """A session created by hand."""
         place.machine.tmux("new-session", "-d", "-s", name, *DEMO)
 
     def do_forget(self, place: Place, name: str) -> None:
@@ -250,7 +250,7 @@ class Deeds:
     def do_far_list(self, place: Place, name: str) -> None:
         self.verb(self.world.places[0], "list", "--host", "a,b", "--json", here=False)
 
-    # Misfortunes
+    # Disturbances
 
     def do_write(self, place: Place, name: str) -> None:
         """In place, of the same length, without the lock."""
@@ -284,11 +284,11 @@ class Deeds:
             self.put_to_sleep(self.random.choice(pids), 3.0)
 
     def do_deaf(self, place: Place, name: str) -> None:
-        """A tmux server that does not answer for a while."""
+        """A tmux server that stops answering for a while."""
         pid = self.world.servers[place.machine.home]
         with self._troubled():
             kill(pid, signal.SIGSTOP)
-            self.deaf = True  # nobody waits for those who wait for it
+            self.deaf = True  # do not await what waits for it
             for kind in ("do_stop", "do_list", "do_reconcile"):
                 getattr(self, kind)(place, self.random.choice(place.names))
             time.sleep(self.random.uniform(0.5, 3))
@@ -306,7 +306,7 @@ class Deeds:
                 self.world.drain()
 
     def do_server(self, place: Place, name: str) -> None:
-        """The far machine's tmux server dies, with all that it holds."""
+        """The remote machine's tmux server dies, with everything in it."""
         with self._troubled():
             kill(self.world.servers[self.world.far.home], signal.SIGKILL)
             time.sleep(0.5)
@@ -314,7 +314,7 @@ class Deeds:
         self.restarted = True
 
     def do_watch(self, place: Place, name: str) -> None:
-        """Only this one: the memory of the others is looked at from beginning to end."""
+        """Only this one: the memory of the others is measured from start to end."""
         self.watches["q"].end()
         self.watch(self.world.places[1])
 
@@ -323,12 +323,12 @@ class Deeds:
             verb.end()
 
     def do_neighbour(self, place: Place, name: str) -> None:
-        """A person's pane in an agent's session; gone again by himself."""
+        """A user's pane in an agent's session; it exits on its own."""
         place.machine.tmux("-N", "split-window", "-d", "-t", f"={name}:", "sleep", "3")
 
 
 def cpu_s(pid: int) -> float:
-    """With the children that it waited for."""
+    """Including awaited children."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields: list[Any] = file.read().rpartition(")")[2].split()

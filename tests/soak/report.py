@@ -1,4 +1,4 @@
-"""What a soak says: figures of each minute, and the table of its beginning and its end."""
+"""The report of a soak: figures of each minute, and a table of start and end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = 12  # lines of the table
 
 @dataclass(frozen=True)
 class Minute:
-    """What was there at the end of one."""
+    """The figures at the end of one minute."""
 
     passed_s: float
     cpu_s: float
@@ -111,7 +111,7 @@ def report(minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, 
 
 
 def _table(minutes: list[Minute]) -> str:
-    """Watch p and watch a live from beginning to end; q is killed now and then."""
+    """Watches p and a live from start to end; q is sometimes killed."""
     steps = max(1, (len(minutes) - 1) // KEPT)
     shown = [*minutes[1:-1:steps], minutes[-1]]
     head = (

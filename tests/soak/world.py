@@ -1,5 +1,5 @@
-"""The world of a soak: three registries on two tmux servers, two hosts, neighbours who must not
-notice anything, and a small disk that gets full."""
+"""The environment of a soak: three registries on two tmux servers, two hosts, neighbors that must
+not be affected, and a small disk that fills up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OURS = re.compile(r"(?m)^  - name: ['\"]?[a-z]\d['\"]?\r?\n(?:    .*\r?\n|\r?\n)
 
 @dataclass(frozen=True)
 class Machine:
-    """A HOME with a place for tmux; as `via` puts them, it is a host."""
+    """A HOME with a folder for tmux; `via` makes it a host."""
 
     home: Path
 
@@ -49,7 +49,7 @@ class Machine:
 
     @property
     def heard(self) -> Path:
-        """What keys reach the neighbour."""
+        """Return the keys that reached the neighbor."""
         return self.home / "heard"
 
     def tmux(self, *words: str) -> str:
@@ -60,7 +60,7 @@ class Machine:
         return done.stdout.rstrip("\n")
 
     def begin(self) -> None:
-        """Its server, with a neighbour on it who set things of his own."""
+        """Start its server, with a neighbor that sets its own options."""
         Path(self.socket).parent.mkdir(parents=True, exist_ok=True)
         Path(self.socket).parent.chmod(0o700)
         listener = f"stty raw -echo; exec cat > {self.heard}"
@@ -71,7 +71,7 @@ class Machine:
         self.tmux("set-buffer", "a buffer")
 
     def options(self) -> str:
-        """All that is set on the server, without the words that `watch` keeps there for the status
+        """Return all options of the server, without those that `watch` maintains for the status
         line."""
         told = [
             self.tmux("show-options", *where)
@@ -84,7 +84,7 @@ class Machine:
         return int(self.tmux("-N", "display-message", "-p", "#{pid}") or 0)
 
     def panes(self) -> dict[str, int]:
-        """By the session's name, the process of its first pane."""
+        """Map session names to the process of their first pane."""
         told = self.tmux("-N", "list-panes", "-a", "-F", "#{session_name} #{pane_pid}")
         return {name: int(pid) for name, pid in (line.split() for line in told.splitlines())}
 
@@ -96,7 +96,7 @@ class Place:
     letter: str
     machine: Machine
     folder: Path
-    host: str | None  # by which it is reached from afar
+    host: str | None  # its name for remote access
 
     @property
     def registry(self) -> Path:
@@ -122,13 +122,13 @@ class Place:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """The ledger, as another tool reads it."""
+        """Read the ledger like another tool."""
         db = sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=10)
         with contextlib.closing(db):
             yield db
 
     def frame(self) -> str:
-        """The registry without our rows."""
+        """Return the registry without our rows."""
         with self.registry.open(newline="") as file:
             text = file.read()
         return NOTE.sub(b"n00000", OURS.sub("", text).encode(), count=1).decode()
@@ -199,7 +199,7 @@ class World:
         self.filler.unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Whatever carries our mark, twice: some of it starts others."""
+        """End everything with our mark, twice, as some of it starts others."""
         for _ in range(2):
             for pid in marked(self.mark):
                 kill(pid, signal.SIGKILL)
@@ -216,7 +216,7 @@ def kill(pid: int, number: int) -> None:
 
 
 def started(pid: int) -> int | None:
-    """When, in ticks; None: it is dead."""
+    """Return its start in ticks, or None if it is dead."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -225,14 +225,14 @@ def started(pid: int) -> int | None:
 
 
 def lives(row: Mapping[str, Any]) -> bool:
-    """The very process of that row, and no later one of its pid."""
+    """Tell whether exactly that row's process lives, not a later one with its pid."""
     pane = row.get("pane") or {}
     return "start_ticks" in pane and started(pane.get("pid", 0)) == pane["start_ticks"]
 
 
 def marked(mark: str) -> dict[int, dict[str, str]]:
-    """Living processes of the soak, but for itself: their environments, with the command line as
-    `line`."""
+    """Return live processes of the soak, except itself: their environments, with the command line
+    as `line`."""
     return {pid: env for pid, env in _all() if env.get(MARK) == mark and pid != os.getpid()}
 
 

@@ -1,5 +1,5 @@
-"""Does a conversation go on without its pane? By the agent's own list, or by a turn that a shared
-program is in."""
+"""Whether a conversation continues without its pane: from the agent's own list, or a turn in a
+shared program."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_broken_list_says_nothing(tmp_path: Path, processes: FakeProcesses, te
     assert found(CLAUDE, tmp_path, processes) == []
 
 
-# By a turn
+# From a turn
 
 
 def served(processes: FakeProcesses, *paths: Path) -> ProcessId:
@@ -127,7 +127,7 @@ def test_a_turn_that_nobody_is_in_is_over(tmp_path: Path, processes: FakeProcess
     assert found(CODEX, tmp_path, processes, tmp_path / "gone.jsonl") == []
 
 
-# While it lives: an open turn is told better by the conversation than by the screen
+# While it lives: the conversation shows an open turn better than the screen
 
 IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"
 

@@ -1,4 +1,4 @@
-"""The words that start and resume an agent."""
+"""The command lines that start and resume an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations in a database: asked, waited for shortly, and never trusted when broken."""
+"""Conversations in a database: queried, awaited briefly, and never trusted when broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation is it? Every way to know, and the order of trust."""
+"""Finding the conversation: every source, and the order of trust."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_flag_with_or_without_a_sign(argv: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("argv", [(), ("a",), ("a", "--resume")])
 def test_without_an_id_a_command_line_says_nothing(argv: tuple[str, ...]) -> None:
-    """Also one that has left since it was seen, and has no command line any more."""
+    """Nor does a process that exited since and has no command line."""
     assert found(Clues((replace(AGENT, argv=argv),))) == (None, None)
 
 
@@ -220,7 +220,7 @@ OPENCODE = load_profiles(None).agents["opencode"]
 def test_an_agent_whose_messages_nobody_knows_promises_nothing_of_an_empty_one(
     store: Path,
 ) -> None:
-    """Of such an agent its file has to hold something that was said, at least."""
+    """For such an agent the file must at least contain something."""
     mute = replace(DEMO, message=None)
     path = talk(store, ONE)
     path.write_text("")
@@ -250,7 +250,7 @@ def test_a_store_that_is_none_says_nothing(tmp_path: Path, kind: str) -> None:
     elif kind == "a fifo":
         for folder in ("sessions", "conversations"):
             (store / folder).mkdir(parents=True)
-        os.mkfifo(store / "sessions" / "42.json")  # who opened one would wait for ever
+        os.mkfifo(store / "sessions" / "42.json")  # opening it would block forever
         os.mkfifo(store / "conversations" / f"{ONE}.jsonl")
     clues = Clues((AGENT,), store=store, cwd="/w")
     assert found(clues) == (ONE, "argv")
@@ -311,7 +311,7 @@ def test_the_agent_s_own_word(store: Path) -> None:
 
 
 def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: Path) -> None:
-    """Of an agent whose profile has no pattern for a message."""
+    """For an agent whose profile has no pattern for a message."""
     (tmp_path / "conversations").mkdir()
     path = tmp_path / "conversations" / f"{ONE}.db"
     with contextlib.closing(sqlite3.connect(path)) as db:
@@ -326,7 +326,7 @@ def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: P
 
 
 def test_the_history_of_a_folder_is_its_conversation(tmp_path: Path) -> None:
-    """One that was not written to since the agent began is of an earlier one."""
+    """A history not written since the agent started belongs to an earlier agent."""
     aider = load_profiles(None).agents["aider"]
     history = tmp_path / ".aider.chat.history.md"
     history.write_text("\n#### hello  \n")

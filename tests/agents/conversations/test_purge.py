@@ -1,5 +1,4 @@
-"""One conversation is deleted, and nothing else; what is not certain is refused before a key is
-sent."""
+"""Deletes one conversation and nothing else; an uncertain one is refused before any key is sent."""
 
 from __future__ import annotations
 

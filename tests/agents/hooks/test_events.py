@@ -1,4 +1,4 @@
-"""What agents call the moments of their work, and which of them are answered."""
+"""The agents' names for hook events, and which events get an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One member or item in or out, and every other byte as it was."""
+"""One member or item is added or removed, and every other byte stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our hooks in somebody's settings: put in, taken out again, and every other byte as it was."""
+"""Our hooks in a user's settings: added, removed again, and every other byte stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ladder alone: what it asks for, in which order, with the answers given by hand."""
+"""The ladder alone: its requests in order, with scripted answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def an_ending(
     screen: Screen | None = None,
     **facts: Any,
 ) -> Ending:
-    """As `prepare` makes it."""
+    """Return an ending as `prepare` makes it."""
     return Ending(
         row=ROW,
         agent="demo",
@@ -75,7 +75,7 @@ def run(
     profile: Profile = DEMO,
     screen: Screen | None = None,
 ) -> tuple[list[Request[Any]], Ending]:
-    """Every request, and the end. A wait takes its time."""
+    """Return every request, and the result. Waits take their time."""
     clock = FakeClock()
     one = an_ending(policy, sight, profile, screen, looked_at=clock.monotonic())
     steps = climb(one)
@@ -95,7 +95,7 @@ def run(
 
 
 def scripted(**answers: object) -> Callable[[Request[Any]], object]:
-    """By the name of the request; a list is used up from its front, its last stays."""
+    """Return answers by request name; a list is used in order, and its last item repeats."""
 
     def answer(request: Request[Any]) -> object:
         given = answers.get(type(request).__name__, True)
@@ -212,7 +212,7 @@ def test_when_every_rung_is_skipped_nothing_is_asked() -> None:
 
 
 def test_a_draft_is_kept_once_and_before_the_first_key() -> None:
-    """Also before an Escape: a person may have pressed one just now, and the second clears."""
+    """Even before an Escape: a user may have just pressed one, and the second one clears."""
     answers = scripted(ReadScreen=Screen(State.DRAFT, "half"), KeepDraft=17, Look=[ALONE, GONE])
     asked, ended = run(STOP, answers)
     assert [request for request in asked if isinstance(request, KeepDraft)] == [KeepDraft("half")]
@@ -222,7 +222,7 @@ def test_a_draft_is_kept_once_and_before_the_first_key() -> None:
     assert ended.draft == Draft("half", 17)
 
 
-# What is queued, and the turn that goes on
+# Queued prompts, and a continuing turn
 
 QUEUED = Screen(State.BUSY, queued="run it")
 BACK = Screen(State.BUSY, "run it")
@@ -266,7 +266,7 @@ def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
 
 
 def test_what_is_asked_before_the_first_prompt_gets_no_answer() -> None:
-    """Not even an Escape: it may be a "no" that is written down."""
+    """Not even an Escape: it may mean a permanent "no"."""
     asking = Screen(State.DIALOG, setup=True)
     asked, _ = run(STOP, scripted(ReadScreen=asking, Look=GONE))
     assert pressed(asked) == []
@@ -322,7 +322,7 @@ def test_what_was_laid_aside_comes_back_into_the_input_and_is_kept() -> None:
 @pytest.mark.parametrize("state", [State.IDLE, State.DRAFT, State.BUSY])
 @pytest.mark.parametrize("profile", [DEMO, replace(DEMO, unstash_keys=(Key("C-s"),))])
 def test_what_was_laid_aside_and_does_not_come_back_is_told(profile: Profile, state: State) -> None:
-    """Nor is it asked for where it would change places with what stands in the input."""
+    """Nor is it requested where it would swap places with the text in the input."""
     screen = replace(LAID_ASIDE, state=state)
     asked, ended = run(STOP, scripted(ReadScreen=screen, Look=GONE), profile=profile)
     assert "laid aside" in ended.draft_lost
@@ -355,14 +355,14 @@ def test_a_key_that_could_not_be_sent_is_the_last() -> None:
 
 
 def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
-    """The process that has the terminal is gone, not its launcher: no key reaches it, and it leaves
-    by those sent."""
+    """The foreground process is gone, but not its launcher: no key reaches it, and it exits by
+    those already sent."""
     living, told = frozenset({AGENT.id}), Conversation("id", "exit-banner", None, exists=True)
     waits = [
         living,
         living,
         frozenset(),
-    ]  # after the Escape, at the key that failed, after the time to leave
+    ]  # after the Escape, at the failed key, after the time to exit
     answers = scripted(
         ReadScreen=Screen(State.BUSY),
         Press=[True, False],
@@ -400,7 +400,7 @@ def test_the_agent_that_had_left_is_captured_by_nobody() -> None:
     assert Look() in asked
 
 
-# How long the keys take
+# Timing of the keys
 
 UNREAD = Screen(State.UNKNOWN)
 
@@ -417,7 +417,7 @@ UNREAD = Screen(State.UNKNOWN)
     ],
 )
 def test_the_keys_of_a_deaf_agent_take_what_the_plan_says(profile: Profile, screen: Screen) -> None:
-    """The time to leave counts from the last key of the sequence; repeats stay within it."""
+    """The time to exit counts from the last key of the sequence; repeats stay within it."""
     plan = make_plan("acme", "demo", SIGHT, screen, profile, STOP)
     asked, ended = run(
         STOP, scripted(ReadScreen=[screen, OURS], Look=GONE), profile=profile, screen=screen

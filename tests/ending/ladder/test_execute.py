@@ -1,5 +1,5 @@
-"""Whole endings as histories: what the agent does with keys and signals, and what is told, sent and
-written then."""
+"""Whole endings as histories: the agent's reaction to keys and signals, and what is reported, sent
+and written then."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def facts(result: Result, *names: str) -> tuple[object, ...]:
 
 
 def rungs(result: Result) -> dict[str, object]:
-    """By name: what it waited, or why it did not."""
+    """Return by name what each rung waited, or why it was skipped."""
     told = only(result)["rungs"]
     assert isinstance(told, list)
     return {rung["name"]: rung["skipped"] or rung["waited_ms"] for rung in told}
@@ -106,8 +106,7 @@ def test_a_survivor_is_named_remembered_and_ended_the_next_time(story: Story) ->
 
 
 def test_a_survivor_that_only_the_ledger_knows_is_ended_the_next_time(story: Story) -> None:
-    """Its session and its parent are gone, and it carries nothing: no look could tell whose it
-    was."""
+    """Its session and its parent are gone, and it has no mark: no look could identify it."""
     agent = story.agent()
     stuck = story.processes.add(
         "sleep", parent=agent.process, new_session=True, unkillable=True, ignores={SIGTERM}
@@ -277,7 +276,7 @@ def test_a_shell_that_ignores_term_goes_with_its_terminal(story: Story) -> None:
 
 
 def another(story: Story, name: str = "acme", reason: str = "theirs") -> NewIntent:
-    """The intent of another process, which is alive."""
+    """Record the intent of another, live process."""
     owner = story.processes.identify(OTHER_PID) or story.processes.add("tmuxreap", pid=OTHER_PID)
     return NewIntent(
         name, "stop", reason, "agent", owner, story.BOOT, story.clock.now() + 40, (), "{}"
@@ -369,7 +368,7 @@ def test_a_kill_that_takes_over_keeps_the_first_from_its_next_rung(story: Story)
     story.processes.add("tmuxreap", pid=OTHER_PID)
     story.processes.after(1.0, lambda: story.kill(pid=OTHER_PID, force=False, grace_s=0) and None)
     assert facts(story.stop(), "outcome") == ("taken_over",)
-    assert agent.pane.options == {}  # what was changed for the keys is put back
+    assert agent.pane.options == {}  # what was changed for the keys is restored
     assert SIGKILL not in story.signals_to(agent.process)
 
 
@@ -404,7 +403,7 @@ def test_the_spared_is_named_and_lives(story: Story) -> None:
     assert story.processes.alive(shared)
 
 
-# tmux that does not answer
+# A tmux that does not answer
 
 
 def test_a_hung_tmux_is_not_a_dead_one(story: Story) -> None:

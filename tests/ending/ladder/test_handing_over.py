@@ -59,7 +59,7 @@ def test_the_whole_replaces_what_stood_for_it() -> None:
 
 @pytest.mark.parametrize("text", ["one\ntwo", "one\ntwo\n", "one"])
 def test_what_the_screen_showed_whole_after_all_is_kept(text: str) -> None:
-    """A draft may be just as high as what is shown of one."""
+    """A draft may be exactly as high as its visible part."""
     _, ended = handed(Opened(EDITOR, text), screen=replace(PASTE, draft="one\ntwo"))
     assert (ended.kept, ended.draft_lost) == ([text.rstrip("\n")], "")
 

@@ -1,5 +1,4 @@
-"""The ladder that ends a turn: which keys it asks for, and what it makes of the screens that
-come."""
+"""The ladder that ends a turn: its keys, and its reaction to the screens that follow."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def done(
     leaves: bool = False,
     profile: Profile = PROFILE,
 ) -> tuple[Ending, list[Request[Any]]]:
-    """The last screen stays, until a key of `after` brings its own, one or several."""
+    """Run it. The last screen repeats until a key of `after` brings others."""
     clock, keyed = FakeClock(), dict(after or {})
     one = an_ending(profile=profile)
     steps = end_turn(one)

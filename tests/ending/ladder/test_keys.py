@@ -1,4 +1,4 @@
-"""The rung of the exit keys: each key only where it can do no harm."""
+"""The exit keys rung: each key is sent only where it is harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a ladder asks."""
+"""The requests of a ladder."""
 
 from __future__ import annotations
 

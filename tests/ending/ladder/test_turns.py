@@ -1,4 +1,4 @@
-"""`--after-turn`: what is awaited before the first rung, and when it is over."""
+"""`--after-turn`: what is awaited before the first rung, and when the wait ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def finished(
     leaves: bool = False,
     wait_s: float = 5.0,
 ) -> tuple[Ending, list[Request[Any]], bool]:
-    """The last screen stays."""
+    """Run it; the last screen repeats."""
     clock = FakeClock()
     run = an_ending()
     steps = finish_turn(run, wait_s)
@@ -85,7 +85,7 @@ def test_hooks_are_believed_where_the_screen_tells_nothing() -> None:
 
 
 def test_who_says_that_he_works_is_looked_at_for_longer() -> None:
-    """Between a dialog and its tool a busy machine may draw an empty prompt for a while."""
+    """Between a dialog and its tool a busy machine may briefly draw an empty prompt."""
     dozes = [IDLE] * (BUSY_LOOKS - 1)
     run, asked, _ = finished([*dozes, BUSY, *dozes, IDLE], "working", wait_s=60.0)
     assert sum(isinstance(one, ReadScreen) for one in asked) == 2 * BUSY_LOOKS
