@@ -23,6 +23,13 @@ T = TypeVar("T")
 
 PATIENCE_S = 90
 WHOLE = [sys.executable, "-m", "tmuxreap"]  # with its start, as a process of its own
+# Many calls at once are about whom they end, not about the speed of the machine.
+PATIENT = """
+from tmuxreap.system import files
+files.LOCK_WAIT_S = 120.0
+from tmuxreap.__main__ import run
+run()
+"""
 HELLO = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -80,7 +87,7 @@ def together(real: Real, *wanted: tuple[str, Mapping[str, Any]]) -> list[dict[st
                 tasks.start_soon(functools.partial(ask, number, name, given))
         return [answers[number] for number in range(len(wanted))]
 
-    return served(real, talk)
+    return served(real, talk, program=[sys.executable, "-c", PATIENT])
 
 
 def envelope(answer: CallToolResult) -> dict[str, Any]:

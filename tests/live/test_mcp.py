@@ -149,6 +149,7 @@ def test_twenty_calls_at_once_end_each_session_once(real: Real) -> None:
         ("stop_session", {"targets": [name], "reason": f"reason of {name}"}) for name in names * 2
     ]
     answers = together(real, *wanted)
+    assert [answer["error"] for answer in answers if answer["error"]] == []
     told = [answer["results"][0] for answer in answers]
     assert Counter(one["outcome"] for one in told if not one["joined"])["stopped"] == 10
     assert {one["outcome"] for one in told} <= {"stopped", "already_stopped"}
