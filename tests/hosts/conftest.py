@@ -24,21 +24,21 @@ GONE = {"status": "running", "agent": "demo", "pane": {"pid": 4194305, "cmd": "p
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     exit: int
     out: str
     err: str
 
     @property
     def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        assert found["exit_code"] == self.exit
-        return found
+        envelope: dict[str, Any] = json.loads(self.out)
+        assert envelope["exit_code"] == self.exit
+        return envelope
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.json["results"]
-        return found
+        rows: list[dict[str, Any]] = self.json["results"]
+        return rows
 
     @property
     def hosts(self) -> dict[str, dict[str, Any]]:
@@ -74,15 +74,15 @@ class Fleet:
             self.configure({name: {"via": via, "program": warm.program(), **block}})
 
     def register(self, host: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
-        found = {"tmux_sessions": [{"name": name, **row} for name, row in rows.items()]}
-        found = json.loads(json.dumps(found))
-        for number, row in enumerate(found["tmux_sessions"]):
+        document = {"tmux_sessions": [{"name": name, **row} for name, row in rows.items()]}
+        document = json.loads(json.dumps(document))
+        for number, row in enumerate(document["tmux_sessions"]):
             row["pane"]["pid"] += number  # rows with the same pid are the same session
-        self.registry(host).write_text(yaml.safe_dump(found, sort_keys=False))
+        self.registry(host).write_text(yaml.safe_dump(document, sort_keys=False))
 
     def rows(self, host: str) -> dict[str, dict[str, Any]]:
-        found = plain_yaml.load(self.registry(host).read_text())
-        return {row["name"]: row for row in found["tmux_sessions"]}
+        document = plain_yaml.load(self.registry(host).read_text())
+        return {row["name"]: row for row in document["tmux_sessions"]}
 
     def configure(self, hosts: Mapping[str, Any]) -> None:
         self.hosts.update(hosts)
@@ -114,7 +114,7 @@ class Fleet:
             stderr=pipe,
         )
 
-    def run(self, *words: str, stdin: str = "") -> Said:
+    def run(self, *words: str, stdin: str = "") -> CommandResult:
         """Run it in a fork of this process, which has imported all modules."""
 
         def work() -> int:
@@ -123,8 +123,8 @@ class Fleet:
             os.chdir(self.home("me"))
             return main(list(words))
 
-        said = Child(work, stdin).answer()
-        return Said(said.exit, said.out, said.err)
+        answer = Child(work, stdin).answer()
+        return CommandResult(answer.exit, answer.out, answer.err)
 
 
 @pytest.fixture

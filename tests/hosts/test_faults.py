@@ -22,11 +22,11 @@ from tmuxreap.hosts.wire import Request
 
 def failing(fleet: Fleet, via: list[str], verb: str = "list") -> dict[str, str]:
     fleet.configure({"bad": {"via": via, "program": warm.program()}})
-    said = fleet.run(verb, *(["all"] if verb == "stop" else []), "--host", "bad,a", "--json")
-    assert said.hosts["a"]["ok"]
-    assert said.hosts["bad"]["ok"] is False
-    error: dict[str, str] = said.hosts["bad"]["error"]
-    assert said.exit == said.hosts["bad"]["exit_code"]
+    result = fleet.run(verb, *(["all"] if verb == "stop" else []), "--host", "bad,a", "--json")
+    assert result.hosts["a"]["ok"]
+    assert result.hosts["bad"]["ok"] is False
+    error: dict[str, str] = result.hosts["bad"]["error"]
+    assert result.exit == result.hosts["bad"]["exit_code"]
     return error
 
 
@@ -65,9 +65,9 @@ def test_a_banner_before_the_answer_is_no_answer(fleet: Fleet) -> None:
     banner = "echo 'Welcome! {\"schema\": 1}'; echo '{}'; echo '[1,'; printf '\\033]0;x\\007\\n'"
     engine = fleet.script("engine", f'{banner}; HOME={fleet.home("b")} exec "$@"')
     fleet.configure({"b": {"via": [engine], "program": warm.program()}})
-    said = fleet.run("list", "--host", "b", "--json")
-    assert said.hosts["b"]["error"] is None
-    assert [one["target"] for one in said.results] == ["web@b", "db@b"]
+    result = fleet.run("list", "--host", "b", "--json")
+    assert result.hosts["b"]["error"] is None
+    assert [one["target"] for one in result.results] == ["web@b", "db@b"]
 
 
 ANSWER = {
@@ -90,11 +90,11 @@ HELLO = {"schema": "tmuxreap/1", "at": "hello", "version": "\x1b[31m9"}
 
 @pytest.mark.parametrize("verb", [["list"], ["show", "all"], ["events"]])
 def test_nothing_of_a_host_commands_the_terminal(fleet: Fleet, verb: list[str]) -> None:
-    told = fleet.folder / "told"
-    told.write_text("\n".join([json.dumps(HELLO), json.dumps(ANSWER), ""]))
-    fleet.configure({"evil": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
-    said = fleet.run(*verb, "--host", "evil")
-    assert not any(sign in said.out + said.err for sign in "\x1b\x9b\x07")
+    output = fleet.folder / "output"
+    output.write_text("\n".join([json.dumps(HELLO), json.dumps(ANSWER), ""]))
+    fleet.configure({"evil": {"via": [fleet.script("engine", f"cat {output}; cat > /dev/null")]}})
+    result = fleet.run(*verb, "--host", "evil")
+    assert not any(sign in result.out + result.err for sign in "\x1b\x9b\x07")
     assert "\x1b" not in fleet.run("hosts").out
 
 
@@ -116,9 +116,9 @@ def test_nothing_of_a_host_commands_the_terminal(fleet: Fleet, verb: list[str]) 
     ],
 )
 def test_odd_answers_are_no_bug(fleet: Fleet, answer: object) -> None:
-    told = fleet.folder / "told"
-    told.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
-    fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
+    output = fleet.folder / "output"
+    output.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {output}; cat > /dev/null")]}})
     for verb in (["list"], ["stop", "all"], ["show", "x"], ["hosts"]):
         words = verb if verb == ["hosts"] else [*verb, "--host", "odd"]
         assert fleet.run(*words).exit not in (70, -1)
@@ -126,9 +126,9 @@ def test_odd_answers_are_no_bug(fleet: Fleet, answer: object) -> None:
 
 
 def test_a_verb_that_is_newer_than_the_host(fleet: Fleet) -> None:
-    said = fleet.folder / "told"
-    said.write_text(json.dumps(HELLO) + "\n")
-    engine = fleet.script("engine", f"cat {said}; read line; echo '{json.dumps(INCOMPATIBLE)}'")
+    hello = fleet.folder / "output"
+    hello.write_text(json.dumps(HELLO) + "\n")
+    engine = fleet.script("engine", f"cat {hello}; read line; echo '{json.dumps(INCOMPATIBLE)}'")
     assert failing(fleet, [engine])["code"] == "host_incompatible"
 
 
@@ -156,18 +156,18 @@ exit 255"""
 def test_after_a_broken_link_the_outcome_is_told(fleet: Fleet) -> None:
     home = fleet.home("b")
     half_deaf(fleet, 1, f'HOME={home} TMUX_TMPDIR={home}/t exec "$@"')
-    said = fleet.run("stop", "web@b", "--json")
-    assert [(one["target"], one["outcome"]) for one in said.results] == [("web@b", "stopped")]
-    assert said.exit == 0
+    result = fleet.run("stop", "web@b", "--json")
+    assert [(one["target"], one["outcome"]) for one in result.results] == [("web@b", "stopped")]
+    assert result.exit == 0
     events = fleet.run("events", "web", "--registry", str(fleet.registry("b")), "--json").results
     assert [one["kind"] for one in events].count("stopped") == 1
 
 
 def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
     half_deaf(fleet, 1, "exit 255")
-    said = fleet.run("stop", "web@b", "--json")
-    assert said.exit == 4
-    (one,) = said.results
+    result = fleet.run("stop", "web@b", "--json")
+    assert result.exit == 4
+    (one,) = result.results
     assert (one["target"], one["outcome"], one["error"]["code"]) == (
         "web@b",
         "unknown",
@@ -181,8 +181,8 @@ def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
 
 def test_a_reader_is_not_asked_again(fleet: Fleet) -> None:
     half_deaf(fleet, 1, "exit 255")
-    said = fleet.run("list", "--host", "b", "--json")
-    assert said.hosts["b"]["error"]["code"] == "host_unreachable"
+    result = fleet.run("list", "--host", "b", "--json")
+    assert result.hosts["b"]["error"]["code"] == "host_unreachable"
     assert len((fleet.folder / "tries").read_text().split()) == 1
 
 
@@ -213,31 +213,31 @@ def test_a_host_that_says_nothing_is_given_up(
     monkeypatch.setattr(link, "ANSWER_S", 1.5)
     pid = fleet.folder / "pid"
     host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
-    heard = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), changing=changing)
-    assert heard.failure is not None
-    assert heard.failure.code is Code.HOST_UNREACHABLE
-    assert "no answer for 1.5 s" in heard.failure.message
+    reply = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), changing=changing)
+    assert reply.failure is not None
+    assert reply.failure.code is Code.HOST_UNREACHABLE
+    assert "no answer for 1.5 s" in reply.failure.message
     until("its end", lambda: not alive(int(pid.read_text())))
 
 
 def test_nobody_waits_for_one_that_says_nothing(fleet: Fleet) -> None:
     """Without a question to the user, each host proceeds after its own plan."""
-    told, gone = fleet.folder / "told", fleet.folder / "gone"
+    output, gone = fleet.folder / "output", fleet.folder / "gone"
     plan = {"name": "web", "outcome": "planned", "error": None}
     answer = {"exit_code": 0, "warnings": [], "results": [plan]}
-    told.write_text(
+    output.write_text(
         "\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "texts": [[]], "answer": answer}), ""])
     )
     # It answers once the other host has got two requests: plan and stop.
-    quick = fleet.script("quick", f"echo x >> {gone}; cat {told}; cat > /dev/null")
+    quick = fleet.script("quick", f"echo x >> {gone}; cat {output}; cat > /dev/null")
     slow = fleet.script(
         "slow",
-        f"while [ $(wc -l < {gone}) -lt 2 ]; do sleep 0.05; done; cat {told}; cat > /dev/null",
+        f"while [ $(wc -l < {gone}) -lt 2 ]; do sleep 0.05; done; cat {output}; cat > /dev/null",
     )
     gone.touch()
     fleet.configure({"quick": {"via": [quick]}, "slow": {"via": [slow]}})
-    said = fleet.run("stop", "all", "--host", "quick,slow", "--yes", "--json")
-    assert [one["host"] for one in said.results] == ["quick", "slow"]
+    result = fleet.run("stop", "all", "--host", "quick,slow", "--yes", "--json")
+    assert [one["host"] for one in result.results] == ["quick", "slow"]
     assert len(gone.read_text().split()) == 2
 
 
@@ -247,30 +247,30 @@ def test_a_host_that_falls_asleep_after_its_hello(
     monkeypatch.setattr(link, "ANSWER_S", 1.0)
     monkeypatch.setattr(link, "AGAIN_AFTER_S", (0.01, 0.02))
     tries = fleet.folder / "tries"
-    told = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"
-    host = Host("asleep", via=(fleet.script("engine", told),))
+    output = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"
+    host = Host("asleep", via=(fleet.script("engine", output),))
     caller = Caller(os.environ, os.getuid())
     assert not link.ask(host, Request("1", "list"), caller, changing=False).unknown
     assert len(tries.read_text().split()) == 1
-    heard = link.ask(host, Request("2", "stop"), caller, changing=True)
-    assert heard.unknown  # only the outcome was queried again, not the verb
+    reply = link.ask(host, Request("2", "stop"), caller, changing=True)
+    assert reply.unknown  # only the outcome was queried again, not the verb
     assert len(tries.read_text().split()) == 1 + 3
 
 
 def test_a_newer_host_is_understood(fleet: Fleet) -> None:
-    told = fleet.folder / "told"
-    result = {
+    output = fleet.folder / "output"
+    item = {
         "name": "web",
         "outcome": "sublimated",
         "colour": {"deep": ["blue"]},
         "error": {"code": "brand_new", "message": "m", "hint": "h"},
     }
-    answer = {"exit_code": 1, "warnings": [], "results": [result], "weather": "fine"}
-    told.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
-    fleet.configure({"new": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
-    said = fleet.run("stop", "web@new", "--json")
-    assert said.exit == 1
-    (one,) = said.results
+    answer = {"exit_code": 1, "warnings": [], "results": [item], "weather": "fine"}
+    output.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    fleet.configure({"new": {"via": [fleet.script("engine", f"cat {output}; cat > /dev/null")]}})
+    result = fleet.run("stop", "web@new", "--json")
+    assert result.exit == 1
+    (one,) = result.results
     assert (one["outcome"], one["colour"], one["error"]["code"]) == (
         "sublimated",
         {"deep": ["blue"]},
@@ -279,7 +279,7 @@ def test_a_newer_host_is_understood(fleet: Fleet) -> None:
 
 
 def test_a_clock_that_is_off_disturbs_no_other_host(fleet: Fleet) -> None:
-    told = fleet.folder / "told"
+    output = fleet.folder / "output"
     row = {"name": "web", "status": "running", "live": "alive", "idle_s": -5, "error": None}
     answer = {
         "exit_code": 0,
@@ -287,30 +287,30 @@ def test_a_clock_that_is_off_disturbs_no_other_host(fleet: Fleet) -> None:
         "warnings": [],
         "results": [{**row, "heartbeat_age_s": -(10**12), "timestamp": "1901-01-01T00:00:00Z"}],
     }
-    told.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
-    fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
+    output.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {output}; cat > /dev/null")]}})
     for words in (["list"], ["list", "--sort", "idle"], ["events"]):
-        said = fleet.run(*words, "--host", "odd,a", "--json")
-        assert said.exit == 0
+        result = fleet.run(*words, "--host", "odd,a", "--json")
+        assert result.exit == 0
         assert fleet.run(*words, "--host", "odd,a").exit == 0
 
 
 def test_fifty_hosts_are_asked_together_and_one_that_is_down_stops_none(fleet: Fleet) -> None:
     """A file plays 48 of them: one machine could not run fifty."""
-    told, begun = fleet.folder / "told", fleet.folder / "begun"
+    output, begun = fleet.folder / "output", fleet.folder / "begun"
     begun.mkdir()
     row = {"name": "web", "status": "running", "live": "alive", "tags": [], "error": None}
     answer = {"exit_code": 0, "warnings": [], "results": [row]}
     texts = {**ANSWER, "texts": [["web"]], "answer": answer}
-    told.write_text("\n".join([json.dumps(HELLO), json.dumps(texts), ""]))
+    output.write_text("\n".join([json.dumps(HELLO), json.dumps(texts), ""]))
     # Each waits until at least twenty have started: in sequence this would never end.
     wait = f"touch {begun}/$$; while [ $(ls {begun} | wc -l) -lt 20 ]; do sleep 0.05; done"
-    engine = fleet.script("engine", f"{wait}; cat {told}; cat > /dev/null")
+    engine = fleet.script("engine", f"{wait}; cat {output}; cat > /dev/null")
     fleet.configure({f"h{n}": {"via": [engine], "tags": ["far"]} for n in range(48)})
     fleet.configure({"dead": {"via": [fleet.script("dead", "exit 255")]}})
-    said = fleet.run("list", "--host", "all", "--json")
-    assert (said.exit, len(said.hosts)) == (4, 51)
-    assert [name for name, one in said.hosts.items() if not one["ok"]] == ["dead"]
-    assert len(said.results) == 48 + 3
+    result = fleet.run("list", "--host", "all", "--json")
+    assert (result.exit, len(result.hosts)) == (4, 51)
+    assert [name for name, one in result.hosts.items() if not one["ok"]] == ["dead"]
+    assert len(result.results) == 48 + 3
     tagged = fleet.run("list", "--host", "@far", "--hosts-at-once", "20", "--json")
     assert (tagged.exit, len(tagged.results)) == (0, 48)

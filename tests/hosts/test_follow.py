@@ -24,7 +24,7 @@ class Listener:
 
     def __init__(self, fleet: Fleet, *words: str) -> None:
         self.process = fleet.begin(*words, "--json")
-        self.said: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
         self.talk: list[str] = []
         self.readers: list[threading.Thread] = []
         for stream, take in (
@@ -36,12 +36,12 @@ class Listener:
             self.readers.append(reader)
 
     def _take(self, line: str) -> None:
-        found = json.loads(line)
-        if "results" not in found:  # after an interrupt, the last line is an envelope
-            self.said.append(found)
+        data = json.loads(line)
+        if "results" not in data:  # after an interrupt, the last line is an envelope
+            self.events.append(data)
 
-    def told(self, name: str, event: str) -> bool:
-        return any((one["name"], one.get("event")) == (name, event) for one in self.said)
+    def has(self, name: str, event: str) -> bool:
+        return any((one["name"], one.get("event")) == (name, event) for one in self.events)
 
     def leave(self, number: signal.Signals = signal.SIGINT) -> None:
         if self.process.poll() is None:
@@ -61,23 +61,23 @@ def _read(stream: Any, take: Callable[[str], Any]) -> None:
 
 @contextlib.contextmanager
 def listening(fleet: Fleet, *words: str) -> Iterator[Listener]:
-    found = Listener(fleet, *words)
+    listener = Listener(fleet, *words)
     try:
-        yield found
+        yield listener
     finally:
-        found.leave()
+        listener.leave()
 
 
-def there(fleet: Fleet, host: str, word: str) -> list[int]:
+def remote_processes(fleet: Fleet, host: str, word: str) -> list[int]:
     """Return the host's processes whose command line ends with this word."""
     home = f"HOME={fleet.home(host)}".encode()
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (path / "cmdline").read_bytes().split(b"\0")[:-1]
             if words[-1:] == [word.encode()] and home in (path / "environ").read_bytes():
-                found.append(int(path.name))
-    return found
+                pids.append(int(path.name))
+    return pids
 
 
 @pytest.fixture
@@ -92,47 +92,47 @@ def living(fleet: Fleet) -> Iterator[Fleet]:
 
 def test_a_death_is_told_where_no_watch_runs_and_nothing_is_written(living: Fleet) -> None:
     pid = living.rows("a")["live"]["pane"]["pid"]
-    with listening(living, "watch", "--host", "a,b") as heard:
-        until("the far looks", lambda: len(there(living, "a", "at")) == 1)
-        until("what is dead already", lambda: heard.told("web", "dead"))
+    with listening(living, "watch", "--host", "a,b") as listener:
+        until("the far looks", lambda: len(remote_processes(living, "a", "at")) == 1)
+        until("what is dead already", lambda: listener.has("web", "dead"))
         before = living.registry("a").read_bytes()
         os.kill(pid, signal.SIGKILL)
-        until("the death", lambda: heard.told("live", "dead"))
+        until("the death", lambda: listener.has("live", "dead"))
         assert living.registry("a").read_bytes() == before
-    (only,) = [one for one in heard.said if one["name"] == "live" and one["event"] == "dead"]
+    (only,) = [one for one in listener.events if one["name"] == "live" and one["event"] == "dead"]
     assert (only["host"], only["target"]) == ("a", "live@a")
-    assert {one["host"] for one in heard.said} == {"a", "b"}
+    assert {one["host"] for one in listener.events} == {"a", "b"}
 
 
-def ends(heard: Listener) -> list[dict[str, Any]]:
+def ends(listener: Listener) -> list[dict[str, Any]]:
     """Return its events, except for its start, which may have been a moment ago."""
-    return [one for one in heard.said if one["name"] == "live" and one["event"] != "started"]
+    return [one for one in listener.events if one["name"] == "live" and one["event"] != "started"]
 
 
 def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
     pid = living.rows("a")["live"]["pane"]["pid"]
     with (
         listening(living, "watch", "--registry", str(living.registry("a"))) as own,
-        listening(living, "watch", "--host", "a") as heard,
+        listening(living, "watch", "--host", "a") as listener,
     ):
-        until("what is dead already", lambda: own.told("web", "dead"))
-        until("the far looks", lambda: bool(there(living, "a", "at")))
-        until("its news", lambda: bool(heard.said))
+        until("what is dead already", lambda: own.has("web", "dead"))
+        until("the far looks", lambda: bool(remote_processes(living, "a", "at")))
+        until("its news", lambda: bool(listener.events))
         os.kill(pid, signal.SIGKILL)
-        until("the death", lambda: bool(ends(heard)))
+        until("the death", lambda: bool(ends(listener)))
         until("the row", lambda: living.rows("a")["live"]["status"] == "terminated")
         marker = living.run("forget", "web@a", "--yes", "--json")
         assert marker.exit == 0
-        until("what came after", lambda: heard.told("web", "forgotten"))
-    assert len(ends(heard)) == 1
+        until("what came after", lambda: listener.has("web", "forgotten"))
+    assert len(ends(listener)) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_what_runs_there_ends_with_its_listener(fleet: Fleet, number: signal.Signals) -> None:
-    with listening(fleet, "events", "--follow", "--host", "b") as heard:
-        until("the far side", lambda: bool(there(fleet, "b", "at")))
-        heard.leave(number)
-    until("its end", lambda: not there(fleet, "b", "at"))
+    with listening(fleet, "events", "--follow", "--host", "b") as listener:
+        until("the far side", lambda: bool(remote_processes(fleet, "b", "at")))
+        listener.leave(number)
+    until("its end", lambda: not remote_processes(fleet, "b", "at"))
 
 
 def test_a_host_that_went_away_is_said_and_tried_again(fleet: Fleet) -> None:
@@ -140,13 +140,13 @@ def test_a_host_that_went_away_is_said_and_tried_again(fleet: Fleet) -> None:
     text = f'[ -e {tried} ] || {{ touch {tried}; exit 255; }}; HOME={home} exec "$@"'
     fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": str(PROGRAM)}})
     assert fleet.run("stop", "db", "--registry", str(fleet.registry("b"))).exit == 0
-    with listening(fleet, "events", "--follow", "--host", "b") as heard:
-        until("its history", lambda: bool(heard.said))
-    assert "trying again in 1 s" in "".join(heard.talk)
-    assert (heard.said[0]["name"], heard.said[0]["kind"]) == ("db", "stopped")
+    with listening(fleet, "events", "--follow", "--host", "b") as listener:
+        until("its history", lambda: bool(listener.events))
+    assert "trying again in 1 s" in "".join(listener.talk)
+    assert (listener.events[0]["name"], listener.events[0]["kind"]) == ("db", "stopped")
 
 
 def test_what_only_the_far_watch_does_is_refused(fleet: Fleet) -> None:
     for flag in (["--exec", "true"], ["--reap", "idle"], ["--notify"]):
-        said = fleet.run("watch", "--host", "a", *flag, "--json")
-        assert (said.exit, said.json["error"]["code"]) == (2, "usage")
+        result = fleet.run("watch", "--host", "a", *flag, "--json")
+        assert (result.exit, result.json["error"]["code"]) == (2, "usage")

@@ -26,18 +26,18 @@ def answer(host: Host, *items: dict[str, object], exit_code: int = 0, line: str 
 
 
 def test_each_result_has_its_host_and_people_read_it_first() -> None:
-    found = merged("stop", 0.0, [answer(NORTH, item("a")), answer(SOUTH, item("a"))])
+    result = merged("stop", 0.0, [answer(NORTH, item("a")), answer(SOUTH, item("a"))])
     assert [one.target for one in items_of(answer(NORTH, item("a")))] == ["a@north"]
-    assert [one.lines for one in found.results] == [("a@north: stopped",), ("a@south: stopped",)]  # type: ignore[attr-defined]
-    assert found.exit is Exit.OK
+    assert [one.lines for one in result.results] == [("a@north: stopped",), ("a@south: stopped",)]  # type: ignore[attr-defined]
+    assert result.exit is Exit.OK
 
 
 def test_a_host_that_is_down_is_a_failure_beside_the_results_of_the_others() -> None:
-    found = merged("stop", 0.0, [answer(NORTH, item("a")), DOWN])
-    assert len(found.results) == 1
-    assert [one.code for one in found.others] == [Code.HOST_UNREACHABLE]
-    assert found.exit is Exit.TMUX
-    hosts = found.as_json()["hosts"]
+    result = merged("stop", 0.0, [answer(NORTH, item("a")), DOWN])
+    assert len(result.results) == 1
+    assert [one.code for one in result.others] == [Code.HOST_UNREACHABLE]
+    assert result.exit is Exit.TMUX
+    hosts = result.as_json()["hosts"]
     assert [(one["host"], one["ok"], one["exit_code"]) for one in hosts] == [  # type: ignore[attr-defined]
         ("north", True, 0),
         ("south", False, 4),
@@ -65,18 +65,18 @@ def test_what_a_host_says_cannot_command_a_terminal() -> None:
 
 def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> None:
     missing = answer(SOUTH, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
-    asked = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
-    here, there = drop_matched_elsewhere(asked, [answer(NORTH, item("a")), missing])
-    assert len(items_of(here)) == 1
-    assert there.answer is not None
-    assert (items_of(there), there.answer["exit_code"]) == ([], 0)
+    errands = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
+    north, south = drop_matched_elsewhere(errands, [answer(NORTH, item("a")), missing])
+    assert len(items_of(north)) == 1
+    assert south.answer is not None
+    assert (items_of(south), south.answer["exit_code"]) == ([], 0)
 
 
 def test_a_name_that_one_host_does_not_know_stays_a_fault() -> None:
     missing = answer(SOUTH, item("a", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
-    asked = [Errand(host, ("a",), True) for host in (NORTH, SOUTH)]
-    _, there = drop_matched_elsewhere(asked, [answer(NORTH, item("a")), missing])
-    assert len(items_of(there)) == 1
+    errands = [Errand(host, ("a",), True) for host in (NORTH, SOUTH)]
+    _, south = drop_matched_elsewhere(errands, [answer(NORTH, item("a")), missing])
+    assert len(items_of(south)) == 1
 
 
 def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
@@ -84,5 +84,5 @@ def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
         answer(host, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
         for host in (NORTH, SOUTH)
     ]
-    asked = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
-    assert drop_matched_elsewhere(asked, missing) == missing
+    errands = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
+    assert drop_matched_elsewhere(errands, missing) == missing

@@ -35,8 +35,8 @@ class Morning:
 
     def says(self, line: str) -> str:
         """Return what a user sees."""
-        said = self.fleet.run(*line.split()[1:])
-        return "\n".join([f"$ {line}", *said.out.splitlines(), *said.err.splitlines()])
+        result = self.fleet.run(*line.split()[1:])
+        return "\n".join([f"$ {line}", *result.out.splitlines(), *result.err.splitlines()])
 
 
 def environ(fleet: Fleet, host: str) -> dict[str, str]:
@@ -57,12 +57,12 @@ def begun(tmp_path: Path) -> Iterator[Morning]:
     allowed, config = [], [f"Host *\n HostName 127.0.0.1\n Port {port}\n IdentitiesOnly yes\n"]
     for host in HOSTS[:-1]:
         home = fleet.home(host)
-        there = fleet.script(
+        forced_command = fleet.script(
             f"on-{host}",
             f'cd {home}; export HOME={home} TMUX_TMPDIR={home}/t; eval "$SSH_ORIGINAL_COMMAND"',
         )
         public = key(tmp_path / f"key-{host}").with_suffix(".pub").read_text()
-        allowed.append(f'command="{there}" {public}')
+        allowed.append(f'command="{forced_command}" {public}')
         own = f" Port {relay.port}\n" if host == "spare" else ""
         config.insert(0, f"Host {host}\n{own} IdentityFile {tmp_path}/key-{host}\n")
     (tmp_path / "allowed").write_text("".join(allowed))
@@ -129,26 +129,26 @@ def _start(fleet: Fleet, host: str, name: str, tag: str, *flags: str) -> None:
 
 
 def played(morning: Morning) -> str:
-    said = [morning.says("tmuxreap hosts"), morning.says("tmuxreap list --host all")]
+    outputs = [morning.says("tmuxreap hosts"), morning.says("tmuxreap list --host all")]
     morning.relay.refusing = True  # one host goes down
-    said.append(morning.says("tmuxreap stop tag:night --host all --reason morning"))
+    outputs.append(morning.says("tmuxreap stop tag:night --host all --reason morning"))
     assert morning.fleet.rows("spare")["sweep"]["status"] == "running"
     morning.relay.refusing = False  # and is up again
-    said.append(morning.says("tmuxreap stop sweep@spare --reason morning"))
-    said.append(morning.says("tmuxreap list --host all --status running"))
-    return "\n".join(said)
+    outputs.append(morning.says("tmuxreap stop sweep@spare --reason morning"))
+    outputs.append(morning.says("tmuxreap list --host all --status running"))
+    return "\n".join(outputs)
 
 
 def test_the_transcript_of_the_page_is_what_is_said(morning: Morning) -> None:
-    said = played(morning)
+    output = played(morning)
     for host, name in (("build-1", "api"), ("gpu", "train"), ("spare", "sweep")):
         assert morning.fleet.rows(host)[name]["stop_reason"] == "morning"
     page = PAGE.read_text(encoding="utf-8")
     block = page.split("## A morning")[1].split("```console\n")[1].split("```")[0]
-    assert told(block) == told(said)
+    assert normalized(block) == normalized(output)
 
 
-def told(text: str) -> str:
+def normalized(text: str) -> str:
     """Remove what differs from day to day."""
     return "\n".join(map(_plain, text.strip().splitlines()))
 

@@ -39,9 +39,9 @@ def key(path: Path) -> Path:
 
 @pytest.fixture
 def relay() -> Iterator[Relay]:
-    found = Relay(free_port())
-    yield found
-    found.close()
+    link = Relay(free_port())
+    yield link
+    link.close()
 
 
 @pytest.fixture
@@ -115,9 +115,9 @@ def test_verbs_go_over_ssh_and_the_connection_is_kept(over_ssh: Fleet) -> None:
     shared = Path(over_ssh.environ["XDG_RUNTIME_DIR"]) / "tmuxreap"
     assert shared.stat().st_mode & 0o777 == 0o700
     assert len(list(shared.glob(SOCKETS))) == 1
-    said = over_ssh.run("stop", "all", "--host", "b,a", "--json")
-    assert said.exit == 0
-    assert {one["target"]: one["outcome"] for one in said.results} == {
+    result = over_ssh.run("stop", "all", "--host", "b,a", "--json")
+    assert result.exit == 0
+    assert {one["target"]: one["outcome"] for one in result.results} == {
         "web@b": "stopped",
         "db@b": "stopped",
         "web@a": "stopped",
@@ -126,11 +126,11 @@ def test_verbs_go_over_ssh_and_the_connection_is_kept(over_ssh: Fleet) -> None:
 
 
 def test_a_host_that_is_down_stops_no_other(over_ssh: Fleet) -> None:
-    said = over_ssh.run("list", "--host", "all", "--json")
-    assert said.exit == 4
-    assert said.hosts["down"]["error"]["code"] == "host_unreachable"
-    assert "refused" in said.hosts["down"]["error"]["message"]
-    assert {one["host"] for one in said.results} == {"a", "b"}
+    result = over_ssh.run("list", "--host", "all", "--json")
+    assert result.exit == 4
+    assert result.hosts["down"]["error"]["code"] == "host_unreachable"
+    assert "refused" in result.hosts["down"]["error"]["message"]
+    assert {one["host"] for one in result.results} == {"a", "b"}
 
 
 def test_a_program_that_is_not_there(over_ssh: Fleet) -> None:
@@ -154,9 +154,9 @@ def test_a_key_that_the_host_does_not_know(over_ssh: Fleet) -> None:
     stranger = key(over_ssh.folder / "stranger")
     config = over_ssh.folder / "ssh_config"
     config.write_text(config.read_text().replace(f"{over_ssh.folder}/client", str(stranger)))
-    said = over_ssh.run("list", "--host", "b,a", "--json")
-    error = said.hosts["b"]["error"]
-    assert (error["code"], said.hosts["a"]["ok"]) == ("host_unreachable", True)
+    result = over_ssh.run("list", "--host", "b,a", "--json")
+    error = result.hosts["b"]["error"]
+    assert (error["code"], result.hosts["a"]["ok"]) == ("host_unreachable", True)
     assert "Permission denied" in error["message"]
 
 
@@ -164,8 +164,8 @@ def master(fleet: Fleet) -> int:
     """Return the process that keeps the connection to `far`."""
     (shared,) = (Path(fleet.environ["XDG_RUNTIME_DIR"]) / "tmuxreap").glob(SOCKETS)
     words = [str(SSH), "-O", "check", "-o", f"ControlPath={shared}", "far"]
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
-    return int(said.split("pid=")[1].split(")")[0])
+    errors = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+    return int(errors.split("pid=")[1].split(")")[0])
 
 
 def test_what_keeps_the_connection_belongs_to_nobody(over_ssh: Fleet) -> None:
@@ -257,8 +257,8 @@ def test_a_link_that_breaks_after_the_stop_and_before_its_answer(
 
 def test_a_link_that_breaks_before_anything_is_begun(living: Fleet, relay: Relay) -> None:
     relay.refusing = True
-    said = living.run("stop", "live@b", "--json")
-    assert (said.exit, said.hosts["b"]["error"]["code"]) == (4, "host_unreachable")
+    result = living.run("stop", "live@b", "--json")
+    assert (result.exit, result.hosts["b"]["error"]["code"]) == (4, "host_unreachable")
     assert living.rows("b")["live"]["status"] == "running"
     assert [one["kind"] for one in events(living)] == ["started"]
 
@@ -267,15 +267,15 @@ def test_a_link_that_garbles_is_said_by_ssh_and_disturbs_no_other_host(
     living: Fleet, relay: Relay
 ) -> None:
     relay.garbled = True
-    said = living.run("stop", "live@b", "web@a", "--json")
-    assert said.hosts["b"]["error"]["code"] == "host_unreachable"
-    assert {one["target"]: one["outcome"] for one in said.results} == {"web@a": "stopped"}
+    result = living.run("stop", "live@b", "web@a", "--json")
+    assert result.hosts["b"]["error"]["code"] == "host_unreachable"
+    assert {one["target"]: one["outcome"] for one in result.results} == {"web@a": "stopped"}
     assert living.rows("b")["live"]["status"] == "running"
 
 
 def test_a_slow_link_is_waited_for(living: Fleet, relay: Relay) -> None:
     relay.delay_s = 0.1
-    said = living.run("list", "--host", "b", "--json")
-    assert said.exit == 0
-    assert "live@b" in {one["target"] for one in said.results}
+    result = living.run("list", "--host", "b", "--json")
+    assert result.exit == 0
+    assert "live@b" in {one["target"] for one in result.results}
     assert relay.accepted == 1

@@ -5,21 +5,21 @@ from __future__ import annotations
 from tests.hosts.conftest import GONE, Fleet
 
 
-def targets(found: list[dict[str, object]]) -> list[object]:
-    return [one["target"] for one in found]
+def targets(results: list[dict[str, object]]) -> list[object]:
+    return [one["target"] for one in results]
 
 
 # Which hosts
 
 
 def test_every_host_answers_for_itself(fleet: Fleet) -> None:
-    said = fleet.run("list", "--host", "all", "--json")
-    assert said.exit == 0
-    assert targets(said.results) == ["web@a", "web@b", "db@b"]
-    assert [one["host"] for one in said.results] == ["a", "b", "b"]
-    assert said.json["registry"] is None
+    result = fleet.run("list", "--host", "all", "--json")
+    assert result.exit == 0
+    assert targets(result.results) == ["web@a", "web@b", "db@b"]
+    assert [one["host"] for one in result.results] == ["a", "b", "b"]
+    assert result.json["registry"] is None
     ok = {"ok": True, "exit_code": 0, "error": None}
-    assert said.json["hosts"] == [
+    assert result.json["hosts"] == [
         {"host": h, **ok, "registry": str(fleet.registry(h))} for h in "ab"
     ]
 
@@ -37,109 +37,114 @@ def test_hosts_are_named_by_lists_tags_and_local(fleet: Fleet) -> None:
 
 
 def test_without_a_host_nothing_is_said_of_hosts(fleet: Fleet) -> None:
-    said = fleet.run("list", "--json").json
-    assert "hosts" not in said
-    assert "host" not in said["results"][0]
-    assert said["registry"] == str(fleet.registry("me"))
+    result = fleet.run("list", "--json").json
+    assert "hosts" not in result
+    assert "host" not in result["results"][0]
+    assert result["registry"] == str(fleet.registry("me"))
 
 
 def test_an_unknown_host_is_a_usage_error(fleet: Fleet) -> None:
     for words in (["nope"], ["@nope"], ["a,nope"], [""]):
-        said = fleet.run("list", "--json", "--host", *words)
-        assert (said.exit, said.json["error"]["code"]) == (2, "host_unknown")
+        result = fleet.run("list", "--json", "--host", *words)
+        assert (result.exit, result.json["error"]["code"]) == (2, "host_unknown")
 
 
 def test_a_target_names_its_host(fleet: Fleet) -> None:
-    said = fleet.run("show", "web@a", "mine", "d*@b", "--json")
-    assert said.exit == 0
-    assert sorted(map(str, targets(said.results))) == ["db@b", "mine@local", "web@a"]
+    result = fleet.run("show", "web@a", "mine", "d*@b", "--json")
+    assert result.exit == 0
+    assert sorted(map(str, targets(result.results))) == ["db@b", "mine@local", "web@a"]
 
 
 def test_an_exact_row_of_this_machine_wins(fleet: Fleet) -> None:
     fleet.register("me", {"web@a": GONE})
-    said = fleet.run("show", "web@a", "--json").json
-    assert [one["name"] for one in said["results"]] == ["web@a"]
-    assert "hosts" not in said
+    result = fleet.run("show", "web@a", "--json").json
+    assert [one["name"] for one in result["results"]] == ["web@a"]
+    assert "hosts" not in result
 
 
 def test_an_at_without_a_known_host_is_a_name_of_this_machine(fleet: Fleet) -> None:
-    said = fleet.run("show", "web@nowhere", "--json")
-    assert (said.exit, said.results[0]["error"]["code"]) == (3, "session_not_registered")
+    result = fleet.run("show", "web@nowhere", "--json")
+    assert (result.exit, result.results[0]["error"]["code"]) == (3, "session_not_registered")
 
 
 def test_names_on_stdin_may_name_hosts(fleet: Fleet) -> None:
-    said = fleet.run("show", "-", "--json", stdin="web@a\nmine@local\n")
-    assert targets(said.results) == ["web@a", "mine@local"]
+    result = fleet.run("show", "-", "--json", stdin="web@a\nmine@local\n")
+    assert targets(result.results) == ["web@a", "mine@local"]
 
 
 def test_broken_hosts_are_told(fleet: Fleet) -> None:
     fleet.file.write_text("hosts: {a: {sssh: x}}")
-    said = fleet.run("list", "--host", "a", "--json")
-    assert (said.exit, said.json["error"]["code"]) == (2, "config_invalid")
+    result = fleet.run("list", "--host", "a", "--json")
+    assert (result.exit, result.json["error"]["code"]) == (2, "config_invalid")
 
 
 def test_people_read_targets(fleet: Fleet) -> None:
-    said = fleet.run("list", "--host", "all")
-    assert [line.split()[0] for line in said.out.splitlines()] == ["NAME", "web@a", "web@b", "db@b"]
+    result = fleet.run("list", "--host", "all")
+    assert [line.split()[0] for line in result.out.splitlines()] == [
+        "NAME",
+        "web@a",
+        "web@b",
+        "db@b",
+    ]
 
 
 # What is done
 
 
 def test_a_stop_by_name_is_one_of_that_host_alone(fleet: Fleet) -> None:
-    said = fleet.run("stop", "web@b", "--json")
-    assert said.exit == 0
-    assert [(one["target"], one["outcome"]) for one in said.results] == [("web@b", "stopped")]
-    assert said.json["counts"]["ended"] == 1
+    result = fleet.run("stop", "web@b", "--json")
+    assert result.exit == 0
+    assert [(one["target"], one["outcome"]) for one in result.results] == [("web@b", "stopped")]
+    assert result.json["counts"]["ended"] == 1
     assert fleet.rows("b")["web"]["status"] == "stopped"
     assert fleet.rows("a")["web"]["status"] == fleet.rows("b")["db"]["status"] == "running"
 
 
 def test_a_stop_of_all_on_all_hosts(fleet: Fleet) -> None:
-    said = fleet.run("stop", "all", "--host", "all", "--reason", "night", "--json")
-    assert said.exit == 0
-    assert {one["target"]: one["outcome"] for one in said.results} == {
+    result = fleet.run("stop", "all", "--host", "all", "--reason", "night", "--json")
+    assert result.exit == 0
+    assert {one["target"]: one["outcome"] for one in result.results} == {
         "web@a": "stopped",
         "web@b": "stopped",
         "db@b": "stopped",
     }
-    assert {name: one["counts"]["ended"] for name, one in said.hosts.items()} == {"a": 1, "b": 2}
+    assert {name: one["counts"]["ended"] for name, one in result.hosts.items()} == {"a": 1, "b": 2}
     assert {row["stop_reason"] for row in fleet.rows("b").values()} == {"night"}
     assert fleet.rows("me")["mine"]["status"] == "running"
 
 
 def test_a_dry_run_changes_nothing_there(fleet: Fleet) -> None:
     before = fleet.registry("a").read_bytes()
-    said = fleet.run("stop", "all", "--host", "a", "--dry-run", "--json")
-    assert [one["outcome"] for one in said.results] == ["planned"]
+    result = fleet.run("stop", "all", "--host", "a", "--dry-run", "--json")
+    assert [one["outcome"] for one in result.results] == ["planned"]
     assert fleet.registry("a").read_bytes() == before
 
 
 def test_what_one_host_has_not_stops_no_other(fleet: Fleet) -> None:
-    said = fleet.run("stop", "db", "--host", "a,b", "--json")
-    assert said.exit == 3
-    assert {one["target"]: one["outcome"] for one in said.results} == {
+    result = fleet.run("stop", "db", "--host", "a,b", "--json")
+    assert result.exit == 3
+    assert {one["target"]: one["outcome"] for one in result.results} == {
         "db@a": "failed",
         "db@b": "stopped",
     }
-    assert said.hosts["b"]["ok"]
-    assert said.hosts["a"]["exit_code"] == 3
+    assert result.hosts["b"]["ok"]
+    assert result.hosts["a"]["exit_code"] == 3
 
 
 def test_a_tag_that_one_host_has_is_no_fault_of_the_others(fleet: Fleet) -> None:
-    said = fleet.run("stop", "d*", "--host", "a,b", "--json")
-    assert {one["target"]: one["outcome"] for one in said.results} == {"db@b": "stopped"}
-    assert (said.exit, said.hosts["a"]["ok"]) == (0, True)
-    said = fleet.run("stop", "x*", "--host", "a,b", "--json")  # and one that no host has
-    assert (said.exit, len(said.results)) == (3, 2)
-    said = fleet.run("show", "d*@a", "web@b", "--json")  # b was not asked for it
-    assert (said.exit, said.results[0]["error"]["code"]) == (3, "session_not_registered")
+    result = fleet.run("stop", "d*", "--host", "a,b", "--json")
+    assert {one["target"]: one["outcome"] for one in result.results} == {"db@b": "stopped"}
+    assert (result.exit, result.hosts["a"]["ok"]) == (0, True)
+    result = fleet.run("stop", "x*", "--host", "a,b", "--json")  # and one that no host has
+    assert (result.exit, len(result.results)) == (3, 2)
+    result = fleet.run("show", "d*@a", "web@b", "--json")  # b was not asked for it
+    assert (result.exit, result.results[0]["error"]["code"]) == (3, "session_not_registered")
 
 
 def test_other_verbs_go_there(fleet: Fleet) -> None:
-    said = fleet.run("reconcile", "--host", "all", "--json").json
-    assert {drift["host"] for drift in said["drifts"]} == {"a", "b"}
-    assert said["tmux_confirmed"] is True
+    result = fleet.run("reconcile", "--host", "all", "--json").json
+    assert {drift["host"] for drift in result["drifts"]} == {"a", "b"}
+    assert result["tmux_confirmed"] is True
     assert fleet.rows("a")["web"]["status"] == "terminated"
     events = fleet.run("events", "--host", "a", "--json")
     assert {one["target"] for one in events.results} == {"web@a"}
@@ -151,16 +156,16 @@ def test_other_verbs_go_there(fleet: Fleet) -> None:
 
 def test_a_host_without_a_registry_says_so(fleet: Fleet) -> None:
     fleet.registry("a").unlink()
-    said = fleet.run("list", "--host", "all", "--json")
-    assert said.exit == 6
-    assert said.hosts["a"]["error"]["code"] == "registry_not_found"
-    assert targets(said.results) == ["web@b", "db@b"]
+    result = fleet.run("list", "--host", "all", "--json")
+    assert result.exit == 6
+    assert result.hosts["a"]["error"]["code"] == "registry_not_found"
+    assert targets(result.results) == ["web@b", "db@b"]
 
 
 def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
-    said = fleet.run("start", "new@a", "--agent", "demo", "--json")
-    assert (said.exit, said.json["error"]["code"]) == (2, "usage")
-    assert "--host a" in said.json["error"]["hint"]
+    result = fleet.run("start", "new@a", "--agent", "demo", "--json")
+    assert (result.exit, result.json["error"]["code"]) == (2, "usage")
+    assert "--host a" in result.json["error"]["hint"]
 
 
 # The caller
@@ -169,8 +174,8 @@ def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
 def test_an_agent_has_to_say_yes_for_another_host(fleet: Fleet) -> None:
     fleet.environ["TMUXREAP_ID"] = "a-mark"
     for words in (["stop", "web"], ["forget", "web"], ["reconcile"], ["stop", "all"]):
-        said = fleet.run(*words, "--host", "a", "--json")
-        assert (said.exit, said.json["error"]["code"]) == (2, "usage")
+        result = fleet.run(*words, "--host", "a", "--json")
+        assert (result.exit, result.json["error"]["code"]) == (2, "usage")
     assert fleet.rows("a")["web"]["status"] == "running"
     assert fleet.run("list", "--host", "a", "--json").exit == 0
     assert fleet.run("stop", "web", "--host", "a", "--yes", "--json").exit == 0
@@ -184,29 +189,29 @@ def test_the_callers_own_session_is_its_own_there_too(fleet: Fleet) -> None:
         ledger.remember_mark("web", "a-mark", 1.0)
     fleet.environ["TMUXREAP_ID"] = "a-mark"
     for words in (["web"], ["all"]):
-        said = fleet.run("stop", *words, "--host", "b", "--yes", "--json")
-        codes = {one["target"]: (one["error"] or {}).get("code") for one in said.results}
+        result = fleet.run("stop", *words, "--host", "b", "--yes", "--json")
+        codes = {one["target"]: (one["error"] or {}).get("code") for one in result.results}
         assert codes["web@b"] == "own_session"
     assert fleet.rows("b")["web"]["status"] == "running"
     assert fleet.rows("b")["db"]["status"] == "stopped"
 
 
 def test_a_purge_off_a_terminal_needs_yes(fleet: Fleet) -> None:
-    said = fleet.run("stop", "web@a", "--purge-conversation", "--json")
-    assert (said.exit, said.json["error"]["code"]) == (2, "usage")
+    result = fleet.run("stop", "web@a", "--purge-conversation", "--json")
+    assert (result.exit, result.json["error"]["code"]) == (2, "usage")
 
 
 # The hosts themselves
 
 
 def test_hosts_are_listed_with_what_they_are(fleet: Fleet) -> None:
-    said = fleet.run("hosts", "--json")
-    assert said.exit == 0
-    assert [(one["name"], one["state"], one["sessions"]) for one in said.results] == [
+    result = fleet.run("hosts", "--json")
+    assert result.exit == 0
+    assert [(one["name"], one["state"], one["sessions"]) for one in result.results] == [
         ("a", "ok", 1),
         ("b", "ok", 2),
     ]
-    assert said.results[0]["version"]
-    assert said.results[0]["round_trip_ms"] > 0
+    assert result.results[0]["version"]
+    assert result.results[0]["round_trip_ms"] > 0
     assert [one["name"] for one in fleet.run("hosts", "check", "b", "--json").results] == ["b"]
     assert fleet.run("hosts").out.splitlines()[0].startswith("a: ok")
