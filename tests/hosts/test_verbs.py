@@ -171,6 +171,20 @@ def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
 # The caller
 
 
+def test_the_first_start_there_keeps_its_ledger(fleet: Fleet) -> None:
+    """It makes the registry, and so the ledger, in which its request was not begun."""
+    (fleet.home("a") / "new").mkdir()
+    fleet.configure({"a": {**fleet.hosts["a"], "registry": "new/.hermes/agent-sessions.yaml"}})
+    words = ("--agent", "demo", "--terminal", "none", "--host", "a", "--json")
+    started = fleet.run("start", "first", *words)
+    try:
+        (event,) = fleet.run("events", "first@a", "--json").results
+        assert (started.exit, event["kind"]) == (0, "started")
+        assert not list((fleet.home("a") / "new" / ".hermes").glob("*.broken*"))
+    finally:
+        assert fleet.run("kill", "first@a", "--json").exit == 0
+
+
 def test_an_agent_has_to_say_yes_for_another_host(fleet: Fleet) -> None:
     fleet.environ["TMUXREAP_ID"] = "a-mark"
     for words in (["stop", "web"], ["forget", "web"], ["reconcile"], ["stop", "all"]):

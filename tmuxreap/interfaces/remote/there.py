@@ -106,6 +106,7 @@ def _run_once(mouth: Mouth, request: Request, command: Callable[..., None]) -> N
     if changing:
         with _books(request) as context:
             if context is not None:
+                _claim(context, request)  # a start may just have made the ledger
                 context.books.end_request(request.id, json.dumps(message, default=str))
     return mouth.say(Say.ANSWER, id=request.id, **message)
 
@@ -114,14 +115,13 @@ def _taken(request: Request) -> bool:
     """Claim the request, so that none is carried out twice. If it cannot be recorded, let the verb
     report the cause."""
     with _books(request) as context:
-        if context is None:
-            return True
-        owner = context.processes.identify(context.place.pid)
-        assert owner is not None  # noqa: S101 - we run
-        return (
-            context.books.begin_request(request.id, request.verb, owner, context.place.boot_id)
-            is not False
-        )
+        return context is None or _claim(context, request) is not False
+
+
+def _claim(context: Context, request: Request) -> bool | None:
+    owner = context.processes.identify(context.place.pid)
+    assert owner is not None  # noqa: S101 - we run
+    return context.books.begin_request(request.id, request.verb, owner, context.place.boot_id)
 
 
 def _told(request: Request, result: Result) -> dict[str, object]:
