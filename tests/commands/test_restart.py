@@ -14,13 +14,13 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent
-from tmuxreap.registry.restarts import loss_of
+from tmuxreap.registry.restarts import loss_key
 
 RESTARTED = ["dead", "restarting", "resumed"]
 
 
 def again(story: Story) -> Result:
-    return run(story.app(), "acme", loss_of(row_of(story)), kinds(story).count("restarting"))
+    return run(story.app(), "acme", loss_key(row_of(story)), kinds(story).count("restarting"))
 
 
 def words(story: Story) -> str:
@@ -41,7 +41,7 @@ def test_the_conversation_goes_on_and_what_began_it_is_not_done_again(story: Sto
 
 
 def test_a_second_watch_comes_too_late(story: Story) -> None:
-    loss = loss_of(lost(story))
+    loss = loss_key(lost(story))
     run(story.app(), "acme", loss, 0)
     run(story.app(), "acme", loss, 0)
     assert kinds(story) == RESTARTED
@@ -118,7 +118,7 @@ BY = {
 
 @pytest.mark.parametrize("verb", BY)
 def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> None:
-    loss = loss_of(lost(story))
+    loss = loss_key(lost(story))
     bytes_before = story.path.read_bytes()
     act: Callable[[Story], object] = BY[verb]
     act(story)
@@ -192,7 +192,7 @@ def test_a_stop_waits_for_the_restart_that_is_under_way(story: Story) -> None:
 def test_nothing_is_started_that_the_ledger_could_not_say(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loss = loss_of(lost(story))
+    loss = loss_key(lost(story))
     app = story.app()
     monkeypatch.setattr(app.books, "begin", lambda news, owner_alive, take_over: [None] * len(news))
     run(app, "acme", loss, 0)
@@ -201,7 +201,7 @@ def test_nothing_is_started_that_the_ledger_could_not_say(
 
 
 def test_who_is_another_s_at_this_moment_is_left_to_him(story: Story) -> None:
-    loss = loss_of(lost(story))
+    loss = loss_key(lost(story))
     owner = story.processes.add("tmuxreap", pid=4711)
     new = NewIntent(
         "acme", "start", "started", "session", owner, story.BOOT, 2e9, (), '{"marks": []}'

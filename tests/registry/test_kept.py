@@ -31,7 +31,7 @@ from tmuxreap.registry.edits import (
     remove_row,
 )
 from tmuxreap.registry.file import RegistryLook, edited
-from tmuxreap.registry.kept import Change, Excerpt, Kept
+from tmuxreap.registry.kept import CachedRows, Change, Excerpt
 from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.system.files import Content
 
@@ -49,7 +49,7 @@ values = st.one_of(
 fields = st.one_of(st.sampled_from(KEYS), st.text(max_size=3))
 
 
-def whole(made: Made) -> tuple[Document, Kept]:
+def whole(made: Made) -> tuple[Document, CachedRows]:
     try:
         yaml.load(made.text.removeprefix("\ufeff"), Loader=yaml.CSafeLoader)
         document = parse(made.text)
@@ -105,7 +105,7 @@ def test_fields_of_rows(made: Made, data: st.DataObject) -> None:
         index: data.draw(st.dictionaries(path, change, min_size=1, max_size=3)) for index in indices
     }
     excerpt = Excerpt(found, made.text, indices)
-    assert excerpt.agrees
+    assert excerpt.matches_text
     here = {excerpt.place(index): one for index, one in edits.items()}
     compared(
         document,

@@ -9,12 +9,12 @@ from tmuxreap.registry.restarts import (
     Limit,
     Restart,
     is_lost,
-    loss_of,
+    loss_key,
     parse_limit,
     parse_restart,
     pause_s,
+    policy_of,
     wants_restart,
-    wish_of,
 )
 from tmuxreap.registry.rows import read_row
 
@@ -69,16 +69,16 @@ def test_a_word_that_is_none_of_the_three_is_refused() -> None:
 @pytest.mark.parametrize("word", [None, "", False, "never"])
 def test_who_wants_none_is_seen_without_reading_more(word: object) -> None:
     assert not wants_restart(row(restart=word, restart_limit="nonsense"))
-    assert wish_of(row(restart=word, restart_limit="nonsense")) is None
+    assert policy_of(row(restart=word, restart_limit="nonsense")) is None
 
 
 def test_the_words_of_a_row_are_read_when_they_are_needed() -> None:
-    wish = wish_of(row(restart="always", restart_limit="2/1h"))
-    assert wish is not None
-    assert (wish.when, wish.limit) == (Restart.ALWAYS, Limit(2, 3600.0))
+    policy = policy_of(row(restart="always", restart_limit="2/1h"))
+    assert policy is not None
+    assert (policy.when, policy.limit) == (Restart.ALWAYS, Limit(2, 3600.0))
     for bad in ({"restart": True}, {"restart": "always", "restart_limit": [1]}):
         with pytest.raises(ValueError, match=r"'True' is not|is no limit"):
-            wish_of(row(**bad))
+            policy_of(row(**bad))
 
 
 def test_only_what_was_found_dead_is_lost_and_each_loss_is_its_own() -> None:
@@ -87,7 +87,7 @@ def test_only_what_was_found_dead_is_lost_and_each_loss_is_its_own() -> None:
     assert not is_lost(row(termination_mode="purge"))
     assert not is_lost(row(termination_mode="lost", status="running"))
     again = row(termination_mode="lost", terminated_at_epoch=5, pane={"pid": 2})
-    assert loss_of(first) != loss_of(again)
+    assert loss_key(first) != loss_key(again)
 
 
 def test_pauses_double_up_to_five_minutes() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import BadRow, Row
-from tmuxreap.registry.rows import is_kept, read_row
+from tmuxreap.registry.rows import is_protected, read_row
 from tmuxreap.registry.targets import AnyRow, Chosen, Questions, Wanted, choose
 
 
@@ -225,7 +225,7 @@ KEPT: tuple[AnyRow, ...] = (
 
 def spare(*targets: str) -> Chosen:
     return choose(
-        KEPT, targets, Wanted.RUNNING, Questions(row_of_pid=lambda _: "acme-2"), sparing=True
+        KEPT, targets, Wanted.RUNNING, Questions(row_of_pid=lambda _: "acme-2"), skip_protected=True
     )
 
 
@@ -255,4 +255,4 @@ def test_below_the_protected_a_tree_goes_on() -> None:
     ("word", "kept"), [(True, True), ("yes", True), (1, True), (False, False), ("no", False)]
 )
 def test_any_word_but_a_plain_no_protects(word: object, kept: bool) -> None:
-    assert is_kept(row(0, "acme", keep=word)) is kept
+    assert is_protected(row(0, "acme", keep=word)) is kept

@@ -43,7 +43,7 @@ def _row(context: Context, name: str) -> Row:
     row = look.named(name)
     if row is not None:
         return row
-    bad = look.spoilt(name)
+    bad = look.bad_row(name)
     if bad is not None and bad.name == name:
         raise row_invalid(look.path, bad)
     raise not_registered(context, name) or unknown(name, look.rows)

@@ -37,7 +37,7 @@ def run(context: Context, request: ForgetRequest) -> Result:
     look = context.registry.look()
     targets = request.targets or (() if request.older_than_s is None else ("all",))
     chosen = choose_rows(
-        context, look, targets, Wanted.ALL if request.force else Wanted.ENDED, sparing=True
+        context, look, targets, Wanted.ALL if request.force else Wanted.ENDED, skip_protected=True
     )
     rows = [row for row in chosen.rows if _old_enough(context, row, request)]
     if rows and not _agreed(rows, request, sweeping=chosen.sweeping):

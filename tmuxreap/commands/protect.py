@@ -11,7 +11,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
-from tmuxreap.registry.rows import is_kept
+from tmuxreap.registry.rows import is_protected
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 
@@ -26,7 +26,7 @@ class ProtectRequest:
 def run(context: Context, request: ProtectRequest) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.ALL)
-    wanted = {row.name for row in chosen.rows if is_kept(row) is not request.keep}
+    wanted = {row.name for row in chosen.rows if is_protected(row) is not request.keep}
     refused = _written(context, wanted, request) if wanted and not request.dry_run else {}
     items: list[Item] = [
         _told(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
@@ -42,7 +42,9 @@ def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dic
 
     def changed(look: RegistryLook) -> list[Row]:
         return [
-            row for row in look.usable if row.name in wanted and is_kept(row) is not request.keep
+            row
+            for row in look.usable
+            if row.name in wanted and is_protected(row) is not request.keep
         ]
 
     def edit(look: RegistryLook) -> str:

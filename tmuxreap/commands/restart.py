@@ -18,7 +18,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.restarts import Restart, loss_of
+from tmuxreap.registry.restarts import Restart, loss_key
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, LedgerUnreadable, Pending
 
@@ -75,14 +75,14 @@ def _wish(context: Context, row: Row, known: Pending) -> Launch:
     try:
         wish = take_up(context, row)
     except Failure as failure:
-        if failure.code is not Code.NOT_RESUMABLE or known.wish.when is not Restart.ALWAYS:
+        if failure.code is not Code.NOT_RESUMABLE or known.policy.when is not Restart.ALWAYS:
             raise
         wish = anew(context, row)
     socket = row.tmux.socket or wish.socket
 
     def check() -> None:
         now = context.registry.look().named(row.name)
-        still = now is not None and loss_of(now) == known.loss and context.restarts.pending(now)
+        still = now is not None and loss_key(now) == known.loss and context.restarts.pending(now)
         if not still or row.name not in context.books.open_intents():
             raise _Moot(Code.SESSION_EXISTS, f"could not start {row.name} again: not any more")
 

@@ -40,7 +40,7 @@ def run(context: Context, request: EndRequest) -> Result:
         return _without_rows(context, request)
     kill = request.policy.verb is Verb.KILL
     chosen = choose_rows(
-        context, look, request.targets, Wanted.RUNNING, leftovers=kill, sparing=True
+        context, look, request.targets, Wanted.RUNNING, leftovers=kill, skip_protected=True
     )
     chosen = _with_pending(context, look, chosen, request)
     names = _without_row(chosen, request)
@@ -67,7 +67,7 @@ def _with_pending(
         return chosen
 
     warned = len(context.warnings)
-    ended = choose_rows(context, look, request.targets, Wanted.ENDED, sparing=True).rows
+    ended = choose_rows(context, look, request.targets, Wanted.ENDED, skip_protected=True).rows
     del context.warnings[warned:]  # already reported for the running rows
     more = [row for row in ended if row not in chosen.rows and context.restarts.has_pending(row)]
     return replace(chosen, rows=(*chosen.rows, *more))

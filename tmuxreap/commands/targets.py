@@ -12,7 +12,7 @@ from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.registry.rows import parent_of
-from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, is_sweeping
+from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
@@ -43,12 +43,12 @@ def choose_rows(
     wanted: Wanted,
     *,
     leftovers: bool = False,
-    sparing: bool = False,
+    skip_protected: bool = False,
 ) -> Chosen:
     """Choose rows.
 
-    `leftovers`: patterns also select ended rows with live processes. `sparing`: patterns leave out
-    protected rows, with a warning."""
+    `leftovers`: patterns also select ended rows with live processes. `skip_protected`: patterns
+    leave out protected rows, with a warning."""
     check_targets(context, targets)
     rows = look.usable
 
@@ -66,7 +66,7 @@ def choose_rows(
     ask = Questions(
         row_of_pid=lambda pid: owners().get(pid), agent_of=context.agents.of, counts=has_leftovers
     )
-    chosen = choose(look.rows, targets, wanted, ask, sparing=sparing)
+    chosen = choose(look.rows, targets, wanted, ask, skip_protected=skip_protected)
     if chosen.protected:
         context.warnings.append(left_out(chosen.protected))
     return _with_sessions(context, chosen)
@@ -103,7 +103,7 @@ def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
 def _may_be_session(one: Missing) -> bool:
     return (
         one.failure.code is Code.SESSION_NOT_REGISTERED
-        and not is_sweeping(one.target)
+        and not selects_many(one.target)
         and ":" not in one.target
     )
 

@@ -243,7 +243,7 @@ def _current_rows(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], d
 
 
 def _row_vanished(look: RegistryLook, name: str) -> Failure:
-    if (bad := look.spoilt(name)) is not None:
+    if (bad := look.bad_row(name)) is not None:
         return row_invalid(look.path, bad)
     reason = f"could not end {name}: its row vanished from the registry meanwhile"
     return Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
@@ -339,9 +339,9 @@ def _prepare_write(registry: Registry, names: Collection[str]) -> None:
     with contextlib.suppress(Failure), defer_interrupts():  # the write itself will report it
         from tmuxreap.registry import edits  # late: imports YAML
 
-        edits.rehearse()
+        edits.warm_up()
         kept_screen("")
-        registry.look().make_ready(names)
+        registry.look().prepare_edit(names)
 
 
 def _row_kept_changing(name: str) -> Failure:

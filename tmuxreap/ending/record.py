@@ -74,7 +74,7 @@ def _write(
         for ending in batch:
             row = look.named(ending.name)
             fate = fates[ending.name] = _fate(context.books, ending, row)
-            if fate is _Fate.VANISHED and (bad := look.spoilt(ending.name)) is not None:
+            if fate is _Fate.VANISHED and (bad := look.bad_row(ending.name)) is not None:
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = _twins(context.servers, look, row)

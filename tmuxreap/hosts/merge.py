@@ -15,7 +15,7 @@ from tmuxreap.core.text import plain
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import Errand
 from tmuxreap.hosts.link import Reply
-from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.registry.targets import selects_many
 
 JOINED = ("drifts", "actions")
 
@@ -182,7 +182,7 @@ def _unmatched(reply: Reply) -> set[str]:
         for item in items_of(reply)
         if item.error is not None
         and item.error.code == Code.SESSION_NOT_REGISTERED.text
-        and is_sweeping(item.name)
+        and selects_many(item.name)
     }
 
 

@@ -24,7 +24,7 @@ from tmuxreap.registry.yaml.places import (
     skip_gap,
 )
 from tmuxreap.registry.yaml.rows import find_colon
-from tmuxreap.registry.yaml.scalars import Scalar, Value, comes_back, entry, same, written
+from tmuxreap.registry.yaml.scalars import Scalar, Value, as_loaded, entry, same, written
 from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, spliced
 
 __all__ = [
@@ -42,11 +42,11 @@ __all__ = [
     "edit_rows",
     "new_document",
     "parse",
-    "rehearse",
     "remove_row",
     "remove_rows",
     "row_starts",
     "set_fields",
+    "warm_up",
 ]
 
 
@@ -69,7 +69,7 @@ def new_document() -> str:
     )
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Make a trial edit, so that imports and compiled patterns are ready before time matters."""
     once = add_row(parse(new_document()), {"name": "a", "status": "running"})
     set_fields(
@@ -120,7 +120,7 @@ def add_row(document: Document, row: Mapping[str, Value]) -> str:
     except CannotSplice as reason:
         raise _unsafe(document.text, reason.reason, reason.position, len(document.rows)) from reason
     try:
-        return _checked(document, text, [*document.rows, comes_back(row)])
+        return _checked(document, text, [*document.rows, as_loaded(row)])
     except Unsafe as refusal:
         last = document.rows[-1] if document.rows else None
         if last and last.ends_in_block and last.end == len(document.text):

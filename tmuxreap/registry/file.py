@@ -21,8 +21,8 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import BadRow, Row
 from tmuxreap.core.values import frozen
 from tmuxreap.registry import kept as kept
-from tmuxreap.registry.kept import Change, Excerpt, Kept
-from tmuxreap.registry.rows import known_row, read_row
+from tmuxreap.registry.kept import CachedRows, Change, Excerpt
+from tmuxreap.registry.rows import cached_row, read_row
 from tmuxreap.registry.targets import AnyRow
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.system import files
@@ -44,7 +44,7 @@ class RegistryLook:
         self,
         path: Path,
         content: Content,
-        known: Kept | None = None,
+        known: CachedRows | None = None,
         unsynced: OSError | None = None,
         written: Written | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class RegistryLook:
     @cached_property
     def rows(self) -> tuple[AnyRow, ...]:
         if self._known is not None:
-            return tuple(known_row(index, data) for index, data in enumerate(self._known.rows))
+            return tuple(cached_row(index, data) for index, data in enumerate(self._known.rows))
         names = list(map(_name_of, self.document.rows))
         counts = Counter(names)
         rows = zip(self.document.rows, names, strict=True)
@@ -125,7 +125,7 @@ class RegistryLook:
     def named(self, name: str) -> Row | None:
         return self._by_name.get(name)
 
-    def spoilt(self, name: str) -> BadRow | None:
+    def bad_row(self, name: str) -> BadRow | None:
         """Find the bad row that may have this name: then the row must not be taken for gone."""
         bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
         return max(bad, key=lambda row: row.name == name, default=None)
@@ -138,7 +138,7 @@ class RegistryLook:
         span = document.rows[row.index if excerpt is None else excerpt.place(row.index)]
         return document.text[span.start : span.end]
 
-    def make_ready(self, names: Collection[str]) -> None:
+    def prepare_edit(self, names: Collection[str]) -> None:
         """Parse what an edit of these rows will need, before time matters."""
         if self._excerpt([row.index for row in self.usable if row.name in names]) is None:
             _ = self.document
@@ -217,7 +217,7 @@ class RegistryLook:
             return None
         excerpt = Excerpt(self._known, self.text, indices)
         with contextlib.suppress(ValueError):
-            if excerpt.is_worth_it and excerpt.agrees:
+            if excerpt.is_worth_it and excerpt.matches_text:
                 return excerpt
         return None
 

@@ -33,7 +33,7 @@ class Piece:
 
 
 @frozen
-class Kept:
+class CachedRows:
     """The rows of a registry. `head`: the length of the text above the first; `lengths`: those of
     the rows, up to the next dash or the end. Empty if a row does not begin on its own line."""
 
@@ -49,42 +49,44 @@ class Change:
     are gone."""
 
     text: str
-    kept: Kept
+    kept: CachedRows
     rows: tuple[int, ...]
     gone: tuple[str, ...] = ()
 
 
-def recall(recaller: Recall, stamp: str) -> Kept | None:
+def recall(lookup: Recall, stamp: str) -> CachedRows | None:
     """Return the cached rows for that stamp of the file; None if any part is missing."""
-    index = cached_value(recaller, READING, stamp)
+    index = cached_value(lookup, READING, stamp)
     if index is None:
         return None
     pieces = tuple(Piece(*piece) for piece in index["pieces"])
     rows: list[RowData] = []
     lengths: list[int] = []
     for piece in pieces:
-        part = cached_value(recaller, _name(piece), str(piece.stamp))
+        part = cached_value(lookup, _name(piece), str(piece.stamp))
         if part is None:
             return None
         rows += part["rows"]
         lengths += part["lengths"]
-    return Kept(index["head"], rows, lengths, pieces)
+    return CachedRows(index["head"], rows, lengths, pieces)
 
 
-def cache_entries(one: Kept, stamp: str) -> list[CacheEntry]:
+def cache_entries(cached: CachedRows, stamp: str) -> list[CacheEntry]:
     """Return the cache entries that the ledger lacks; none if a row would not round-trip."""
     entries: list[CacheEntry | None] = []
     stamped: list[tuple[int, str, int]] = []
     at = 0
-    for piece in one.pieces:
+    for piece in cached.pieces:
         stamped.append((piece.number, piece.stamp or stamp, piece.count))
         if piece.stamp is None:
             part = slice(at, at + piece.count)
-            data = {"rows": list(one.rows[part]), "lengths": list(one.lengths[part])}
+            data = {"rows": list(cached.rows[part]), "lengths": list(cached.lengths[part])}
             entries.append(cache_entry(_name(piece), stamp, data))
         at += piece.count
     entries.append(
-        cache_entry(READING, stamp, {"head": one.head, "pieces": [list(one) for one in stamped]})
+        cache_entry(
+            READING, stamp, {"head": cached.head, "pieces": [list(piece) for piece in stamped]}
+        )
     )
     complete = [reading for reading in entries if reading is not None]
     return complete if len(complete) == len(entries) else []
@@ -94,7 +96,7 @@ def _name(piece: Piece) -> str:
     return f"{READING}/{piece.number}"
 
 
-def of_document(document: Document) -> Kept | None:
+def of_document(document: Document) -> CachedRows | None:
     """Build the cached form of a document; None if a row is unusable."""
     from tmuxreap.registry.edits import row_starts
 
@@ -106,21 +108,21 @@ def of_document(document: Document) -> Kept | None:
     lengths = [end - start for start, end in zip(starts, ends, strict=False)]
     counts = [len(rows[at : at + MANY]) for at in range(0, len(rows), MANY)]
     pieces = tuple(Piece(number, None, count) for number, count in enumerate(counts))
-    return Kept(starts[0] if starts else 0, [dict(row) for row in rows], lengths, pieces)
+    return CachedRows(starts[0] if starts else 0, [dict(row) for row in rows], lengths, pieces)
 
 
 class Excerpt:
     """The text without most of the unchanged rows; an edit of it can be applied to the whole.
     `indices`: the rows in it: the changed ones, their neighbors, and the first and last ones."""
 
-    def __init__(self, one: Kept, text: str, wanted: Iterable[int]) -> None:
-        count = len(one.rows)
+    def __init__(self, cached: CachedRows, text: str, changed: Iterable[int]) -> None:
+        count = len(cached.rows)
         near = {0, count - 2, count - 1}
-        for index in wanted:
+        for index in changed:
             near |= {index - 1, index, index + 1}
         self.indices = sorted(index for index in near if 0 <= index < count)
-        self._kept, self._text = one, text
-        self._offsets = list(accumulate(one.lengths, initial=one.head))
+        self._kept, self._text = cached, text
+        self._offsets = list(accumulate(cached.lengths, initial=cached.head))
 
     @property
     def is_worth_it(self) -> bool:
@@ -136,7 +138,7 @@ class Excerpt:
         return parse("".join([self._text[: self._kept.head], *parts]))
 
     @property
-    def agrees(self) -> bool:
+    def matches_text(self) -> bool:
         """Whether the cached rows match the text."""
         kept_rows = [self._kept.rows[index] for index in self.indices]
         return (
@@ -149,17 +151,17 @@ class Excerpt:
 
     def changed(self, after: str, edited: Collection[int]) -> Change | None:
         """Apply an edit of these rows in the excerpt; None if the whole must be parsed."""
-        return self._carried(after, self.indices, edited, None)
+        return self._apply(after, self.indices, edited, None)
 
     def without(self, after: str, index: int) -> Change | None:
         indices = [each for each in self.indices if each != index]
-        return self._carried(after, indices, (), index)
+        return self._apply(after, indices, (), index)
 
     def with_another(self, after: str) -> Change | None:
         new = len(self._kept.rows)
-        return self._carried(after, [*self.indices, new], (new,), None)
+        return self._apply(after, [*self.indices, new], (new,), None)
 
-    def _carried(
+    def _apply(
         self, after: str, indices: Sequence[int], edited: Collection[int], gone: int | None
     ) -> Change | None:
         """Put the text of all other rows back in place. `indices`: the old numbers of the rows in
@@ -187,16 +189,16 @@ class Excerpt:
         new = len(before.rows) in lines
         for index in [*([] if new else [len(before.rows)]), *([] if gone is None else [gone])]:
             del rows[index], lengths[index]
-        kept_now = Kept(starts[0], rows, lengths, self._pieces(touched, gone, new))
+        kept_now = CachedRows(starts[0], rows, lengths, self._pieces(touched, gone, new))
         later = 0 if gone is None else gone
         return Change(
-            self._whole(after, starts[0], lines),
+            self._join(after, starts[0], lines),
             kept_now,
             tuple(index - (gone is not None and index > later) for index in sorted(edited)),
             () if gone is None else (str(before.rows[gone].get("name")),),
         )
 
-    def _whole(self, after: str, head: int, lines: Mapping[int, tuple[int, int]]) -> str:
+    def _join(self, after: str, head: int, lines: Mapping[int, tuple[int, int]]) -> str:
         parts, behind = [after[:head]], 0
         for index in self.indices:
             parts.append(self._text[self._offsets[behind] : self._offsets[index]])

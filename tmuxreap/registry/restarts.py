@@ -1,4 +1,4 @@
-"""Restarts of lost sessions: the wish in a row, its limit, and the pauses in between. Pure."""
+"""Restarts of lost sessions: the policy in a row, its limit, and the pauses in between. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Limit:
 
 
 @frozen
-class Wish:
+class RestartPolicy:
     """When a row's session is to be restarted, and how often."""
 
     when: Restart
@@ -61,21 +61,21 @@ def parse_limit(text: str) -> Limit:
     return Limit(count, within_s)
 
 
-def wish_of(row: Row) -> Wish | None:
-    """Return a row's restart wish, or None; raise ValueError if another tool wrote an unknown
+def policy_of(row: Row) -> RestartPolicy | None:
+    """Return a row's restart policy, or None; raise ValueError if another tool wrote an unknown
     word."""
     if not wants_restart(row):
         return None
     when = parse_restart(str(row.data.get("restart")))
     limit = row.data.get("restart_limit")
-    return Wish(when, Limit() if limit in (None, "") else parse_limit(str(limit)))
+    return RestartPolicy(when, Limit() if limit in (None, "") else parse_limit(str(limit)))
 
 
-def loss_of(row: Row) -> str:
+def loss_key(row: Row) -> str:
     """Return a key for this loss: decisions about an earlier loss of the session do not apply."""
     return f"{ended_epoch(row)} {row.pane.pid} {row.pane.created_epoch}"
 
 
-def pause_s(before: int) -> float:
+def pause_s(restarts: int) -> float:
     """Return the pause after so many restarts: 1, 2, 4 ... s."""
-    return min(LONGEST_PAUSE_S, 2.0 ** min(before, 16))
+    return min(LONGEST_PAUSE_S, 2.0 ** min(restarts, 16))

@@ -51,7 +51,7 @@ def _is_conversation(key: str) -> bool:
     return plain and kind in ("session", "conversation")
 
 
-class _Unread(Row):
+class _LazyRow(Row):
     """A row of which only name and status are converted, and the rest on first use: most of ten
     thousand rows are never used."""
 
@@ -71,20 +71,20 @@ class _Unread(Row):
 
     def _read(self) -> None:
         for name, value in as_dict(read_row(self.index, self.data)).items():
-            _FILL[name](self, value)
+            _SETTERS[name](self, value)
         object.__setattr__(self, "__class__", Row)
 
 
-_FILL: dict[str, Any] = {name: getattr(Row, name).__set__ for name in Row.__match_args__}
+_SETTERS: dict[str, Any] = {name: getattr(Row, name).__set__ for name in Row.__match_args__}
 
 
-def known_row(index: int, data: Mapping[str, object]) -> Row:
+def cached_row(index: int, data: Mapping[str, object]) -> Row:
     """Return the row of cached data that was valid when it was parsed."""
-    row = _Unread.__new__(_Unread)
-    _FILL["index"](row, index)
-    _FILL["name"](row, data["name"])
-    _FILL["status"](row, Status(data["status"]))
-    _FILL["data"](row, data)
+    row = _LazyRow.__new__(_LazyRow)
+    _SETTERS["index"](row, index)
+    _SETTERS["name"](row, data["name"])
+    _SETTERS["status"](row, Status(data["status"]))
+    _SETTERS["data"](row, data)
     return row
 
 
@@ -127,7 +127,7 @@ def recorded_conversation(row: Row, agent: str | None) -> str | None:
     return ids[0] if len(ids) == 1 else None
 
 
-def is_kept(row: Row) -> bool:
+def is_protected(row: Row) -> bool:
     """Tell whether it is protected; any word of another tool except a plain no means yes."""
     word = row.data.get("keep")
     return bool(word) and str(word).lower() not in ("false", "no", "off", "0")

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import BadRow, Row
 from tmuxreap.core.values import frozen
-from tmuxreap.registry.rows import is_kept
+from tmuxreap.registry.rows import is_protected
 
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits, as in the kernel's largest numbers; int() refuses very long ones
@@ -32,11 +32,11 @@ def _no_row(_pid: int) -> str | None:
     return None
 
 
-def _own_word(row: Row) -> str | None:
+def _recorded_agent(row: Row) -> str | None:
     return row.agent
 
 
-def _never(_row: Row) -> bool:
+def _not_running(_row: Row) -> bool:
     return False
 
 
@@ -47,8 +47,8 @@ class Questions:
     processes)."""
 
     row_of_pid: Callable[[int], str | None] = _no_row
-    agent_of: Callable[[Row], str | None] = _own_word
-    counts: Callable[[Row], bool] = _never
+    agent_of: Callable[[Row], str | None] = _recorded_agent
+    counts: Callable[[Row], bool] = _not_running
 
 
 @frozen
@@ -74,24 +74,26 @@ def choose(
     wanted: Wanted,
     ask: Questions,
     *,
-    sparing: bool = False,
+    skip_protected: bool = False,
 ) -> Chosen:
-    """Select rows. `sparing`: only a name or a pid selects a protected row."""
+    """Select rows. `skip_protected`: only a name or a pid selects a protected row."""
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
     spared: dict[int, str] = {}
     sweeping = False
     for target in dict.fromkeys(targets):
-        matched: list[AnyRow] | Failure | None = _exact(rows, target)
+        matched: list[AnyRow] | Failure | None = _rows_named(rows, target)
         if matched is None:
-            sweeping = sweeping or is_sweeping(target)
+            sweeping = sweeping or selects_many(target)
             matched = _selected(rows, target, wanted, ask)
-            if sparing and is_sweeping(target) and not isinstance(matched, Failure):
+            if skip_protected and selects_many(target) and not isinstance(matched, Failure):
                 kept = {
-                    row.index: row.name for row in matched if isinstance(row, Row) and is_kept(row)
+                    row.index: row.name
+                    for row in matched
+                    if isinstance(row, Row) and is_protected(row)
                 }
                 spared.update(kept)
-                matched = _without(rows, target, wanted, ask) if kept else matched
+                matched = _unprotected(rows, target, wanted, ask) if kept else matched
         if isinstance(matched, Failure):
             missing.append(Missing(target, matched))
         else:
@@ -106,14 +108,16 @@ def choose(
     )
 
 
-def _without(
+def _unprotected(
     rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions
 ) -> list[AnyRow] | Failure:
     """Select as if the protected rows did not exist; fail if the target then matches nothing."""
     matches = _matching(rows, target, ask)  # protected rows still connect a tree
-    others = [row for row in rows if not (isinstance(row, Row) and is_kept(row)) and matches(row)]
+    others = [
+        row for row in rows if not (isinstance(row, Row) and is_protected(row)) and matches(row)
+    ]
     if others or target == "all":
-        return [row for row in others if _counts(row, target, wanted, ask)]
+        return [row for row in others if _is_selected(row, target, wanted, ask)]
     return Failure(
         Code.SESSION_NOT_REGISTERED,
         f"could not take {target!r}: every session it matches is protected",
@@ -125,11 +129,11 @@ def is_pattern(target: str) -> bool:
     return any(sign in target for sign in "*?[")
 
 
-def is_sweeping(target: str) -> bool:
+def selects_many(target: str) -> bool:
     return target == "all" or is_pattern(target) or target.startswith(SWEEPING)
 
 
-def _exact(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:
+def _rows_named(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:
     if target in RESERVED:
         return None
     return [row for row in rows if row.name == target] or None
@@ -145,10 +149,10 @@ def _selected(
     matched = [row for row in rows if matches(row)]
     if not matched and target != "all":
         return unknown(target, rows)
-    return [row for row in matched if _counts(row, target, wanted, ask)]
+    return [row for row in matched if _is_selected(row, target, wanted, ask)]
 
 
-def _counts(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bool:
+def _is_selected(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bool:
     """Tell whether a matching row is selected. Like a name, a task selects ended rows, too: they
     have reached the goal."""
     if target.startswith("task:") or isinstance(row, BadRow):
@@ -211,7 +215,7 @@ def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     names = [row.name for row in rows if row.name]
     near = (
         [name for name in names if name.startswith(target[:3])][:3]
-        if not is_sweeping(target)
+        if not selects_many(target)
         else []
     )
     hint = f"did you mean {', '.join(near)}? " if near else ""

@@ -117,7 +117,7 @@ def revive_changes(present: set[str]) -> Changes:
 
 
 def wants_restart(row: Row) -> bool:
-    """Tell whether the row has any restart wish; cheap, as it is called for every row."""
+    """Tell whether the row has any restart policy; cheap, as it is called for every row."""
     return row.data.get("restart") not in (None, "", False, "never")
 
 

@@ -31,16 +31,16 @@ def as_trees(rows: Sequence[Row]) -> list[tuple[str, int]]:
     ]
     depths: dict[str, int] = {}
     for name in (*roots, *names):  # `names` again for cycles, which have no root
-        _put(name, children, depths)
+        _add_tree(name, children, depths)
     return list(depths.items())
 
 
-def _put(root: str, children: dict[str, list[str]], told: dict[str, int]) -> None:
+def _add_tree(root: str, children: dict[str, list[str]], depths: dict[str, int]) -> None:
     todo = [(root, 0)]
     while todo:
         name, depth = todo.pop()
-        if name not in told:
-            told[name] = depth
+        if name not in depths:
+            depths[name] = depth
             todo += [(child, depth + 1) for child in reversed(children.get(name, []))]
 
 

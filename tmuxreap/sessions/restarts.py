@@ -14,7 +14,7 @@ from tmuxreap.core.ports import Clock
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
-from tmuxreap.registry.restarts import Restart, Wish, is_lost, loss_of, wish_of
+from tmuxreap.registry.restarts import Restart, RestartPolicy, is_lost, loss_key, policy_of
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.observe import Place
@@ -42,13 +42,13 @@ class Pending:
 
     name: str
     loss: str
-    wish: Wish
+    policy: RestartPolicy
     tried: int  # attempts after this loss
     recent: int  # attempts within the time of the limit, after any loss
 
     @property
     def used_up(self) -> bool:
-        return self.recent >= self.wish.limit.count
+        return self.recent >= self.policy.limit.count
 
 
 @frozen
@@ -63,21 +63,21 @@ class RestartLog:
         the answer is lost, LedgerUnreadable if the ledger cannot be read now."""
         if not is_lost(row) or row.tmux.host not in (None, self.place.host):
             return None
-        wish = wish_of(row)
-        if wish is None:
+        policy = policy_of(row)
+        if policy is None:
             return None
         events = self.books.history(row.name)
         if events is None:
             raise LedgerUnreadable
-        loss = loss_of(row)
+        loss = loss_key(row)
         if is_decided(events, loss) or not _lost_since_start(row, events):
             return None
-        if wish.when is Restart.ON_FAILURE and not self._has_failed(row, events):
+        if policy.when is Restart.ON_FAILURE and not self._has_failed(row, events):
             return None
         tried = [event for event in events if event.kind == RESTARTING]
         recent = [event for event in _since_user_start(events) if event.kind == RESTARTING]
-        counted = [event for event in recent if self._age_s(event) < wish.limit.within_s]
-        return Pending(row.name, loss, wish, sum(_is_of(it, loss) for it in tried), len(counted))
+        counted = [event for event in recent if self._age_s(event) < policy.limit.within_s]
+        return Pending(row.name, loss, policy, sum(_is_of(it, loss) for it in tried), len(counted))
 
     def has_pending(self, row: Row) -> bool:
         try:

@@ -14,7 +14,7 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
-from tmuxreap.registry.rows import is_kept, parent_of, recorded_conversation
+from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.look import sights_of
@@ -93,7 +93,7 @@ def session_result(
         stop_reason=row.stop_reason,
         termination_mode=row.termination_mode,
         parent=parent_of(row),
-        keep=is_kept(row),
+        keep=is_protected(row),
         restart=row.restart,
         start_command=row.start_command,
         socket=sight.socket,

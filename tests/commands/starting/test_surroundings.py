@@ -11,7 +11,7 @@ from tmuxreap.commands.starting import surroundings as module
 from tmuxreap.commands.starting.surroundings import keep, surroundings
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.ports import Surroundings
-from tmuxreap.registry.restarts import loss_of
+from tmuxreap.registry.restarts import loss_key
 
 
 def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: Story) -> None:
@@ -25,7 +25,7 @@ def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: St
 def test_it_is_what_the_next_client_of_tmux_runs_in(story: Story) -> None:
     row = lost(story)
     story.app().books.keep_surroundings("acme", {"TOKEN": "mine", "PATH": "/its/bin"})
-    run(story.app(), "acme", loss_of(row), 0)
+    run(story.app(), "acme", loss_key(row), 0)
     assert story.tmux.within[-1] == Surroundings({"TOKEN": "mine", "PATH": "/its/bin"})
 
 

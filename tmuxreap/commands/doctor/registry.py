@@ -23,7 +23,7 @@ from tmuxreap.core.results import megabytes
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import row_invalid
-from tmuxreap.registry.restarts import wish_of
+from tmuxreap.registry.restarts import policy_of
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK
 from tmuxreap.system.lock_holders import holders, shared_filesystem, soft_owner
@@ -70,7 +70,7 @@ def _restarts(patient: Patient) -> Iterator[Finding]:
     """Report restart settings that `watch` cannot read: it would not restart such a session."""
     for row in patient.rows:
         try:
-            wish_of(row)
+            policy_of(row)
         except ValueError as error:
             message = f"{row.name} would not be started again: {error}"
             yield note("registry", message, "edit restart and restart_limit of its row")

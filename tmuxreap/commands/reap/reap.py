@@ -21,7 +21,7 @@ from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts
 from tmuxreap.registry.file import RegistryLook
-from tmuxreap.registry.rows import is_kept
+from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
 
 PROTECTED = "it is protected"
@@ -156,7 +156,7 @@ def _judged(
             *(one for one in kept if one.name not in {r.name for r in remnants if r.row}),
             *busy,
         ]
-    spared = [one for one in found if one.row is not None and is_kept(one.row)]
+    spared = [one for one in found if one.row is not None and is_protected(one.row)]
     kept += [Kept(one.verdict.name, PROTECTED) for one in spared]
     return [one for one in found if one not in spared], kept
 

@@ -166,7 +166,7 @@ def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:
             intent,
         )
         for intent in intents
-        if intent.name not in names and look.spoilt(intent.name) is None
+        if intent.name not in names and look.bad_row(intent.name) is None
     ]
 
 

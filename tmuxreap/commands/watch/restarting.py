@@ -15,7 +15,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.handover import popen_outside
 from tmuxreap.ledger.records import Event
-from tmuxreap.registry.restarts import is_lost, loss_of, pause_s, wants_restart
+from tmuxreap.registry.restarts import is_lost, loss_key, pause_s, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import (
     FAILED,
@@ -97,7 +97,7 @@ class Restarts:
         self._vain = Counter({name: self._vain[name] for name in lost if self._vain[name]})
         busy = {one.name for one in self._under_way.values()}
         for name, row in lost.items():
-            if not (name in self._due or name in busy or self._settled.get(name) == loss_of(row)):
+            if not (name in self._due or name in busy or self._settled.get(name) == loss_key(row)):
                 self._schedule(row)
         for row in wanting:
             self._keep(row)
@@ -145,7 +145,7 @@ class Restarts:
         if known is None:
             return
         if known.used_up:
-            limit = known.wish.limit
+            limit = known.policy.limit
             within = short_duration(limit.within_s)
             self._give_up(row, f"it was started again {known.recent} times within {within}")
             return
@@ -165,7 +165,7 @@ class Restarts:
             self._give_up(row, str(error))
             return None
         if known is None:
-            self._settled[row.name] = loss_of(row)
+            self._settled[row.name] = loss_key(row)
         return known
 
     def _give_up(self, row: Row, reason: str) -> None:
@@ -173,8 +173,8 @@ class Restarts:
         if history is None:
             return
         latest = history[-1].id if history else 0
-        self._settled[row.name] = loss_of(row)
-        if give_up(self._context, row.name, loss_of(row), reason):
+        self._settled[row.name] = loss_key(row)
+        if give_up(self._context, row.name, loss_key(row), reason):
             for event in self._context.books.events({row.name}, None, latest):
                 self._tell(event)
 
@@ -197,7 +197,7 @@ def _took(events: Iterable[Event], process: ProcessId) -> bool:
 
 
 def _is_still(row: Row | None, loss: str) -> bool:
-    return row is not None and is_lost(row) and loss_of(row) == loss
+    return row is not None and is_lost(row) and loss_key(row) == loss
 
 
 def _said(event: Event) -> Change:

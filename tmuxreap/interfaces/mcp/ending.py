@@ -26,7 +26,7 @@ from tmuxreap.interfaces.mcp.arguments import (
     TaskWord,
     Yes,
 )
-from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
 
@@ -71,7 +71,7 @@ class _End(Arguments):
 
     @property
     def also_self(self) -> bool:
-        return self.itself or not any(is_sweeping(target) for target in self.targets)
+        return self.itself or not any(selects_many(target) for target in self.targets)
 
     def run(self, context: Context) -> Result:
         if self.purge_conversation and not self.dry_run:
@@ -97,7 +97,7 @@ class _End(Arguments):
     def _check_named(self) -> None:
         """Require the exact name of one session, given twice."""
         named = self.targets == [self.confirm_purge] and len(getattr(self, "host", [])) < 2
-        if not named or any(is_sweeping(target) for target in self.targets):
+        if not named or any(selects_many(target) for target in self.targets):
             raise self._not_named()
 
     def _not_named(self) -> Failure:
@@ -208,7 +208,7 @@ class RemoveSession(Arguments):
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
-        many = any(is_sweeping(target) for target in self.targets)
+        many = any(selects_many(target) for target in self.targets)
         if many and not (self.yes or self.dry_run) and stop.is_inside(context):
             raise Failure(
                 Code.USAGE,

@@ -10,7 +10,7 @@ from tmuxreap.core.answers import sessions
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.interfaces.python.errors import error_of
-from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def listed(target: Target | Several) -> tuple[list[Target], bool]:
     """Return the targets, and whether the answer is a list. A single word must mean one session."""
     if isinstance(target, (list, tuple)):
         return list(target), True
-    if isinstance(target, str) and is_sweeping(target):
+    if isinstance(target, str) and selects_many(target):
         failure = Failure(
             Code.USAGE,
             f"could not answer {target!r} with one result: it may mean several sessions",

@@ -28,7 +28,7 @@ from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import answered, on_terminal, question, targets_of, voice_of
 from tmuxreap.interfaces.text.report import report
-from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
@@ -183,7 +183,7 @@ class Near:
 
     @property
     def _is_sweeping(self) -> bool:
-        return any(is_sweeping(target) for target in self._targets())
+        return any(selects_many(target) for target in self._targets())
 
     @property
     def _needs_a_plan(self) -> bool:
@@ -348,7 +348,7 @@ def _rows(one: Reply) -> list[Mapping[str, object]]:
 
 
 def _is_name(target: str) -> bool:
-    return not is_sweeping(target) and not target.startswith("pid:") and not target.isdigit()
+    return not selects_many(target) and not target.startswith("pid:") and not target.isdigit()
 
 
 def _is_open(item: RemoteResult) -> bool:

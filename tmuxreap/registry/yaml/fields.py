@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, cast
 from tmuxreap.core.model import Remove
 from tmuxreap.registry.yaml import rows
 from tmuxreap.registry.yaml.rows import Entry, Node, read_row
-from tmuxreap.registry.yaml.scalars import Value, comes_back, same
+from tmuxreap.registry.yaml.scalars import Value, as_loaded, same
 from tmuxreap.registry.yaml.splice import (
     CannotSplice,
     Splice,
@@ -36,7 +36,7 @@ def changed(
     text: str, data: Mapping[str, object], changes: Changes, newline: str
 ) -> tuple[str, _Data]:
     """Apply changes to a row. `text` is the row alone, indented as in its file."""
-    result: dict[Any, Any] = {key: comes_back(value) for key, value in data.items()}
+    result: dict[Any, Any] = {key: as_loaded(value) for key, value in data.items()}
     for step in _steps(changes):
         edit = _Edit(text, newline)
         edit.plan(read_row(text), result, step, ())
@@ -64,15 +64,15 @@ def _tree(changes: Changes) -> _Inner:
         branch = tree
         for key in path[:-1]:
             branch = branch.setdefault(key, _Inner())
-        branch[path[-1]] = change if isinstance(change, Remove) else comes_back(change)
+        branch[path[-1]] = change if isinstance(change, Remove) else as_loaded(change)
     return tree
 
 
-def _to_create(change: object) -> Any:
+def _new_value(change: object) -> Any:
     """Return the value for a missing key; REMOVE if there is nothing to create."""
     if not isinstance(change, _Inner):
         return change
-    inner = {key: made for key, each in change.items() if (made := _to_create(each)) is not REMOVE}
+    inner = {key: made for key, each in change.items() if (made := _new_value(each)) is not REMOVE}
     return inner or REMOVE
 
 
@@ -94,7 +94,7 @@ class _Edit:
         for key, change in tree.items():
             if key in entries:
                 self.change(mapping, entries[key], data, key, change, (*path, key))
-            elif (made := _to_create(change)) is not REMOVE:
+            elif (made := _new_value(change)) is not REMOVE:
                 adds[key] = made
         if adds:
             self.splices += add_entries(self.text, mapping, adds, self.newline)
@@ -116,7 +116,7 @@ class _Edit:
             self.plan(entry.value, old, change, path)
         elif isinstance(change, _Inner) and old is not None:
             raise CannotSplice(f"`{key}` is not a mapping", entry.key.start)
-        elif same(old, change) or (value := _to_create(change)) is REMOVE:
+        elif same(old, change) or (value := _new_value(change)) is REMOVE:
             return
         elif isinstance(old, dict) and isinstance(value, dict):
             gone = {each: REMOVE for each in old if each not in value}

@@ -20,7 +20,7 @@ Value: TypeAlias = "Scalar | list[Value] | tuple[Value, ...] | Mapping[str, Valu
 NO_VALUE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
-_TELLING = frozenset(_RESOLVER.yaml_implicit_resolvers)
+_TAG_STARTS = frozenset(_RESOLVER.yaml_implicit_resolvers)
 # Narrower than YAML allows: every parser reads this as the same text, in flow and in block.
 _PLAIN = r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z"
 _OTHER_BOOLEANS = frozenset("yYnN")  # booleans by the specification, though not in PyYAML
@@ -33,11 +33,11 @@ _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 def plain_value(text: str) -> object:
     """Return the value of an unquoted scalar; the first letter shows that most are text."""
-    return _looked_up(text) if text[:1] in _TELLING else text
+    return _resolve(text) if text[:1] in _TAG_STARTS else text
 
 
 @lru_cache(maxsize=512)
-def _looked_up(text: str) -> object:
+def _resolve(text: str) -> object:
     """Resolve a scalar. The results are immutable, so the cache can share them."""
     tag = _plain_tag(text)
     if tag == _TEXT_TAG:
@@ -86,14 +86,14 @@ def nested(value: Mapping[str, Value], column: int, newline: str) -> str:
 LEAVES = {str, int, float, bool, type(None)}
 
 
-def comes_back(value: object) -> object:
+def as_loaded(value: object) -> object:
     """Return the value as a loader will return it."""
     if value.__class__ in LEAVES:
         return value
     if isinstance(value, Mapping):
-        return {key: comes_back(item) for key, item in value.items()}
+        return {key: as_loaded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [comes_back(item) for item in value]
+        return [as_loaded(item) for item in value]
     return value
 
 
