@@ -16,7 +16,7 @@ RUNNER = Path(__file__).with_name("count_run.py")
 ROOT = RUNNER.parent.parent
 MAIN = "tmuxreap.__main__:main"
 # Over 10 ms each: loaded only by verbs that allow it in `may_import`.
-HEAVY = ("libtmux", "psutil", "filelock", "asyncio", "sqlite3", "yaml", "rich", "pydantic")
+HEAVY = ("typer", "libtmux", "psutil", "filelock", "asyncio", "sqlite3", "yaml", "rich", "pydantic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Budget:
 SPARE = 0 if sys.version_info[:2] == (3, 11) else 6
 LEDGER = ("sqlite3",)
 BOTH = ("yaml", *LEDGER)
-VERSION = Budget(modules=30)
+VERSION = Budget(modules=28)
 
 RUNNING = """\
 tmux_sessions:
@@ -66,37 +66,37 @@ tmux_sessions:
 # A registry without a ledger, and no tmux server: 1 client finds that out. A look creates no
 # ledger.
 AT_REST = {
-    (RUNNING, "list"): Budget(modules=212, processes=1, may_import=BOTH),
-    (RUNNING, "list --json"): Budget(modules=212, processes=1, may_import=BOTH),
-    (RUNNING, "show shop"): Budget(modules=223, processes=1, may_import=BOTH),
-    (RUNNING, "events"): Budget(modules=178, may_import=LEDGER),
+    (RUNNING, "list"): Budget(modules=152, processes=1, may_import=BOTH),
+    (RUNNING, "list --json"): Budget(modules=152, processes=1, may_import=BOTH),
+    (RUNNING, "show shop"): Budget(modules=162, processes=1, may_import=BOTH),
+    (RUNNING, "events"): Budget(modules=114, may_import=LEDGER),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its
     # folder.
     (RUNNING, "stop shop"): Budget(
-        modules=246, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH
+        modules=188, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH
     ),
-    (STOPPED, "stop shop"): Budget(modules=239, processes=1, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=181, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=239, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH
+        modules=177, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH
     ),
-    (STOPPED, "reconcile"): Budget(modules=227, processes=1, may_import=BOTH),
-    (STOPPED, "forget shop"): Budget(modules=216, written=3, changes=2, fsyncs=3, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=167, processes=1, may_import=BOTH),
+    (STOPPED, "forget shop"): Budget(modules=157, written=3, changes=2, fsyncs=3, may_import=BOTH),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
 LIFE = {
     # A registry from nothing, the session, the second look after the time it has to live, the row
     # and the ledger.
     "start shop --agent demo": Budget(
-        modules=247, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH
+        modules=182, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH
     ),
     # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
-    "list": Budget(modules=190, processes=2, written=1, changes=1, may_import=LEDGER),
-    "show shop": Budget(modules=198, processes=2, written=1, changes=1, may_import=LEDGER),
-    "reconcile": Budget(modules=214, processes=1, written=1, changes=1, may_import=LEDGER),
+    "list": Budget(modules=131, processes=2, written=1, changes=1, may_import=LEDGER),
+    "show shop": Budget(modules=139, processes=2, written=1, changes=1, may_import=LEDGER),
+    "reconcile": Budget(modules=147, processes=1, written=1, changes=1, may_import=LEDGER),
     "stop shop --dry-run": Budget(
-        modules=211, processes=2, written=1, changes=1, may_import=LEDGER
+        modules=150, processes=2, written=1, changes=1, may_import=LEDGER
     ),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
@@ -105,13 +105,13 @@ LIFE = {
     ),  # the ledger has the state
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
-    "stop shop": Budget(modules=249, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "stop shop": Budget(modules=194, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "start shop --confirm 0.2": Budget(
-        modules=250, processes=7, written=3, changes=3, fsyncs=2, may_import=BOTH
+        modules=188, processes=7, written=3, changes=3, fsyncs=2, may_import=BOTH
     ),
-    "kill shop": Budget(modules=249, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
-    "events": Budget(modules=180, written=1, changes=1, may_import=LEDGER),
-    "forget shop": Budget(modules=216, written=3, changes=2, fsyncs=2, may_import=BOTH),
+    "kill shop": Budget(modules=194, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "events": Budget(modules=117, written=1, changes=1, may_import=LEDGER),
+    "forget shop": Budget(modules=157, written=3, changes=2, fsyncs=2, may_import=BOTH),
 }
 
 

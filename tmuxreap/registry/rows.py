@@ -7,7 +7,6 @@ from typing import Any
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 from tmuxreap.core.times import epoch_of
-from tmuxreap.core.values import as_dict
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # a cheap first test on every field of thousands of rows
@@ -25,7 +24,13 @@ def conversation_field(agent: str) -> str:
 
 def read_row(index: int, data: Mapping[str, object]) -> Row:
     """Convert a row; raise ValueError with the reason if it cannot be acted on."""
-    return Row(
+    row = Row.__new__(Row)
+    _fill(row, index, data)
+    return row
+
+
+def _fill(row: Any, index: int, data: Mapping[str, object]) -> None:
+    row.__init__(
         index=index,
         name=_name(data),
         status=_status(data),
@@ -70,8 +75,7 @@ class _LazyRow(Row):
         return hash(self)
 
     def _read(self) -> None:
-        for name, value in as_dict(read_row(self.index, self.data)).items():
-            _SETTERS[name](self, value)
+        _fill(self, self.index, self.data)
         object.__setattr__(self, "__class__", Row)
 
 

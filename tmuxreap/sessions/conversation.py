@@ -134,7 +134,7 @@ class Finder:
             (found for p in sight.agent if (found := self.processes.cwd(p.id))), row.pane.cwd
         )
         store = Path(cwd or "/", store) if store is not None else None
-        files = any(locator.kind == "open-file" for locator in profile.locators)
+        files = sight.agent and any(locator.kind == "open-file" for locator in profile.locators)
         looked_into = sight.agent if files else ()
         opened = chain.from_iterable(self.processes.open_files(it.id) for it in looked_into)
         launched = (
@@ -165,7 +165,7 @@ class Finder:
         counts by the mark that it carries.
 
         SESSION_END is ignored: it may arrive after the hooks of the next conversation."""
-        if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
+        if not agents or not any(locator.kind == "hook" for locator in profile.locators):
             return None
         from tmuxreap.agents.hooks.events import SESSION_END  # only for agents with hooks
 

@@ -152,7 +152,8 @@ def owned(index: Index, reach: Reach, spare: SpareReason) -> Owned:
                 _spare_tree(index, pid, reason, spared)
 
     for why, pids in _evidence(index, reach):
-        take(pids, why)
+        if pids:
+            take(pids, why)
     queue = list(own)
     for pid in queue:  # grows while children are found
         fresh = [child for child in index.children.get(pid, ()) if child not in own]

@@ -75,13 +75,13 @@ class _Builder:
         self.last: Leaf | None = None
 
     def node(self, event: Any) -> Node:
-        if isinstance(event, yaml.ScalarEvent):
+        if event.__class__ is yaml.ScalarEvent:
             self.last = self.leaf(event)
             self.end = self.last.end
             return self.last
         return (
             self.mapping(event)
-            if isinstance(event, yaml.MappingStartEvent)
+            if event.__class__ is yaml.MappingStartEvent
             else self.sequence(event)
         )
 
@@ -90,14 +90,14 @@ class _Builder:
         return Leaf(start, real_end(self.text, start, end, event.style), event.style)
 
     def sequence(self, start: Any) -> Sequence:
-        while not isinstance(event := self.next(), yaml.SequenceEndEvent):
+        while (event := self.next()).__class__ is not yaml.SequenceEndEvent:
             self.node(event)
         self.close(event)
         return Sequence(start.start_mark.index, self.end, bool(start.flow_style))
 
     def mapping(self, start: Any) -> Mapping:
         entries = []
-        while not isinstance(event := self.next(), yaml.MappingEndEvent):
+        while (event := self.next()).__class__ is not yaml.MappingEndEvent:
             entries.append(self.entry(event))
         self.close(event)
         mark = start.start_mark

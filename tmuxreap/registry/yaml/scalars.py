@@ -70,7 +70,7 @@ def written(value: Value, quote: str | None = None) -> str:
 
 def entry(key: str, value: Value, column: int, newline: str) -> str:
     """Format `key: value` for a block mapping at this column; a mapping goes on its own lines."""
-    if not (isinstance(value, Mapping) and value):
+    if value.__class__ in LEAVES or not (isinstance(value, Mapping) and value):
         return f"{_key(key)}: {written(value)}"
     return f"{_key(key)}:" + nested(value, column, newline)
 
