@@ -17,6 +17,10 @@ def test_why_it_went_wrong_is_said_in_its_own_words() -> None:
     assert run(["sh", "-c", "exit 0"], PATH, 5.0) is None
     assert run(["sh", "-c", "echo because >&2; exit 3"], PATH, 5.0) == "sh said: because"
     assert run(["sh", "-c", "exit 3"], PATH, 5.0) == "sh said: exit 3"
+    traceback = "Traceback (most recent call last):\\n  File x, line 1\\nOSError: no terminal"
+    assert run(["sh", "-c", f"printf '{traceback}' >&2; exit 1"], PATH, 5.0) == (
+        "sh said: OSError: no terminal"
+    )
     assert (
         run(["no-such-program"], PATH, 5.0)
         == "no-such-program could not be run: No such file or directory"

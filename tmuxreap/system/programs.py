@@ -41,4 +41,6 @@ def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> s
     if done.returncode == 0:
         return None
     reason = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
+    if reason.startswith("Traceback "):  # kitty is a Python program
+        reason = reason.splitlines()[-1]
     return f"{words[0]} said: {reason}"
