@@ -12,7 +12,7 @@ import time
 from importlib import import_module
 
 from tmuxreap import __version__
-from tmuxreap.core.errors import Code, Exit, Failure, Unheard, interrupted
+from tmuxreap.core.errors import Code, Exit, Failure, OutputLost, interrupted
 
 OUT = ("stdout", "stderr")
 OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     _repair_streams()
     try:
         return _run(words)
-    except Unheard as error:
+    except OutputLost as error:
         # The reader is gone or the disk is full; Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE:
@@ -103,11 +103,11 @@ def _run(words: list[str]) -> int:
         return _report_failure(words, failure)
     except KeyboardInterrupt:
         return _report_failure(words, interrupted())
-    except Unheard:
+    except OutputLost:
         raise
     except OSError as error:
         if error.errno == errno.EPIPE or _prints_text_only(words):
-            raise Unheard(error.errno, error.strerror) from None
+            raise OutputLost(error.errno, error.strerror) from None
         return (
             _report_failure(words, _out_of_descriptors())
             if error.errno in OUT_OF_DESCRIPTORS
@@ -139,7 +139,7 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise Unheard(error.errno, error.strerror) from None
+        raise OutputLost(error.errno, error.strerror) from None
 
 
 def _report_failure(words: list[str], failure: Failure) -> int:

@@ -12,7 +12,7 @@ from tmuxreap.core.model import (
     Server,
     Session,
     Status,
-    Unread,
+    UnreadSession,
 )
 
 PANE = Pane("%3", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
@@ -48,14 +48,14 @@ def test_a_server_finds_by_the_whole_name() -> None:
 @pytest.mark.parametrize(
     ("unread", "may"),
     [
-        (Unread("$1", None), True),
-        (Unread("$2", "acme"), False),
-        (Unread(None, "acme"), True),
-        (Unread(None, "other"), False),
-        (Unread(None, None), True),
+        (UnreadSession("$1", None), True),
+        (UnreadSession("$2", "acme"), False),
+        (UnreadSession(None, "acme"), True),
+        (UnreadSession(None, "other"), False),
+        (UnreadSession(None, None), True),
     ],
 )
 def test_a_pane_that_could_not_be_read_hides_whom_it_may_belong_to(
-    unread: Unread, may: bool
+    unread: UnreadSession, may: bool
 ) -> None:
     assert Server("/tmp/s", 50, 900, (), (unread,)).may_hide("$1", "acme") is may

@@ -100,4 +100,4 @@ def test_nothing_is_compiled_before_the_first_value_is_made() -> None:
     out = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout
-    assert out.split() == ["False", "_first"]
+    assert out.split() == ["False", "_compiling_init"]

@@ -218,12 +218,12 @@ def test_the_plan_names_every_file(real: Real) -> None:
     plan = answer(result)["plan"]
     assert plan["purges"] == [str(side), f"{side}.jsonl"]
     assert plan["left"] == [str(real.store / "history.jsonl")]
-    told = list(lines(result, Voice(json=False, quiet=False, colour=False, width=None)))
+    told = list(lines(result, Voice(json=False, quiet=False, color=False, width=None)))
     assert [line for line in told if line.startswith("  deletes")] == [
         f"  deletes       {side}",
         f"  deletes       {side}.jsonl",
     ]
-    receipt = list(lines(purged(real), Voice(json=False, quiet=False, colour=False, width=None)))
+    receipt = list(lines(purged(real), Voice(json=False, quiet=False, color=False, width=None)))
     assert [line.split()[-1] for line in receipt if "purged" in line] == [
         str(side),
         f"{side}.jsonl",

@@ -106,11 +106,11 @@ def test_why_tmux_was_not_asked_has_a_code_each(why: dict[str, bool], expected: 
 def test_a_list_that_was_read_in_part_says_nothing_of_who_is_not_in_it(
     seen: tuple[Row, Server, World],
 ) -> None:
-    from tmuxreap.core.model import Unread
+    from tmuxreap.core.model import UnreadSession
 
     _, server, _ = seen
     assert unreadable_failure("look at acme", server, "acme") is None
-    spoilt = replace(server, unread=(Unread(None, "acme"),))
+    spoilt = replace(server, unread=(UnreadSession(None, "acme"),))
     assert code(unreadable_failure("look at acme", spoilt, "acme")) == "tmux_unreachable"
     assert unreadable_failure("look at other", spoilt, "other") is None
 

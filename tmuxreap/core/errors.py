@@ -97,7 +97,7 @@ class LockIsHeld(Failure):
         super().__init__(Code.LOCK_TIMEOUT, reason, "release the lock of the registry first")
 
 
-class Unheard(OSError):  # noqa: N818 - the answer has no reader left
+class OutputLost(OSError):  # noqa: N818 - the answer has no reader left
     """The command has done its work, but its answer could not be written."""
 
 

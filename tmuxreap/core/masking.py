@@ -25,13 +25,13 @@ _BLANKS = r"\n{3,}"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
-_own: tuple[re.Pattern[str], ...] = ()
+_user_patterns: tuple[re.Pattern[str], ...] = ()
 
 
 def mask_also(patterns: tuple[re.Pattern[str], ...]) -> None:
     """Set the user's own patterns, replacing the previous ones."""
-    global _own
-    _own = patterns
+    global _user_patterns
+    _user_patterns = patterns
 
 
 def mask_secrets(text: str) -> str:
@@ -44,7 +44,7 @@ def mask_secrets(text: str) -> str:
     for kind in KINDS:
         if any(word in lowered for word in kind.words):
             text = _pattern(kind).sub(_masked, text)
-    for pattern in _own:
+    for pattern in _user_patterns:
         text = pattern.sub(_masked, text)
     return text
 
@@ -63,5 +63,5 @@ def _pattern(kind: Kind) -> re.Pattern[str]:
     return re.compile(kind.pattern)
 
 
-def _masked(found: re.Match[str]) -> str:
-    return (found.groupdict().get("keep") or "") + MASK
+def _masked(match: re.Match[str]) -> str:
+    return (match.groupdict().get("keep") or "") + MASK

@@ -152,7 +152,7 @@ class Session:
 
 
 @frozen
-class Unread:
+class UnreadSession:
     """A pane whose line in tmux's listing could not be parsed, and what is known of its session."""
 
     session: str | None
@@ -173,7 +173,7 @@ class Server:
     pid: int
     started: int
     sessions: tuple[Session, ...]
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadSession, ...] = ()
     _by_name: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def named(self, name: str) -> Session | None:

@@ -31,12 +31,12 @@ def document(verb: str | None) -> Schema:
     return {**head, **(answer_schema(verb) if verb else _envelope(None, {}))}
 
 
-def _envelope(shape: Shape | None, one: Schema) -> Schema:
+def _envelope(shape: Shape | None, result: Schema) -> Schema:
     parts = (Envelope,) if shape is None or shape.more is None else (Envelope, shape.more)
     whole = _object(*parts)
     properties = whole["properties"]
     assert isinstance(properties, dict)  # noqa: S101 - built two lines above
-    return {**whole, "properties": {**properties, "results": {"type": "array", "items": one}}}
+    return {**whole, "properties": {**properties, "results": {"type": "array", "items": result}}}
 
 
 def _object(*kinds: type) -> Schema:

@@ -16,7 +16,7 @@ UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 JOINERS = frozenset("\u200c\u200d")  # part of how some scripts and many emoji are written
 NO_CELL = frozenset({"Mn", "Me", "Cf"})
 JAMO_TAILS = range(0x1160, 0x1200)  # vowels and finals: drawn in the cell of their syllable
-COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", "inverse": "7"}
+COLORS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", "inverse": "7"}
 
 
 @frozen
@@ -26,11 +26,11 @@ class Voice:
 
     json: bool = False
     quiet: bool = False
-    colour: bool = False
+    color: bool = False
     width: int | None = None
 
-    def paint(self, text: str, colour: str | None) -> str:
-        return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if self.colour and colour and text else text
+    def paint(self, text: str, color: str | None) -> str:
+        return f"\x1b[{COLORS[color]}m{text}\x1b[0m" if self.color and color and text else text
 
 
 def plain(text: str, *, keep: str = "") -> str:

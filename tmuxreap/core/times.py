@@ -50,14 +50,14 @@ def _iso(second: int) -> str:
     return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def epoch_of(told: object) -> float | None:
+def epoch_of(value: object) -> float | None:
     """Return the epoch of a row's timestamp: ISO 8601 text, or a date that YAML has parsed. Without
     a zone it is UTC."""
     try:
         at = (
-            told
-            if isinstance(told, datetime)
-            else datetime.fromisoformat(str(told).replace("Z", "+00:00"))
+            value
+            if isinstance(value, datetime)
+            else datetime.fromisoformat(str(value).replace("Z", "+00:00"))
         )
         return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError, OSError):

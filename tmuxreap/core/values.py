@@ -65,8 +65,8 @@ def frozen(cls: type[T]) -> type[T]:
     methods = {
         "__eq__": equal,
         "__hash__": lambda self: hash(key(self)),
-        "__setattr__": _stays,
-        "__delattr__": _stays,
+        "__setattr__": _refuse_change,
+        "__delattr__": _refuse_change,
     }
     for name, method in methods.items():
         setattr(value_class, name, method)
@@ -79,16 +79,16 @@ def slotted(cls: type[T]) -> type[T]:
     return _slotted(cls)[0]
 
 
-def replace(one: T, /, **changes: object) -> T:
+def replace(value: T, /, **changes: object) -> T:
     """Return a copy with some fields changed."""
-    fields = {**as_dict(one), **changes}
-    return type(one)(**fields)
+    fields = {**as_dict(value), **changes}
+    return type(value)(**fields)
 
 
-def as_dict(one: object) -> dict[str, Any]:
+def as_dict(value: object) -> dict[str, Any]:
     """Return its fields by name; nested values are not converted."""
-    names, values = _reader(type(one))  # type: ignore[arg-type]
-    return dict(zip(names, values(one), strict=True))
+    names, values = _reader(type(value))  # type: ignore[arg-type]
+    return dict(zip(names, values(value), strict=True))
 
 
 @cache
@@ -112,13 +112,13 @@ def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:
         __slots__=tuple(own),
         __fields__=fields,
         __match_args__=tuple(fields),
-        __init__=_first,
+        __init__=_compiling_init,
         __repr__=_repr,
     )
     return type(cls)(cls.__name__, cls.__bases__, members), fields  # type: ignore[misc]
 
 
-def _first(self: object, *args: object, **named: object) -> None:
+def _compiling_init(self: object, *args: object, **named: object) -> None:
     """Compile `__init__` on the first instantiation, then call it."""
     cls: Any = type(self)
     cls.__init__ = _compiled(cls)
@@ -158,7 +158,7 @@ def _repr(self: object) -> str:
     )
 
 
-def _stays(self: object, name: str, *_: object) -> None:
+def _refuse_change(self: object, name: str, *_: object) -> None:
     raise AttributeError(
         f"could not change {name} of {type(self).__name__}: a value stays as it is"
     )

@@ -99,7 +99,7 @@ def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
 
 def test_our_own_colours_stay() -> None:
     to = io.StringIO()
-    tell_failure(Failure(Code.USAGE, "no"), Voice(colour=True), to)
+    tell_failure(Failure(Code.USAGE, "no"), Voice(color=True), to)
     assert to.getvalue() == "\x1b[31merror:\x1b[0m no\n"
 
 

@@ -50,8 +50,8 @@ ALL = [SHOP, LONG, WIDE, OLD]
 ESCAPES = re.compile(r"\x1b\[\d*m")
 
 
-def told(*sessions: Session, columns: int | None = None, colour: bool = False) -> list[str]:
-    return list(table(sessions, Voice(width=columns, colour=colour)))
+def told(*sessions: Session, columns: int | None = None, color: bool = False) -> list[str]:
+    return list(table(sessions, Voice(width=columns, color=color)))
 
 
 def test_off_a_terminal_nothing_is_cut() -> None:
@@ -112,12 +112,12 @@ def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
 
 
 def test_state_is_told_by_word_and_by_colour() -> None:
-    _, shop, long, _, old = told(*ALL, columns=120, colour=True)
+    _, shop, long, _, old = told(*ALL, columns=120, color=True)
     assert "\x1b[32malive\x1b[0m" in shop
     assert "\x1b[7mwaiting\x1b[0m" in shop
     assert "\x1b[33magent_gone\x1b[0m" in long
     assert old.startswith("\x1b[2mold\x1b[0m")
-    assert [ESCAPES.sub("", line) for line in told(*ALL, columns=60, colour=True)] == told(
+    assert [ESCAPES.sub("", line) for line in told(*ALL, columns=60, color=True)] == told(
         *ALL, columns=60
     )
 

@@ -11,7 +11,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import as_dict, frozen
 
 T = TypeVar("T")
-AS_THEY_ARE = {str, int, float, bool, type(None)}
+JSON_TYPES = {str, int, float, bool, type(None)}
 
 
 class Answer:
@@ -19,7 +19,7 @@ class Answer:
 
     __slots__ = ()
     RARE = frozenset[str]()  # left out of JSON where None
-    UNTOLD = frozenset[str]()  # never in JSON: for a terminal only
+    NOT_IN_JSON = frozenset[str]()  # never in JSON: for a terminal only
 
     def as_json(self) -> dict[str, object]:
         """Return it as `--json` prints it."""
@@ -51,23 +51,23 @@ class Process(Answer):
 class Draft(Answer):
     """A half-typed prompt and the event that keeps it; on a terminal its text is shown, too."""
 
-    UNTOLD = frozenset({"text"})
+    NOT_IN_JSON = frozenset({"text"})
 
     chars: int
     event: int | None = None
     text: str = ""
 
 
-def as_json(one: Answer) -> dict[str, object]:
+def as_json(answer: Answer) -> dict[str, object]:
     """Convert an answer's fields to JSON, recursively."""
-    fields = as_dict(one)
-    for name in one.RARE:
+    fields = as_dict(answer)
+    for name in answer.RARE:
         if fields[name] is None:
             del fields[name]
-    for name in one.UNTOLD:
+    for name in answer.NOT_IN_JSON:
         del fields[name]
     for name, value in fields.items():
-        if value.__class__ not in AS_THEY_ARE:
+        if value.__class__ not in JSON_TYPES:
             fields[name] = plain_json(value)
     return fields
 
@@ -86,8 +86,8 @@ def plain_json(value: object) -> object:
 def fields_of(kind: type) -> dict[str, Any]:
     """Return the fields that JSON has, each with its resolved type."""
     hints = get_type_hints(kind)
-    untold = getattr(kind, "UNTOLD", ())
-    return {name: hints[name] for name in kind.__fields__ if name not in untold}  # type: ignore[attr-defined]
+    hidden = getattr(kind, "NOT_IN_JSON", ())
+    return {name: hints[name] for name in kind.__fields__ if name not in hidden}  # type: ignore[attr-defined]
 
 
 def read(kind: type[T], data: Mapping[str, object]) -> T:

@@ -8,16 +8,16 @@ from tmuxreap.core.answers.base import Answer, Problem, as_json
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.values import frozen
 
-DRIFTED = ("drift", "evidence", "settled", "hint", "cause")
-TOLD = {"state": ("state", "source", "until", "before"), "dropped": (), "reaped": ()}
-IF_ANY = ("registry", "count", "attempt", "names")
+DRIFT_FIELDS = ("drift", "evidence", "settled", "hint", "cause")
+FIELDS_BY_EVENT = {"state": ("state", "source", "until", "before"), "dropped": (), "reaped": ()}
+OPTIONAL = ("registry", "count", "attempt", "names")
 
 
 @frozen
 class Change(Answer):
     """A change that `watch` saw: a new drift, a new state, or the end of a session it reaped."""
 
-    UNTOLD = frozenset({"ending"})
+    NOT_IN_JSON = frozenset({"ending"})
 
     name: str
     event: str
@@ -43,7 +43,13 @@ class Change(Answer):
     def as_json(self) -> dict[str, object]:
         """Return the fields of its kind of event; for a reaped session also the whole ending."""
         fields = as_json(self)
-        names = ("name", "event", "timestamp", *TOLD.get(self.event, DRIFTED), "error")
-        optional = [name for name in IF_ANY if fields[name] not in (None, [])]
+        names = (
+            "name",
+            "event",
+            "timestamp",
+            *FIELDS_BY_EVENT.get(self.event, DRIFT_FIELDS),
+            "error",
+        )
+        optional = [name for name in OPTIONAL if fields[name] not in (None, [])]
         ending = {} if self.ending is None else self.ending.as_json()
         return {**ending, **{name: fields[name] for name in (*names, *optional)}}

@@ -246,8 +246,8 @@ def on_terminal() -> bool:
 
 def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
     terminal = sys.stdout.isatty()
-    colour = terminal and not settings.no_color
-    return Voice(json, quiet, colour, terminal_columns() if terminal else None)
+    color = terminal and not settings.no_color
+    return Voice(json, quiet, color, terminal_columns() if terminal else None)
 
 
 def targets_of(targets: list[str] | None) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ RUNGS: dict[Enum, str] = {
     Rung.TERM: "SIGTERM",
     Rung.KILL: "SIGKILL",
 }
-COLOURS: dict[str, str] = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
+COLORS: dict[str, str] = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
 STATE_COLOURS: dict[str, str] = {
     AgentState.WAITING.value: "bold reverse yellow",
     AgentState.LIMITED.value: "red",
@@ -117,7 +117,7 @@ def state(one: Session) -> Text:
     if one.state not in (None, AgentState.UNKNOWN.value):
         return Text(one.state, style=STATE_COLOURS.get(one.state, ""))
     live = str(one.live)
-    return Text(live.replace("_", " "), style=COLOURS.get(live, "red"))
+    return Text(live.replace("_", " "), style=COLORS.get(live, "red"))
 
 
 def step_text(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
@@ -168,7 +168,7 @@ def receipts(result: Result) -> dict[str, Text]:
     by_target: dict[str, Text] = {}
     for item in result.results:
         alone = Result(result.command, result.registry, result.at, (plain_value(item),))
-        texts = [Text.from_ansi(line) for line in lines(alone, Voice(colour=True))]
+        texts = [Text.from_ansi(line) for line in lines(alone, Voice(color=True))]
         if item.error is not None:
             texts += failure_lines(item.error)
         target = item.target if isinstance(item, RemoteResult) else item.name

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.errors import Failure, Unheard
+from tmuxreap.core.errors import Failure, OutputLost
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import Voice, plain, plain_value
 
@@ -25,7 +25,7 @@ def report(result: Result, voice: Voice) -> None:
         _report(result, voice)
         sys.stdout.flush()
     except OSError as error:
-        raise Unheard(error.errno, error.strerror) from None
+        raise OutputLost(error.errno, error.strerror) from None
 
 
 def _report(result: Result, voice: Voice) -> None:
@@ -67,7 +67,7 @@ def report_line(item: Item, voice: Voice) -> None:
         for line in printed:
             print(line, flush=True)
     except OSError as error:
-        raise Unheard(error.errno, error.strerror) from None
+        raise OutputLost(error.errno, error.strerror) from None
 
 
 def _tell_trouble(result: Result, voice: Voice) -> None:

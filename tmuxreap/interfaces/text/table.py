@@ -38,7 +38,7 @@ class Column:
     keep: int
     least: int | None = None
     shorten: Callable[[str, int], str] = cut
-    colour: Callable[[Session], str | None] = lambda _: None
+    color: Callable[[Session], str | None] = lambda _: None
 
 
 @frozen
@@ -57,7 +57,7 @@ def table(sessions: Sequence[Session], voice: Voice) -> Iterator[str]:
     for session in sessions:
         dim = "dim" if session.ended and session.drift is None else None
         cells = [one.column.cell(session) for one in columns]
-        yield _line(columns, cells, [dim or one.column.colour(session) for one in columns], voice)
+        yield _line(columns, cells, [dim or one.column.color(session) for one in columns], voice)
 
 
 def summary(sessions: Sequence[Session]) -> Iterator[str]:
@@ -107,8 +107,8 @@ def _line(
     last = max((at for at, text in enumerate(short) if text), default=0)
     cells = zip(columns[: last + 1], short, colours, strict=False)
     parts = [
-        voice.paint(text, colour) + (" " * (one.cells - width(text)) if at < last else "")
-        for at, (one, text, colour) in enumerate(cells)
+        voice.paint(text, color) + (" " * (one.cells - width(text)) if at < last else "")
+        for at, (one, text, color) in enumerate(cells)
     ]
     return (" " * GAP).join(parts)
 
@@ -118,7 +118,7 @@ def depth_of(one: Session) -> int:
     return (one.depth or 0) if isinstance(one, Listed) else 0
 
 
-def _live_colour(one: Session) -> str | None:
+def _live_color(one: Session) -> str | None:
     if one.drift is not None:
         return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
     return LIVE_COLOURS.get(one.live or "")
@@ -128,11 +128,11 @@ def _state(one: Session) -> str:
     return one.state or ""
 
 
-def _state_colour(one: Session) -> str | None:
+def _state_color(one: Session) -> str | None:
     return STATE_COLOURS.get(_state(one))
 
 
-def _status_colour(one: Session) -> str | None:
+def _status_color(one: Session) -> str | None:
     if one.drift:
         return "yellow"
     return "green" if one.status == Status.RUNNING else None
@@ -153,10 +153,10 @@ COLUMNS = (
         "STATUS",
         lambda one: one.status or NONE,
         keep=6,
-        colour=_status_colour,
+        color=_status_color,
     ),
-    Column("LIVE", lambda one: one.live or NONE, keep=7, colour=_live_colour),
-    Column("STATE", lambda one: _state(one) or NONE, keep=8, colour=_state_colour),
+    Column("LIVE", lambda one: one.live or NONE, keep=7, color=_live_color),
+    Column("STATE", lambda one: _state(one) or NONE, keep=8, color=_state_color),
     Column(
         "IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5
     ),

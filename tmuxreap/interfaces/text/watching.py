@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.errors import Failure, Unheard
+from tmuxreap.core.errors import Failure, OutputLost
 from tmuxreap.core.text import Voice, plain_value
 from tmuxreap.sessions.context import Context
 
@@ -33,7 +33,7 @@ class Teller:
     def close(self) -> None:
         self._outlet.drain(LAST_WORDS_S)
         if self._unheard is not None:
-            raise Unheard(self._unheard.errno, self._unheard.strerror)
+            raise OutputLost(self._unheard.errno, self._unheard.strerror)
 
     def _write(self, event: Change) -> None:
         if self._unheard is not None:

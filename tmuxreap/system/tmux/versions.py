@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain, product
 
-from tmuxreap.core.model import Pane, Server, Session, Unread
+from tmuxreap.core.model import Pane, Server, Session, UnreadSession
 from tmuxreap.core.values import replace
 
 CHANGED = frozenset(".:\\$")
@@ -57,7 +57,7 @@ def server_of(socket: str, text: str) -> Server | None:
     if end is None:
         return None
     listed: dict[str, list[tuple[str, ...]]] = {}
-    unread: list[Unread] = []
+    unread: list[UnreadSession] = []
     for line in filter(None, text[: end.start()].split("\n")):
         fields = _LINE.fullmatch(line)
         if fields is None or _lacks_pid(fields):
@@ -85,13 +85,13 @@ def spellings(name: str) -> tuple[str, ...]:
     )
 
 
-def _identify(line: str) -> Unread:
+def _identify(line: str) -> UnreadSession:
     """Identify the session of an unreadable line, as far as possible: its ID comes first, its name
     last if no field is missing between them."""
     words = line.split(":", len(FIELDS) - 1)
     id_ = words[0] if _ID.fullmatch(words[0]) else None
     named = len(words) == len(FIELDS) or id_ is None
-    return Unread(id_, (words[-1] or None) if named else None)
+    return UnreadSession(id_, (words[-1] or None) if named else None)
 
 
 def _lacks_pid(fields: re.Match[str]) -> bool:
