@@ -134,7 +134,7 @@ class Crew:
         """Handle a worker's exit; after an early one its test failed, and others get the rest."""
         self._there.unregister(worker.link)
         worker.link.close()
-        if worker.runs is None and status:
+        if worker.runs is None and (status or worker.given):
             raise RuntimeError(f"a worker ended between two tests: {_named(status)}")
         if worker.runs is None:
             return
