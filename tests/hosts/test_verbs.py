@@ -171,6 +171,13 @@ def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
 # The caller
 
 
+def test_who_ended_it_says_that_it_came_from_another_host(fleet: Fleet) -> None:
+    for target, tool in (("web@a", "remote"), ("mine@local", "cli")):
+        assert fleet.run("stop", target, "--json").exit == 0
+        (shown,) = fleet.run("show", target, "--json").results
+        assert shown["ended_by"]["tool"] == tool
+
+
 def test_the_first_start_there_keeps_its_ledger(fleet: Fleet) -> None:
     """It makes the registry, and so the ledger, in which its request was not begun."""
     (fleet.home("a") / "new").mkdir()

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from tmuxreap.commands.reap.verdicts import Kind
     from tmuxreap.ending.plan import Policy
 
-_listeners: list[Callable[[Result], None]] = []  # the last one gets results instead of the terminal
+# the last one gets results instead of the terminal, with the tool that is recorded for its endings
+_listeners: list[tuple[Callable[[Result], None], str]] = []
 LENIENT = ("stop", "kill", "finish")  # a broken settings file is only a warning for these
 UNCONFIGURED = ("hook", "heartbeat")  # agents call these all the time, and they have no defaults
 TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # the default is the command line
@@ -46,19 +47,20 @@ def answer(
     settings = Settings.from_environment()
     voice = voice_of(settings, json, quiet)
     faults.arm(settings.fault)
-    context = real_app(settings, registry, TOOLS.get(command, "cli"), progress=progress)
+    tool = _listeners[-1][1] if _listeners else "cli"
+    context = real_app(settings, registry, TOOLS.get(command, tool), progress=progress)
     result = answered(command, context, work)
     if _listeners:
-        _listeners[-1](result)
+        _listeners[-1][0](result)
     else:
         report(result, voice)
     raise Done(int(result.exit))
 
 
-def heard(call: Callable[[], None]) -> Result:
+def heard(call: Callable[[], None], tool: str) -> Result:
     """Run a verb for another host: return its result instead of printing it."""
     answers: list[Result] = []
-    _listeners.append(answers.append)
+    _listeners.append((answers.append, tool))
     try:
         call()
     except Done:

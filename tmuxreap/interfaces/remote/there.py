@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from tmuxreap import __version__
@@ -179,7 +180,8 @@ def _run(request: Request, command: Callable[..., None]) -> Result:
 
 def _heard(request: Request, command: Callable[..., None], words: Mapping[str, object]) -> Result:
     try:
-        return heard(lambda: command(**words, registry=request.registry, json=True))
+        run = partial(command, **words, registry=request.registry, json=True)
+        return heard(run, "cli" if request.here else "remote")
     except Failure as failure:
         return Result(request.verb, _registry_name(request), _now(request), failure=failure)
 
