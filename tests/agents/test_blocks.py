@@ -115,9 +115,9 @@ def test_a_pattern_of_ours_is_compiled_when_it_is_first_asked() -> None:
     late = Block({"x": "^(?P<id>a+)$"}, validated=True).pattern("x")
     assert isinstance(late, LazyPattern)
     assert late._made is None
-    found = late.search("b\naa")
-    assert found is not None
-    assert (found["id"], late.groupindex) == ("aa", {"id": 1})
+    match = late.search("b\naa")
+    assert match is not None
+    assert (match["id"], late.groupindex) == ("aa", {"id": 1})
     assert isinstance(late._made, re.Pattern)
 
 

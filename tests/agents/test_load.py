@@ -25,8 +25,8 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def of(answer: Answer, name: str) -> dict[str, Any]:
-    (found,) = [one for one in answer.json["results"] if one["name"] == name]
-    return found
+    (row,) = [one for one in answer.json["results"] if one["name"] == name]
+    return row
 
 
 def test_each_agent_says_what_it_can(mine: Path) -> None:

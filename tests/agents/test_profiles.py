@@ -116,5 +116,5 @@ def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
         .read_text(encoding="utf-8")
         .partition("common:")[0]
     )
-    told = set(re.findall(r"[a-z_]+", head))
-    assert {*load.BLOCK_KEYS, *load.TALK_KEYS, *load.HOOK_KEYS} - told == set()
+    explained = set(re.findall(r"[a-z_]+", head))
+    assert {*load.BLOCK_KEYS, *load.TALK_KEYS, *load.HOOK_KEYS} - explained == set()

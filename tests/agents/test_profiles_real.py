@@ -75,8 +75,8 @@ def test_a_file_that_is_named_by_the_beginning_of_an_id_holds_the_whole_id(tmp_p
     gemini, chats = AGENTS["gemini"], tmp_path / "tmp" / "shop" / "chats"
     chats.mkdir(parents=True)
     chat = chats / "session-2026-11-18T14-39-c72fe1a5.jsonl"
-    said = '{"id":"d0","type":"user","content":[{"text":"hello"}]}\n'
-    chat.write_text(f'{{"sessionId":"{ONE}"}}\n{said}')
+    message = '{"id":"d0","type":"user","content":[{"text":"hello"}]}\n'
+    chat.write_text(f'{{"sessionId":"{ONE}"}}\n{message}')
     assert with_path(gemini, tmp_path, ONE, None).path == str(chat)
     assert not with_path(gemini, tmp_path, OTHER, None).exists
 

@@ -152,8 +152,8 @@ SCREENS = [
 
 @pytest.mark.parametrize(("agent", "screen", "state", "draft"), SCREENS)
 def test_a_screen_is_read_as_what_it_was(agent: str, screen: str, state: State, draft: str) -> None:
-    found = seen(agent, screen)
-    assert (found.state, found.draft) == (state, draft)
+    read = seen(agent, screen)
+    assert (read.state, read.draft) == (state, draft)
 
 
 def test_whoever_was_tried_has_a_screen_of_each_state_that_is_told() -> None:
@@ -196,21 +196,21 @@ def test_a_draft_that_aider_wrapped_under_a_prompt_of_its_own_is_one_line() -> N
 
 def test_a_draft_that_cn_wrapped_is_one_line() -> None:
     wrapped = "│ ● one two three four five six and so  │\n│    seven eight    │"
-    found = seen("cn", CN.format(above="", prompt=wrapped))
-    assert found.draft == "one two three four five six and so seven eight"
+    read = seen("cn", CN.format(above="", prompt=wrapped))
+    assert read.draft == "one two three four five six and so seven eight"
 
 
 def test_a_draft_that_grok_draws_beside_its_place_is_told_as_a_part() -> None:
     broken = f"  ╭{BOX}╮\n  │❯ first half│ s    │\n  ╰────────────e{BOX}╯\n              c\n"
-    found = seen("grok", broken)
-    assert (found.state, found.partial) == (State.DRAFT, True)
-    assert found.draft.startswith("first half")
+    read = seen("grok", broken)
+    assert (read.state, read.partial) == (State.DRAFT, True)
+    assert read.draft.startswith("first half")
 
 
 def test_a_draft_that_cn_draws_into_its_frame_is_told_as_a_part() -> None:
     whole = CN.format(above="", prompt="│ ● one     │\n│   two of  │")
-    found = seen("cn", whole.replace(f"╰{BOX}╯", f"╰───it {BOX}"))
-    assert (found.state, found.draft, found.partial) == (State.DRAFT, "one\ntwo of", True)
+    read = seen("cn", whole.replace(f"╰{BOX}╯", f"╰───it {BOX}"))
+    assert (read.state, read.draft, read.partial) == (State.DRAFT, "one\ntwo of", True)
 
 
 @pytest.mark.parametrize(("prompt", "draft"), [("one\ntwo", "one\ntwo"), ("b" * 38, "b" * 38)])

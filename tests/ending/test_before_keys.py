@@ -46,13 +46,13 @@ def test_a_kill_ends_it_all_the_same_and_says_so(story: Story) -> None:
     agent = story.agent()
     explicit(story)
     result = story.kill()
-    (told,) = [item.as_json() for item in result.results]
-    assert (failures(result), result.exit, told["status"]) == (
+    (answer,) = [item.as_json() for item in result.results]
+    assert (failures(result), result.exit, answer["status"]) == (
         [Code.ROW_INVALID],
         Exit.REGISTRY,
         "running",
     )
-    assert "was ended" in str(told["error"])
+    assert "was ended" in str(answer["error"])
     assert story.processes.refresh(agent.process) is None
 
 

@@ -23,8 +23,8 @@ def ended(story: Story, app: Context | None = None) -> list[Item]:
 
 
 def facts(items: list[Item]) -> list[tuple[object, object]]:
-    told: list[Any] = [item.as_json() for item in items]
-    return [(one["name"], one["outcome"]) for one in told]
+    answers: list[Any] = [item.as_json() for item in items]
+    return [(one["name"], one["outcome"]) for one in answers]
 
 
 def test_the_answers_stand_in_the_order_of_the_rows(story: Story) -> None:
@@ -40,9 +40,9 @@ def test_a_row_that_was_renewed_since_the_look_is_planned_anew(story: Story) -> 
     story.path.write_text(
         story.path.read_text().replace('"status": "running"', '"status": "stopped"')
     )
-    (told,) = end_rows(app, look, look.usable, STOP)
-    assert told.error is not None
-    assert told.error.code == "session_alive"
+    (answer,) = end_rows(app, look, look.usable, STOP)
+    assert answer.error is not None
+    assert answer.error.code == "session_alive"
 
 
 def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
@@ -50,9 +50,9 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
     app = story.app()
     look = app.registry.look()
     story.path.write_text("tmux_sessions: []\n")
-    (told,) = end_rows(app, look, look.usable, STOP)
-    assert told.error is not None
-    assert told.error.code == "session_not_registered"
+    (answer,) = end_rows(app, look, look.usable, STOP)
+    assert answer.error is not None
+    assert answer.error.code == "session_not_registered"
     assert story.processes.alive(agent.process)
     assert story.signals_to(agent.process) == []
 
@@ -60,9 +60,9 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
 def test_a_row_that_never_rests_is_given_up(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = story.agent()
     monkeypatch.setattr(end, "_unchanged", lambda row, look: False)
-    (told,) = ended(story)
-    assert told.error is not None
-    assert (told.error.code, story.processes.alive(agent.process)) == ("lock_timeout", True)
+    (answer,) = ended(story)
+    assert answer.error is not None
+    assert (answer.error.code, story.processes.alive(agent.process)) == ("lock_timeout", True)
 
 
 def test_an_interruption_is_an_answer_for_each_that_has_none(
@@ -87,7 +87,7 @@ def test_what_has_no_row_is_ended_and_not_written(story: Story) -> None:
     vim = story.tmux.open(story.SOCKET, "stray", "vim").panes[0].process
     row = bare_row("stray", agent=None, tmux_server=None, tmux=bare_row("x").tmux)
     before = story.path.read_bytes()
-    told: Any = end_unregistered(app, row, KILL).as_json()
-    assert (told["outcome"], told["status"]) == ("killed", None)
+    answer: Any = end_unregistered(app, row, KILL).as_json()
+    assert (answer["outcome"], answer["status"]) == ("killed", None)
     assert not story.processes.alive(vim)
     assert story.path.read_bytes() == before

@@ -15,9 +15,9 @@ from tmuxreap.ledger.records import Heartbeat
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
-    told.close()
+    new = Story(tmp_path)
+    yield new
+    new.close()
 
 
 def told(story: Story, *, pid: int = OWN_PID, dry_run: bool = False) -> dict[str, Any]:

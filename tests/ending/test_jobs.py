@@ -21,9 +21,9 @@ PLENTY_S = 60.0
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    found = tmp_path / ".hermes" / "jobs"
-    found.mkdir(parents=True)
-    return found
+    jobs_folder = tmp_path / ".hermes" / "jobs"
+    jobs_folder.mkdir(parents=True)
+    return jobs_folder
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_readers_of_a_job_find_its_words_and_its_numbers(story: Story) -> None:
     facts = json.loads(job.read_text())
     assert (facts["schema_version"], facts["status"], facts["last_seq"]) == (1, "completed", 4)
     lines = [json.loads(line) for line in log.read_text().splitlines()[2:]]
-    told = [(line["schema_version"], line["seq"], line["event"]) for line in lines]
-    assert told == [(1, 3, "progress"), (1, 4, "completed")]
+    events = [(line["schema_version"], line["seq"], line["event"]) for line in lines]
+    assert events == [(1, 3, "progress"), (1, 4, "completed")]
 
 
 def test_a_line_is_numbered_by_the_one_before_it_or_by_the_job(folder: Path) -> None:

@@ -32,10 +32,10 @@ OTHER_PID = 99_000
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
+    new = Story(tmp_path)
+    yield new
     faults.arm("")
-    told.close()
+    new.close()
 
 
 def only(result: Result) -> dict[str, object]:
@@ -153,8 +153,9 @@ def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was
         0.5, lambda: adopt.run(story.app(OTHER_PID), AdoptRequest("acme", "demo")) and None
     )
     story.processes.add("tmuxreap", pid=OTHER_PID)
-    told = only(story.stop())
-    assert (told["outcome"], told["warnings"], story.row()["status"]) == ("stopped", [], "stopped")
+    answer = only(story.stop())
+    assert (answer["outcome"], answer["warnings"]) == ("stopped", [])
+    assert story.row()["status"] == "stopped"
     assert "created_epoch" in story.row()["pane"]  # type: ignore[operator]
 
 
@@ -189,8 +190,8 @@ def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) 
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.tmux.do(story.SOCKET, [SetOption(agent.pane.now.id, "remain-on-exit", "on")])
     died_in_the_middle(story, 700, (), "start")
-    told = only(story.kill(force=False))
-    assert (told["outcome"], agent.pane.options) == ("survived", {})
+    answer = only(story.kill(force=False))
+    assert (answer["outcome"], agent.pane.options) == ("survived", {})
 
 
 def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(
@@ -267,11 +268,12 @@ def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
     heard = Heard()
     app = story.app(progress=heard)
     (item,) = stop.run(app, EndRequest(("acme",), Policy(Verb.STOP, "manual_stop"))).results
-    told = item.as_json()
-    (said,) = heard.said
-    assert "is suspended" in said
-    assert "tmuxreap kill acme" in said
-    assert (told["error"]["code"], "kill acme" in told["error"]["hint"]) == ("still_running", True)  # type: ignore[index]
+    answer = item.as_json()
+    (message,) = heard.said
+    assert "is suspended" in message
+    assert "tmuxreap kill acme" in message
+    error = answer["error"]
+    assert (error["code"], "kill acme" in error["hint"]) == ("still_running", True)  # type: ignore[index]
     assert only(story.kill())["outcome"] == "killed"
 
 
@@ -279,9 +281,9 @@ def test_nobody_waits_beyond_the_deadline_of_another(story: Story) -> None:
     agent = story.agent()
     another_stop(story, 2.0)
     before = story.clock.monotonic()
-    told = only(story.stop())
-    assert (told["outcome"], told["error"]["code"]) == ("failed", "still_running")  # type: ignore[index]
-    assert "did not end in its time" in told["error"]["message"]  # type: ignore[index]
+    answer = only(story.stop())
+    assert (answer["outcome"], answer["error"]["code"]) == ("failed", "still_running")  # type: ignore[index]
+    assert "did not end in its time" in answer["error"]["message"]  # type: ignore[index]
     assert story.clock.monotonic() - before < 3.0
     assert agent.heard == []
 

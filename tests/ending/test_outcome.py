@@ -34,11 +34,11 @@ DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.E
 
 def left(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
     """Return the result of an agent that exited by its keys, changed by these facts."""
-    found = ending(story, policy)
+    finished = ending(story, policy)
     gone = {"outcome": Outcome.STOPPED, "stopped_by": StoppedBy.EXIT_KEYS}
     for name, value in {**gone, "swept_by": StoppedBy.HANGUP, **facts}.items():
-        setattr(found, name, value)
-    return found
+        setattr(finished, name, value)
+    return finished
 
 
 def stayed(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
@@ -52,10 +52,10 @@ def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
         RungReport(Rung.KEYS, 0.2504, enough=True),
         RungReport(Rung.KILL, skipped="no"),
     )
-    told = result_of(
+    result = result_of(
         left(story, rungs=[waited, skipped]), app.clock, app.processes, app.finder
     ).as_json()["rungs"]
-    assert told == [
+    assert result == [
         {"name": "keys", "waited_ms": 250, "enough": True, "skipped": None},
         {"name": "kill", "waited_ms": 0, "enough": False, "skipped": "no"},
     ]
@@ -63,29 +63,29 @@ def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
 
 def test_what_an_ending_does_to_the_row(story: Story) -> None:
     story.agent()
-    found = left(story, replace(STOP, reason="done"), last_screen="line one\nline two")
-    changes = changes_of(found, found.row, 0.0, named_agent="demo", log_text=None)
+    finished = left(story, replace(STOP, reason="done"), last_screen="line one\nline two")
+    changes = changes_of(finished, finished.row, 0.0, named_agent="demo", log_text=None)
     assert changes[("status",)] == "stopped"
     assert changes[("stop_reason",)] == "done"
     assert changes[("stopped_by",)] == "exit_keys"
     assert changes[("last_visible_status",)] == "line one\nline two"
     assert ("agent",) not in changes
-    unsaid = replace(found.row, agent=None, name="x", start_command=None)
+    unsaid = replace(finished.row, agent=None, name="x", start_command=None)
     unsaid = replace(unsaid, pane=replace(unsaid.pane, cmd=None))
-    assert changes_of(found, unsaid, 0.0, named_agent=None, log_text=None)[("agent",)] == "demo"
+    assert changes_of(finished, unsaid, 0.0, named_agent=None, log_text=None)[("agent",)] == "demo"
 
 
 def test_of_an_ended_row_only_the_sweeping_is_told(story: Story) -> None:
     story.agent()
-    found = left(story)
-    assert event_of(found) is Event.STOPPED
-    assert stopped_by_of(found) is StoppedBy.EXIT_KEYS
-    found.row = replace(found.row, status=Status.STOPPED)
-    assert event_of(found) is Event.SWEPT
-    assert stopped_by_of(found) is StoppedBy.HANGUP
-    found.purged = Purged()
-    assert event_of(found) is Event.PURGED
-    assert stopped_by_of(found) is None
+    finished = left(story)
+    assert event_of(finished) is Event.STOPPED
+    assert stopped_by_of(finished) is StoppedBy.EXIT_KEYS
+    finished.row = replace(finished.row, status=Status.STOPPED)
+    assert event_of(finished) is Event.SWEPT
+    assert stopped_by_of(finished) is StoppedBy.HANGUP
+    finished.purged = Purged()
+    assert event_of(finished) is Event.PURGED
+    assert stopped_by_of(finished) is None
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_a_survivor_is_named_with_what_to_do(
 def test_trouble_goes_before_everything_and_an_end_is_no_failure(story: Story) -> None:
     story.agent()
     assert failure_of(stayed(story, trouble=TROUBLE)) is TROUBLE
-    found = left(story)
-    assert failure_of(found) is None
-    found.outcome, found.sight = Outcome.REFUSED, replace(found.sight, foreign=(OTHER,))
-    refused = failure_of(found)
+    finished = left(story)
+    assert failure_of(finished) is None
+    finished.outcome, finished.sight = Outcome.REFUSED, replace(finished.sight, foreign=(OTHER,))
+    refused = failure_of(finished)
     assert refused is not None
     assert refused.code.text == "foreign_panes"
 
@@ -129,30 +129,30 @@ def test_the_answer_tells_what_was_lost_left_and_not_finished(story: Story) -> N
     ended = left(story, policy, turn_cut=True, draft=Draft("x", 1), draft_lost="cut")
     ended.sight = replace(ended.sight, foreign=(OTHER,))
     ended.started = app.clock.monotonic() - 1.5
-    told = result_of(ended, app.clock, app.processes, app.finder)
-    assert [warning.partition(":")[0] for warning in told.warnings] == [
+    result = result_of(ended, app.clock, app.processes, app.finder)
+    assert [warning.partition(":")[0] for warning in result.warnings] == [
         "turn_not_finished",
         "draft_lost",
         "foreign_panes",
     ]
-    assert (told.duration_ms, told.freed_mb, told.termination_mode) == (1500, 1.0, "graceful")
+    assert (result.duration_ms, result.freed_mb, result.termination_mode) == (1500, 1.0, "graceful")
     assert result_of(stayed(story), app.clock, app.processes, app.finder).freed_mb == 0.0
 
 
 def test_an_event_notes_a_dialog_that_no_key_closed(story: Story) -> None:
     story.agent()
-    found = left(story)
-    found.plan = replace(found.plan, screen=Screen(State.DIALOG))
+    finished = left(story)
+    finished.plan = replace(finished.plan, screen=Screen(State.DIALOG))
     hung_up = replace(DONE, stopped_by=StoppedBy.HANGUP)
-    told = event_record(found, hung_up, "before", {"pid": 7})
-    assert (told.data["state"], told.data["ended_by"], told.before) == (
+    event = event_record(finished, hung_up, "before", {"pid": 7})
+    assert (event.data["state"], event.data["ended_by"], event.before) == (
         "dialog",
         {"pid": 7},
         "before",
     )
-    assert "state" not in event_record(found, DONE, "before", {}).data
-    found.plan = replace(found.plan, screen=Screen(State.IDLE))
-    assert "state" not in event_record(found, hung_up, "before", {}).data
+    assert "state" not in event_record(finished, DONE, "before", {}).data
+    finished.plan = replace(finished.plan, screen=Screen(State.IDLE))
+    assert "state" not in event_record(finished, hung_up, "before", {}).data
 
 
 def test_what_came_between_the_end_and_its_record_is_a_warning() -> None:
@@ -168,8 +168,8 @@ def test_what_came_between_the_end_and_its_record_is_a_warning() -> None:
 )
 def test_what_could_not_be_written_says_who_will(intended: bool, hint: str) -> None:
     full = Failure(Code.REGISTRY_UNWRITABLE, "could not write: full")
-    told = unrecorded(DONE, full, STOP, intended=intended)
-    assert (told.outcome, told.status) == (Outcome.FAILED, Status.RUNNING)
-    assert told.error is not None
-    assert told.error.message.startswith("could not write: full (acme itself was ended)")
-    assert told.error.hint.endswith(hint)
+    result = unrecorded(DONE, full, STOP, intended=intended)
+    assert (result.outcome, result.status) == (Outcome.FAILED, Status.RUNNING)
+    assert result.error is not None
+    assert result.error.message.startswith("could not write: full (acme itself was ended)")
+    assert result.error.hint.endswith(hint)

@@ -68,9 +68,10 @@ def test_why_no_keys(
 
 
 def planned(policy: Policy, **sight: object) -> list[tuple[str, object]]:
-    told = make_plan("acme", "demo", replace(SIGHT, **sight), None, DEMO, policy).as_json()["rungs"]  # type: ignore[arg-type]
-    assert isinstance(told, list)
-    return [(rung["name"], rung["skipped"] or rung["waits_ms"]) for rung in told]
+    plan = make_plan("acme", "demo", replace(SIGHT, **sight), None, DEMO, policy)  # type: ignore[arg-type]
+    rungs = plan.as_json()["rungs"]
+    assert isinstance(rungs, list)
+    return [(rung["name"], rung["skipped"] or rung["waits_ms"]) for rung in rungs]
 
 
 def test_the_rungs_of_a_stop() -> None:
@@ -92,10 +93,10 @@ def test_options_are_changed_for_keys_only() -> None:
 
 
 def test_the_plan_as_data() -> None:
-    told = make_plan("acme", "demo", SIGHT, Screen(State.DRAFT, "secret"), DEMO, STOP).as_json()
-    assert told["processes"] == [{"pid": 100, "name": "python3", "why": "pane"}]
-    assert (told["session"], told["pane"], told["state"]) == ("$0", "%0", "draft")
-    assert "secret" not in str(told)
+    plan = make_plan("acme", "demo", SIGHT, Screen(State.DRAFT, "secret"), DEMO, STOP).as_json()
+    assert plan["processes"] == [{"pid": 100, "name": "python3", "why": "pane"}]
+    assert (plan["session"], plan["pane"], plan["state"]) == ("$0", "%0", "draft")
+    assert "secret" not in str(plan)
 
 
 def code(failure: Failure | None) -> str | None:

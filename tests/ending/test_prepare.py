@@ -16,22 +16,22 @@ from tmuxreap.ending.prepare import prepare
 
 def ending(story: Story, policy: Policy = STOP) -> Ending:
     app = story.app()
-    (found,) = prepare(app, app.registry.look().usable, policy)
-    return found
+    (prepared,) = prepare(app, app.registry.look().usable, policy)
+    return prepared
 
 
-def answer(found: Ending) -> dict[str, Any]:
-    assert found.answer is not None
-    return found.answer.as_json()
+def answer(prepared: Ending) -> dict[str, Any]:
+    assert prepared.answer is not None
+    return prepared.answer.as_json()
 
 
 def test_a_living_agent_is_planned_with_its_conversation(story: Story) -> None:
     story.agent()
     before = story.written()
-    found = ending(story)
-    assert found.answer is None
-    assert (found.agent, found.conversation.id) == ("demo", CONVERSATION)
-    assert found.memory == 1_000_000
+    prepared = ending(story)
+    assert prepared.answer is None
+    assert (prepared.agent, prepared.conversation.id) == ("demo", CONVERSATION)
+    assert prepared.memory == 1_000_000
     assert story.written() == before
 
 
@@ -39,8 +39,8 @@ def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
     story.agent(status="stopped")
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(story.agents["acme"].process)
-    told = answer(ending(story))
-    assert (told["outcome"], told["status"], told["resumable"]) == (
+    facts = answer(ending(story))
+    assert (facts["outcome"], facts["status"], facts["resumable"]) == (
         "already_stopped",
         "stopped",
         True,
@@ -49,16 +49,16 @@ def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
 
 def test_what_is_refused_says_of_whom(story: Story) -> None:
     story.agent(status="stopped")
-    told = answer(ending(story))
-    assert (told["outcome"], told["error"]["code"]) == ("refused", "session_alive")
-    assert (told["agent"], told["pid"]) == ("demo", story.agents["acme"].process.pid)
+    facts = answer(ending(story))
+    assert (facts["outcome"], facts["error"]["code"]) == ("refused", "session_alive")
+    assert (facts["agent"], facts["pid"]) == ("demo", story.agents["acme"].process.pid)
 
 
 def test_options_are_read_for_keys_and_not_for_a_kill(story: Story) -> None:
     agent = story.agent()
     story.tmux.change(agent.pane, synchronized=True)
-    told = ending(story).plan
-    assert [(one.option, one.during) for one in told.options] == [
+    plan = ending(story).plan
+    assert [(one.option, one.during) for one in plan.options] == [
         ("remain-on-exit", "on"),
         ("synchronize-panes", "off"),
     ]
@@ -74,12 +74,12 @@ def test_a_purge_needs_a_conversation_that_is_this_row_s_alone(story: Story, has
         story.add_row({"name": "other", "status": "stopped", "agent": "demo", field: CONVERSATION})
     app = story.app()
     (row,) = (row for row in app.registry.look().usable if row.name == "acme")
-    (found,) = prepare(app, [row], replace(STOP, purge=True))
+    (prepared,) = prepare(app, [row], replace(STOP, purge=True))
     if has_it:
-        error = answer(found)["error"]
+        error = answer(prepared)["error"]
         assert (error["code"], error["hint"]) == (
             "conversation_in_use",
             "forget that row first: tmuxreap forget other",
         )
     else:
-        assert any(CONVERSATION in path for path in found.plan.purges)
+        assert any(CONVERSATION in path for path in prepared.plan.purges)

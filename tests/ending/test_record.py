@@ -54,9 +54,9 @@ def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(
 def test_a_row_that_was_removed_meanwhile_is_not_made_again(story: Story) -> None:
     agent = story.agent(exit_delay_s=1.0)
     story.processes.after(0.5, lambda: story.path.write_text("tmux_sessions: []\n"))
-    (told,) = story.stop().results
-    assert told.as_json()["outcome"] == "stopped"
-    assert any(warning.startswith("row_vanished:") for warning in told.warnings)  # type: ignore[attr-defined]
+    (result,) = story.stop().results
+    assert result.as_json()["outcome"] == "stopped"
+    assert any(warning.startswith("row_vanished:") for warning in result.warnings)  # type: ignore[attr-defined]
     assert story.path.read_text() == "tmux_sessions: []\n"
     assert not story.processes.alive(agent.process)
 
@@ -66,18 +66,18 @@ def test_a_row_of_another_session_by_now_is_left_alone(story: Story) -> None:
     text = story.path.read_text()
     renewed = text.replace('"session_created": ', '"session_created": 9')
     story.processes.after(0.5, lambda: story.path.write_text(renewed))
-    (told,) = story.stop().results
-    assert any(warning.startswith("row_renewed:") for warning in told.warnings)  # type: ignore[attr-defined]
+    (result,) = story.stop().results
+    assert any(warning.startswith("row_renewed:") for warning in result.warnings)  # type: ignore[attr-defined]
     assert story.path.read_text() == renewed
 
 
 def test_an_ending_closes_its_intent_with_what_was_answered(story: Story) -> None:
     story.agent()
-    (told,) = story.stop(reason="done").results
+    (result,) = story.stop(reason="done").results
     with story.ledger() as ledger:
         assert ledger.open_intents() == []
         (event,) = [event for event in ledger.events() if event.kind == "stopped"]
         closed = ledger.intent(ledger.latest_intent())
     assert closed is not None
-    assert (closed.outcome, closed.result) == ("stopped", told.as_json())
+    assert (closed.outcome, closed.result) == ("stopped", result.as_json())
     assert (event.data["reason"], '"status": "running"' in (event.before or "")) == ("done", True)

@@ -27,13 +27,13 @@ def test_an_ending_names_task_time_and_grace(story: Story) -> None:
     story.agent()
     with_fields(story, task_id='"TASK-31-1"')
     (one,) = story.kill("task:TASK-31-1", grace_s=10.0).results
-    told = one.as_json()
-    assert (told["task_id"], told["grace_s"]) == ("TASK-31-1", 10.0)
-    assert told["ended_at"] == story.row()["stopped_at"]
+    answer = one.as_json()
+    assert (answer["task_id"], answer["grace_s"]) == ("TASK-31-1", 10.0)
+    assert answer["ended_at"] == story.row()["stopped_at"]
     (again,) = story.kill("task:TASK-31-1").results
     assert (again.as_json()["outcome"], again.as_json()["ended_at"]) == (
         "already_stopped",
-        told["ended_at"],
+        answer["ended_at"],
     )
 
 

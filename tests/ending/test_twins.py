@@ -24,8 +24,8 @@ def test_two_rows_of_one_pane_are_ended_once(story: Story) -> None:
 def test_the_other_row_is_recorded_with_it_and_named(story: Story) -> None:
     twins(story)
     story.agent("quiet")
-    (told,) = [item.as_json() for item in story.stop("acme", reason="night").results]
-    assert told["warnings"] == [
+    (answer,) = [item.as_json() for item in story.stop("acme", reason="night").results]
+    assert answer["warnings"] == [
         "same_pane: twin had the same pane, and is recorded as stopped with it"
     ]
     twin = story.row("twin")

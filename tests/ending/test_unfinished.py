@@ -55,8 +55,8 @@ def test_a_row_that_has_gone_has_nothing_left_to_end(story: Story) -> None:
 def test_what_stands_in_the_way_is_said(story: Story) -> None:
     story.agent()
     story.tmux.hung.add(story.SOCKET)
-    told = finish_ending(story.app(), "acme", Policy(Verb.STOP, "enough"))
-    assert told.startswith("could not look at acme: ")
+    message = finish_ending(story.app(), "acme", Policy(Verb.STOP, "enough"))
+    assert message.startswith("could not look at acme: ")
     assert story.row()["status"] == "running"
 
 

@@ -16,8 +16,8 @@ Given = Callable[[Path, Path], str]
 
 
 def git(*words: str) -> None:
-    who = ["-c", "user.name=us", "-c", "user.email=us@example.org"]
-    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+    author = ["-c", "user.name=us", "-c", "user.email=us@example.org"]
+    subprocess.run(["git", *author, *words], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def stopped(story: Story, **environ: str) -> dict[str, Any]:
     (item,) = stop.run(
         app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))
     ).results
-    told = item.as_json()
-    assert (told["outcome"], story.row()["status"]) == ("stopped", "stopped")
-    return told
+    answer = item.as_json()
+    assert (answer["outcome"], story.row()["status"]) == ("stopped", "stopped")
+    return answer
 
 
 def dirty(main: Path, tree: Path) -> str:
@@ -93,11 +93,11 @@ REFUSED: dict[str, tuple[Given, str]] = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_git_refuses_stays(story: Story, trees: tuple[Path, Path], kind: str) -> None:
     main, tree = trees
-    given, said = REFUSED[kind]
+    given, message = REFUSED[kind]
     at_work(story, f'"{given(main, tree)}"', cwd=str(story.folder))
     error = stopped(story)["error"]
     assert error["code"] == "cleanup_failed"
-    assert said in error["message"]
+    assert message in error["message"]
     assert (main / ".git").exists()
     assert (tree / ".git").exists()
 
@@ -187,8 +187,8 @@ def again(story: Story) -> tuple[object, object]:
     (item,) = stop.run(
         app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))
     ).results
-    told = item.as_json()
-    return told["outcome"], told["error"]
+    answer = item.as_json()
+    return answer["outcome"], answer["error"]
 
 
 def test_also_of_a_row_that_had_ended_before(story: Story, trees: tuple[Path, Path]) -> None:

@@ -13,9 +13,9 @@ from tmuxreap.commands import show
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
-    told.close()
+    new = Story(tmp_path)
+    yield new
+    new.close()
 
 
 def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
@@ -26,8 +26,8 @@ def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
     from tmuxreap.ending.plan import Policy
 
     stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "why")))
-    (told,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
-    by = told["ended_by"]
+    (answer,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
+    by = answer["ended_by"]
     assert isinstance(by, dict)
     assert (by["host"], by["tool"], by["session"]) == (story.HOST, "mcp", None)
     assert by["user"]

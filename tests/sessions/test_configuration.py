@@ -54,8 +54,8 @@ def configured(story: Story, text: str, **environ: str) -> Context:
 def test_the_file_of_the_page_is_read_and_its_table_names_every_key(mine: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
     mine.write_text(example)
-    found = read_given(settings(mine))
-    assert values(found) == {
+    given = read_given(settings(mine))
+    assert values(given) == {
         "server": "agents",
         "reason": "night shift",
         "grace": 8.0,
@@ -66,19 +66,21 @@ def test_the_file_of_the_page_is_read_and_its_table_names_every_key(mine: Path) 
         "retention": 30 * 86400.0,
         "secrets": ("acme-[0-9a-f]{16}", r"(?P<keep>pin: )\d+"),
     }
-    assert found["reap.idle_after"].place == f"{mine}, line 6"
-    told = dict(re.findall(r"^\| `([a-z_.]+)` \| (?:`([A-Z_]+)`)? ?\|", PAGE, flags=re.MULTILINE))
-    assert told == {**DEFAULTS, "secrets": ""}
-    assert set(told) == set(configuration.READERS)
+    assert given["reap.idle_after"].place == f"{mine}, line 6"
+    documented = dict(
+        re.findall(r"^\| `([a-z_.]+)` \| (?:`([A-Z_]+)`)? ?\|", PAGE, flags=re.MULTILINE)
+    )
+    assert documented == {**DEFAULTS, "secrets": ""}
+    assert set(documented) == set(configuration.READERS)
 
 
 def test_a_variable_goes_before_the_file(mine: Path) -> None:
     mine.write_text("grace: 8\ncleanup: true\n")
-    found = read_given(
+    given = read_given(
         settings(mine, TMUXREAP_GRACE="1m", TMUXREAP_CLEANUP="no", TMUXREAP_REASON="")
     )
-    assert values(found) == {"grace": 60.0, "cleanup": False}
-    assert (found["grace"].source, found["grace"].place) == ("environment", "TMUXREAP_GRACE")
+    assert values(given) == {"grace": 60.0, "cleanup": False}
+    assert (given["grace"].source, given["grace"].place) == ("environment", "TMUXREAP_GRACE")
     assert values(read_given(settings(mine))) == {"grace": 8.0, "cleanup": True}
 
 
@@ -177,11 +179,11 @@ def test_a_flag_goes_before_the_file_and_the_file_before_what_is_built_in(
 ) -> None:
     mine.write_text("reason: night\ngrace: 9\n")
     flags = ("--reason", "mine", "--grace", "1")
-    told = [
+    answers = [
         (one["stop_reason"], one["grace_s"])
         for one in (_stopped(tmp_path), _stopped(tmp_path, *flags))
     ]
-    assert told == [("night", 9.0), ("mine", 1.0)]
+    assert answers == [("night", 9.0), ("mine", 1.0)]
     mine.unlink()
     assert _stopped(tmp_path)["stop_reason"] == "manual_stop"
 

@@ -101,7 +101,7 @@ def test_a_file_that_goes_while_it_is_looked_at(
 def test_an_editor_that_leaves_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine()
     editor = machine.edits("vi", "/etc/motd")
-    told = iter([("vi", "/etc/motd")])
-    words = {editor: lambda: next(told, ())}
+    command_lines = iter([("vi", "/etc/motd")])
+    words = {editor: lambda: next(command_lines, ())}
     monkeypatch.setattr(machine.processes, "argv", lambda one: words.get(one, tuple)())
     assert opened(machine.processes, machine.keyed) is None

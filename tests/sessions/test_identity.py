@@ -45,15 +45,15 @@ def seen(story: Story) -> tuple[Row, Server, World]:
     return row, server, world
 
 
-def code(found: object) -> str | None:
-    return found.code.text if isinstance(found, Failure) else None
+def code(result: object) -> str | None:
+    return result.code.text if isinstance(result, Failure) else None
 
 
 def test_the_very_session_that_was_recorded(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
-    found = find_session(row, server, None, world)
-    assert isinstance(found, Session)
-    assert pick_pane(row, found, None, world) == found.panes[0]
+    session = find_session(row, server, None, world)
+    assert isinstance(session, Session)
+    assert pick_pane(row, session, None, world) == session.panes[0]
 
 
 def test_no_server_is_gone_and_a_later_session_of_the_name_is_another(

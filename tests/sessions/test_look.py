@@ -135,8 +135,8 @@ def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) ->
     app = story.app()
     (row,) = app.registry.look().usable
     assert look_at(app, [row])[0][0].owned.ids == set()
-    told = {"acme": Past(remembered=frozenset({helper}))}
-    assert look_at(app, [row], known=told)[0][0].owned.ids == {helper}
+    pasts = {"acme": Past(remembered=frozenset({helper}))}
+    assert look_at(app, [row], known=pasts)[0][0].owned.ids == {helper}
 
 
 def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -> None:
@@ -153,9 +153,9 @@ def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -
     story.tmux.ask = lambda socket, questions, first=(): (  # type: ignore[method-assign]
         asked.append(len(questions)) or ask(socket, questions, first)
     )
-    found = read_panes(story.tmux, sights, [[BANNER_OPTION], [], []], [None] * 3)
-    assert [one.text for one in found] == ["first", "second", None]
-    assert found[0].options == {BANNER_OPTION: None}
-    assert found[2] == PaneContents()
+    contents = read_panes(story.tmux, sights, [[BANNER_OPTION], [], []], [None] * 3)
+    assert [one.text for one in contents] == ["first", "second", None]
+    assert contents[0].options == {BANNER_OPTION: None}
+    assert contents[2] == PaneContents()
     assert asked == [7]
-    assert "TMUXREAP_ID=mark-of-one" in (found[0].environment or "")
+    assert "TMUXREAP_ID=mark-of-one" in (contents[0].environment or "")

@@ -17,9 +17,9 @@ def test_below_another_server_only_where_its_client_is_in_front(story: Story) ->
     world = app.observer.look([story.SOCKET, "/tmp/tmux-1000/inner"], 0)
     own, spared = world.index.processes[client.pid], world.index.processes[other.pid]
     owned = Owned((Belonging(own, "tree"),), (Belonging(spared, "server"),))
-    found = nested_in(owned, app.profiles.agents["demo"], world)
-    assert found is not None
-    assert (found.agent.id, found.socket) == (other, "/tmp/tmux-1000/inner")
+    nested = nested_in(owned, app.profiles.agents["demo"], world)
+    assert nested is not None
+    assert (nested.agent.id, nested.socket) == (other, "/tmp/tmux-1000/inner")
     assert nested_in(Owned((), owned.spared), app.profiles.agents["demo"], world) is None
     assert nested_in(Owned(owned.own, ()), app.profiles.agents["demo"], world) is None
     assert nested_in(owned, app.profiles.agents["claude"], world) is None
@@ -36,7 +36,7 @@ def test_who_lives_in_another_tmux_is_not_said_to_be_ended(story: Story, verb: s
     story.processes.table[server.pid].environ = marks
     story.processes.add("tmux: client", parent=outer.shell, foreground=True)
     (item,) = getattr(story, verb)().results
-    told = item.as_json()
-    assert (told["outcome"], told["error"]["code"]) == ("refused", "beyond_reach"), told
+    answer = item.as_json()
+    assert (answer["outcome"], answer["error"]["code"]) == ("refused", "beyond_reach"), answer
     assert (story.row()["status"], story.processes.identify(agent.pid)) == ("running", agent)
     assert story.processes.signals == []

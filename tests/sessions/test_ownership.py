@@ -150,9 +150,9 @@ def test_a_nested_server_is_spared_and_all_below_it(table: Table) -> None:
     table.add(200, 1, comm="tmux: server", sid=200, trace=nested)
     table.add(201, 200, sid=201, tty=TTY + 3, trace=Trace(MARK, "/tmp/nested,200", "%0"))
     table.add(202, 201, sid=201, tty=TTY + 3, trace=nested)
-    found = table.owned()
-    assert [one.process.pid for one in found.own] == [LEADER]
-    assert [(one.process.pid, one.why) for one in found.spared] == [
+    result = table.owned()
+    assert [one.process.pid for one in result.own] == [LEADER]
+    assert [(one.process.pid, one.why) for one in result.spared] == [
         (200, "a tmux: server"),
         (201, "below tmux: server (200)"),
         (202, "below x (201)"),
@@ -162,9 +162,9 @@ def test_a_nested_server_is_spared_and_all_below_it(table: Table) -> None:
 def test_a_shared_daemon_below_the_agent_is_spared(table: Table) -> None:
     table.add(101, LEADER, comm="ssh-agent")
     table.add(102, 101, comm="helper", trace=Trace(MARK, TMUX, "%0"))
-    found = table.owned()
-    assert [one.process.pid for one in found.own] == [LEADER]
-    assert [one.process.pid for one in found.spared] == [101, 102]
+    result = table.owned()
+    assert [one.process.pid for one in result.own] == [LEADER]
+    assert [one.process.pid for one in result.spared] == [101, 102]
 
 
 def test_whoever_was_seen_to_belong_belongs(table: Table) -> None:
@@ -191,9 +191,9 @@ def test_children_of_a_leader_that_is_gone_belong_by_their_session(table: Table)
 
 def test_nobody_owns_the_first_process_or_the_server(table: Table) -> None:
     table.traces[1] = table.traces[SERVER] = Trace(MARK, TMUX, "%0")
-    found = table.owned(leaders=frozenset())
-    assert 1 not in {one.process.pid for one in (*found.own, *found.spared)}
-    assert SERVER not in {one.process.pid for one in found.own}
+    result = table.owned(leaders=frozenset())
+    assert 1 not in {one.process.pid for one in (*result.own, *result.spared)}
+    assert SERVER not in {one.process.pid for one in result.own}
 
 
 def test_a_stranger_is_nobody_s(table: Table) -> None:

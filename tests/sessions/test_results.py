@@ -25,25 +25,29 @@ def test_a_row_is_listed_with_its_beginning_and_its_end(story: Story) -> None:
     story.agent()
     with_fields(story, task_id="7", ttl="3600", worktree='"/srv/tree"')
     with_fields(story, parent='"boss"', keep="true", restart='"always"')
-    told = listed(story)
-    assert (told["task_id"], told["ttl"], told["worktree"]) == ("7", "3600", "/srv/tree")
-    assert (told["parent"], told["keep"], told["restart"]) == ("boss", True, "always")
-    assert (told["socket"], told["stopped_at"], told["stop_reason"]) == (story.SOCKET, None, None)
+    answer = listed(story)
+    assert (answer["task_id"], answer["ttl"], answer["worktree"]) == ("7", "3600", "/srv/tree")
+    assert (answer["parent"], answer["keep"], answer["restart"]) == ("boss", True, "always")
+    assert (answer["socket"], answer["stopped_at"], answer["stop_reason"]) == (
+        story.SOCKET,
+        None,
+        None,
+    )
     story.stop("acme", reason="done")
-    told = listed(story)
-    assert (told["stop_reason"], told["termination_mode"]) == ("done", "graceful")
-    assert told["stopped_at"] == story.row()["stopped_at"]
+    answer = listed(story)
+    assert (answer["stop_reason"], answer["termination_mode"]) == ("done", "graceful")
+    assert answer["stopped_at"] == story.row()["stopped_at"]
 
 
 def test_live_means_that_the_agent_is_alive(story: Story) -> None:
     story.agent("works")
     left = story.agent("left", shell=True)
     story.processes.die(left.process)
-    found = {
+    live = {
         one.as_json()["name"]: one.as_json()["live"]
         for one in listing.run(story.app(), ListRequest()).results
     }
-    assert found == {"works": "alive", "left": "agent_gone"}
+    assert live == {"works": "alive", "left": "agent_gone"}
     assert [
         one.as_json()["name"] for one in listing.run(story.app(), ListRequest(live=True)).results
     ] == ["works"]

@@ -309,5 +309,5 @@ def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -
     reason = spare_reason(
         Spares.of(*profiles.common_spare, *profiles.agents["claude"].spare), world
     )
-    told = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
-    assert told == ["a shared claude daemon", None]
+    reasons = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
+    assert reasons == ["a shared claude daemon", None]

@@ -84,8 +84,8 @@ def test_the_word_or_the_screen(
     state: AgentState,
     source: str | None,
 ) -> None:
-    told = judge(word, screen, None if drawn_ago is None else NOW - drawn_ago, NOW)
-    assert (told.state, told.source) == (state, source)
+    report = judge(word, screen, None if drawn_ago is None else NOW - drawn_ago, NOW)
+    assert (report.state, report.source) == (state, source)
 
 
 def test_since_when_is_told_where_it_is_known() -> None:
@@ -117,15 +117,15 @@ def test_list_and_show_tell_what_the_screen_shows(story: Story, on_screen: str, 
         draft="fix" if on_screen == "draft" else "",
     )
     for answer in (listing.run(story.app(), ListRequest()), show.run(story.app(), ("acme",))):
-        told = answer.as_json()["results"][0]  # type: ignore[index]
-        assert (told["state"], told["state_source"]) == (state, "screen")
+        session = answer.as_json()["results"][0]  # type: ignore[index]
+        assert (session["state"], session["state_source"]) == (state, "screen")
 
 
 def test_an_agent_that_is_gone_is_at_nothing(story: Story) -> None:
     agent = story.agent(shell=True)
     story.processes.die(agent.process)
-    (told,) = listing.run(story.app(), ListRequest()).results
-    facts = told.as_json()
+    (session,) = listing.run(story.app(), ListRequest()).results
+    facts = session.as_json()
     assert (facts["live"], facts["state"], facts["state_source"]) == ("agent_gone", None, None)
 
 
@@ -135,8 +135,8 @@ def test_what_another_life_said_is_no_word_of_this_one(story: Story) -> None:
         ledger.record_heartbeat(
             Heartbeat("acme", story.clock.now() - 1e6, "working", "prompt", None, {})
         )
-    (told,) = listing.run(story.app(), ListRequest()).results
-    assert told.as_json()["state"] == "idle"
+    (session,) = listing.run(story.app(), ListRequest()).results
+    assert session.as_json()["state"] == "idle"
 
 
 def test_the_screens_of_a_server_are_asked_for_in_one_call(

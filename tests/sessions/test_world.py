@@ -21,8 +21,8 @@ def process(pid: int, sid: int = 0, tty: int = 0) -> Process:
 
 
 def test_a_session_is_known_by_socket_id_and_creation() -> None:
-    found = by_identity({"/tmp/s": SERVER, "/tmp/none": NoServer("/tmp/none")})
-    assert found == {("/tmp/s", "$1", 1000): SESSION}
+    sessions = by_identity({"/tmp/s": SERVER, "/tmp/none": NoServer("/tmp/none")})
+    assert sessions == {("/tmp/s", "$1", 1000): SESSION}
 
 
 def test_a_process_belongs_to_a_pane_by_leader_terminal_or_what_it_carries() -> None:

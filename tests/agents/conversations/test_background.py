@@ -60,8 +60,8 @@ def test_a_session_in_the_background_is_told_with_what_ends_it(
 ) -> None:
     worker = processes.add("claude", "claude", "bg-pty-host")
     roster(tmp_path, worker)
-    told = Lingering(f"the background session 11d5b0df ({worker.pid})", "claude stop 11d5b0df")
-    assert found(CLAUDE, tmp_path, processes) == [told]
+    expected = Lingering(f"the background session 11d5b0df ({worker.pid})", "claude stop 11d5b0df")
+    assert found(CLAUDE, tmp_path, processes) == [expected]
 
 
 def test_another_s_session_in_the_background_is_not_ours(
@@ -114,8 +114,8 @@ def test_a_turn_that_began_and_did_not_end(
     path = tmp_path / "rollout.jsonl"
     path.write_text(text)
     daemon = served(processes, path)
-    told = Lingering(f"codex ({daemon.pid})", f"codex resume {ONE}, and Escape in it")
-    assert found(CODEX, tmp_path, processes, path) == ([told] if going_on else [])
+    expected = Lingering(f"codex ({daemon.pid})", f"codex resume {ONE}, and Escape in it")
+    assert found(CODEX, tmp_path, processes, path) == ([expected] if going_on else [])
 
 
 def test_a_turn_that_nobody_is_in_is_over(tmp_path: Path, processes: FakeProcesses) -> None:
@@ -148,9 +148,9 @@ def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(
 def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_path: Path) -> None:
     day = tmp_path / "sessions" / "2026" / "11" / "18"
     day.mkdir(parents=True)
-    said = '{"type":"user_message"}\n'
-    (day / f"rollout-x-{ONE}.jsonl").write_text(said + BEGAN + ENDED)
-    (day / f"rollout-x-{TWO}.jsonl").write_text(said + BEGAN)
+    message = '{"type":"user_message"}\n'
+    (day / f"rollout-x-{ONE}.jsonl").write_text(message + BEGAN + ENDED)
+    (day / f"rollout-x-{TWO}.jsonl").write_text(message + BEGAN)
     known = Known(NONE, Clues(store=tmp_path), candidates=(ONE, TWO))
     assert read_agent_screen(CODEX, known, IDLE_SCREEN).state is State.BUSY
     assert (

@@ -173,10 +173,10 @@ def test_one_that_is_named_by_the_beginning_of_its_id_says_the_whole_of_it(tmp_p
         chats = tmp_path / "tmp" / slug / "chats"
         chats.mkdir(parents=True)
         (chats.parent / ".project_root").write_text(folder)
-        said = '{"id":"d0","type":"user","content":[{"text":"hello"}]}'
-        (chats / f"session-1-{one[:8]}.jsonl").write_text(f'{{"sessionId":"{one}"}}\n{said}\n')
-    told = locate(gemini, Clues((bare(),), store=tmp_path, cwd="/w")).conversation
-    assert (told.id, told.source, told.exists) == (ONE, "sole-candidate", True)
+        message = '{"id":"d0","type":"user","content":[{"text":"hello"}]}'
+        (chats / f"session-1-{one[:8]}.jsonl").write_text(f'{{"sessionId":"{one}"}}\n{message}\n')
+    match = locate(gemini, Clues((bare(),), store=tmp_path, cwd="/w")).conversation
+    assert (match.id, match.source, match.exists) == (ONE, "sole-candidate", True)
 
 
 def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: Path) -> None:

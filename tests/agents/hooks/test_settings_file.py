@@ -41,9 +41,9 @@ TEXTS = (
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_is_put_in_is_taken_out_again_to_the_byte(text: str) -> None:
-    there = installed(text, HOOKS, "claude", "tmuxreap")
-    assert removed(there, "claude").replace(" ", "") == text.replace(" ", "")
-    assert text.strip("{ }\n") == "" or removed(there, "claude") == text
+    with_hooks = installed(text, HOOKS, "claude", "tmuxreap")
+    assert removed(with_hooks, "claude").replace(" ", "") == text.replace(" ", "")
+    assert text.strip("{ }\n") == "" or removed(with_hooks, "claude") == text
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -138,7 +138,7 @@ def test_any_settings_survive(
 ) -> None:
     data.pop("hooks", None)
     text = json.dumps({**data, "last": 1}, indent=indent, ensure_ascii=ascii_only)
-    there = installed(text, HOOKS, "claude", "tmuxreap")
-    assert list(json.loads(there)) == [*data, "last", "hooks"] or "last" in data
-    assert removed(there, "claude") == text
-    assert parse(there).end == len(there)
+    with_hooks = installed(text, HOOKS, "claude", "tmuxreap")
+    assert list(json.loads(with_hooks)) == [*data, "last", "hooks"] or "last" in data
+    assert removed(with_hooks, "claude") == text
+    assert parse(with_hooks).end == len(with_hooks)

@@ -357,7 +357,8 @@ def test_a_key_that_could_not_be_sent_is_the_last() -> None:
 def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
     """The foreground process is gone, but not its launcher: no key reaches it, and it exits by
     those already sent."""
-    living, told = frozenset({AGENT.id}), Conversation("id", "exit-banner", None, exists=True)
+    living = frozenset({AGENT.id})
+    conversation = Conversation("id", "exit-banner", None, exists=True)
     waits = [
         living,
         living,
@@ -367,7 +368,7 @@ def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
         ReadScreen=Screen(State.BUSY),
         Press=[True, False],
         Wait=waits,
-        Capture=Known(told, Clues()),
+        Capture=Known(conversation, Clues()),
         Look=GONE,
     )
     _, ended = run(STOP, answers)

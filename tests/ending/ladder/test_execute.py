@@ -29,9 +29,9 @@ def facts(result: Result, *names: str) -> tuple[object, ...]:
 
 def rungs(result: Result) -> dict[str, object]:
     """Return by name what each rung waited, or why it was skipped."""
-    told = only(result)["rungs"]
-    assert isinstance(told, list)
-    return {rung["name"]: rung["skipped"] or rung["waited_ms"] for rung in told}
+    reports = only(result)["rungs"]
+    assert isinstance(reports, list)
+    return {rung["name"]: rung["skipped"] or rung["waited_ms"] for rung in reports}
 
 
 # The rungs
@@ -306,8 +306,8 @@ def test_a_second_stop_sends_nothing_and_reports_the_first_ones_outcome(story: S
     story.processes.after(1.0, close)
     before = story.path.read_bytes()
     result = story.stop()
-    told = only(result)
-    assert (told["name"], told["outcome"], told["joined"]) == ("acme", "stopped", True)
+    answer = only(result)
+    assert (answer["name"], answer["outcome"], answer["joined"]) == ("acme", "stopped", True)
     assert (agent.heard, story.processes.signals, story.told()) == ([], [], [])
     assert story.path.read_bytes() == before
 
@@ -464,20 +464,20 @@ def test_the_transcript_of_a_stop(story: Story) -> None:
     story.stop()
     pane = f"#{{==:#{{pane_pid}},{agent.process.pid}}}"
     same = f"#{{==:#{{pid}},{server.process.pid}}},#{{==:#{{start_time}},{server.started}}}"
-    told = story.told()
-    assert [command[:4] for command in told] == [
+    transcript = story.told()
+    assert [command[:4] for command in transcript] == [
         ("copy-mode", "-q", "-t", "%0"),
         ("set-option", "-p", "-t", "%0"),
         ("if-shell", "-F", "-t", "%0"),
         ("if-shell", "-F", "-t", "%0"),
         ("if-shell", "-F", "-t", "$0:"),
     ]
-    assert told[1][4:] == ("--", "remain-on-exit", "on")
-    assert told[2][5] == "send-keys -t %0 -l -- /exit"
-    assert told[3][5] == "send-keys -t %0 -- Enter"
-    assert told[4][5] == "kill-session -t '$0'"
-    assert all(same in told[at][4] for at in (2, 3, 4))
-    assert pane in told[2][4]
+    assert transcript[1][4:] == ("--", "remain-on-exit", "on")
+    assert transcript[2][5] == "send-keys -t %0 -l -- /exit"
+    assert transcript[3][5] == "send-keys -t %0 -- Enter"
+    assert transcript[4][5] == "kill-session -t '$0'"
+    assert all(same in transcript[at][4] for at in (2, 3, 4))
+    assert pane in transcript[2][4]
 
 
 def test_all_are_ended_at_the_same_time(story: Story) -> None:

@@ -33,18 +33,22 @@ WITH = replace(DEMO, editor_keys=(Key("C-g"),), marks={"shortened": re.compile(r
 
 
 def handed(
-    *found: Opened | None, screen: Screen = PASTE, profile: Any = WITH, **answers: object
+    *editors: Opened | None, screen: Screen = PASTE, profile: Any = WITH, **answers: object
 ) -> tuple[list[Request[Any]], Ending]:
-    given = {"ReadScreen": screen, "ReadEditor": list(found), "Look": [ALONE, GONE], **answers}
+    given = {"ReadScreen": screen, "ReadEditor": list(editors), "Look": [ALONE, GONE], **answers}
     return run(STOP, scripted(Capture=UNTOLD, **given), profile=profile)
 
 
 def keys(asked: list[Request[Any]]) -> list[object]:
-    return [one.step for one in asked if isinstance(one, Press)]
+    return [request.step for request in asked if isinstance(request, Press)]
 
 
 def signals(asked: list[Request[Any]]) -> list[object]:
-    return [one.signals for one in asked if isinstance(one, Signal) and EDITOR in one.processes]
+    return [
+        request.signals
+        for request in asked
+        if isinstance(request, Signal) and EDITOR in request.processes
+    ]
 
 
 def test_the_whole_replaces_what_stood_for_it() -> None:
@@ -53,7 +57,7 @@ def test_the_whole_replaces_what_stood_for_it() -> None:
     assert ended.draft is not None
     assert ended.draft.text == "one\ntwo"
     assert keys(asked).count(Key("C-g")) == 1
-    first = next(one for one in asked if isinstance(one, Signal))
+    first = next(request for request in asked if isinstance(request, Signal))
     assert (first.processes, first.strikes) == (frozenset({EDITOR}), False)
 
 
@@ -67,7 +71,9 @@ def test_what_the_screen_showed_whole_after_all_is_kept(text: str) -> None:
 def test_an_editor_that_stays_is_killed() -> None:
     asked, _ = handed(Opened(EDITOR, "one"))
     assert signals(asked) == [(SIGTERM,), (SIGKILL,)]
-    waits = [one for one in asked if isinstance(one, Wait) and one.processes == {EDITOR}]
+    waits = [
+        request for request in asked if isinstance(request, Wait) and request.processes == {EDITOR}
+    ]
     assert waits[1].until - waits[0].until == CLOSES_S
 
 
@@ -85,16 +91,16 @@ def test_words_that_stand_for_it_are_not_the_whole(text: str) -> None:
 
 def test_an_editor_that_does_not_come_is_awaited_for_a_while() -> None:
     asked, ended = handed(None)
-    key, following = [at for at, one in enumerate(asked) if isinstance(one, Press)][:2]
+    key, following = [at for at, request in enumerate(asked) if isinstance(request, Press)][:2]
     reads = [at for at in range(key, following) if isinstance(asked[at], ReadEditor)][:-1]
-    waited = [one for one in asked[reads[0] : reads[-1]] if isinstance(one, Wait)]
+    waited = [request for request in asked[reads[0] : reads[-1]] if isinstance(request, Wait)]
     assert waited[-1].until - waited[0].until == pytest.approx(OPENS_S - 0.1, abs=0.1)
     assert (ended.kept, ended.draft_lost, signals(asked)) == (["[Pasted #1]"], PARTIAL, [])
 
 
 def test_one_that_leaves_is_asked_no_longer() -> None:
     asked, _ = handed(None, Wait=frozenset())
-    assert sum(isinstance(one, ReadEditor) for one in asked) == 1
+    assert sum(isinstance(request, ReadEditor) for request in asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_one_that_leaves_is_asked_no_longer() -> None:
 def test_no_editor_is_opened_otherwise(screen: Screen, profile: Any, may: bool) -> None:
     asked, _ = handed(None, screen=screen, profile=profile, MayEdit=may)
     assert Key("C-g") not in keys(asked)
-    assert may or any(isinstance(one, MayEdit) for one in asked)
+    assert may or any(isinstance(request, MayEdit) for request in asked)
 
 
 SAFE = [step for step in WITH.safe_keys if isinstance(step, Key)]
@@ -119,14 +125,14 @@ AWAITED = [None] * 51  # as often as it is looked for while it may open
 @pytest.mark.parametrize("more", range(len(SAFE) + 1))
 def test_one_that_opens_late_gets_no_key_and_is_read_all_the_same(more: int) -> None:
     asked, ended = handed(*AWAITED, *[None] * more, Opened(EDITOR, "one\ntwo"), None)
-    read = [at for at, one in enumerate(asked) if isinstance(one, ReadEditor)]
-    there = next(at for at, one in enumerate(asked) if isinstance(one, Signal))
-    assert keys(asked[:there]) == [Key("C-g"), *SAFE[:more]]
-    assert read[-1] < there
+    read = [at for at, request in enumerate(asked) if isinstance(request, ReadEditor)]
+    first_signal = next(at for at, request in enumerate(asked) if isinstance(request, Signal))
+    assert keys(asked[:first_signal]) == [Key("C-g"), *SAFE[:more]]
+    assert read[-1] < first_signal
     assert signals(asked)[0] == (SIGTERM,)
     assert (ended.kept, ended.draft_lost) == (["one\ntwo"], "")
 
 
 def test_no_text_is_typed_while_one_may_open() -> None:
     asked, _ = handed(None, ReadScreen=[PASTE, Screen(State.IDLE)])
-    assert [one for one in keys(asked) if isinstance(one, Text)] == []
+    assert [request for request in keys(asked) if isinstance(request, Text)] == []

@@ -45,7 +45,7 @@ def test_enter_submits_our_own_words_and_nothing_else() -> None:
 
 def test_the_pane_is_made_ready_once_before_the_first_key() -> None:
     asked, _ = keyed(IDLE, OURS, Wait=[STAYS, frozenset()])
-    assert [one.ready for one in asked if isinstance(one, ReadScreen)] == [True, False]
+    assert [request.ready for request in asked if isinstance(request, ReadScreen)] == [True, False]
 
 
 def test_what_is_half_typed_and_seen_in_part_is_said_to_be_lost() -> None:
@@ -57,7 +57,7 @@ def test_what_is_half_typed_and_seen_in_part_is_said_to_be_lost() -> None:
 def test_several_texts_are_kept_each_once_and_what_grew_replaces_what_it_grew_from() -> None:
     drafts = [Screen(State.DRAFT, text) for text in ("half", "half a line", "other")]
     asked, ended = keyed(*drafts, KeepDraft=[1, 2, 3])
-    assert [one.text for one in asked if isinstance(one, KeepDraft)] == [
+    assert [request.text for request in asked if isinstance(request, KeepDraft)] == [
         "half",
         "half a line",
         "other",
@@ -73,7 +73,7 @@ def test_a_pause_waits_for_the_agent_and_ends_when_it_leaves() -> None:
     )
     asked, _ = run(STOP, answers, profile=slow)
     assert pressed(asked) == [Text("/exit")]
-    assert next(one.processes for one in asked if isinstance(one, Wait)) == STAYS
+    assert next(request.processes for request in asked if isinstance(request, Wait)) == STAYS
 
 
 def test_a_turn_is_interrupted_three_times_at_most() -> None:
@@ -114,6 +114,6 @@ def test_a_turn_is_not_over_because_its_screen_is_being_drawn() -> None:
 
 def test_a_screen_that_tells_nothing_is_looked_at_no_longer_for_it() -> None:
     asked, ended = drawn(UNREAD, UNREAD)
-    reads = next(at for at, one in enumerate(asked) if isinstance(one, Press))
-    assert sum(isinstance(one, ReadScreen) for one in asked[:reads]) == 1
+    reads = next(at for at, request in enumerate(asked) if isinstance(request, Press))
+    assert sum(isinstance(request, ReadScreen) for request in asked[:reads]) == 1
     assert ended.draft_lost

@@ -11,6 +11,6 @@ from tmuxreap.ending.plan import Rung
 def test_who_asks_is_told_what_was_answered() -> None:
     asking = ask(Checkpoint(Rung.KEYS))
     assert next(asking) == Checkpoint(Rung.KEYS)
-    with pytest.raises(StopIteration) as told:
+    with pytest.raises(StopIteration) as stopped:
         asking.send(False)
-    assert told.value.value is False
+    assert stopped.value.value is False

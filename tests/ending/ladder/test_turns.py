@@ -67,7 +67,7 @@ def finished(
 
 def test_two_idle_looks_in_a_row_are_the_end_of_a_turn() -> None:
     run, asked, ours = finished([BUSY, IDLE, BUSY, IDLE, IDLE])
-    assert sum(isinstance(one, ReadScreen) for one in asked) == 5
+    assert sum(isinstance(request, ReadScreen) for request in asked) == 5
     assert (ours, run.turn_cut, run.known) == (True, False, KNOWN)
     assert isinstance(asked[-1], Recall)
 
@@ -75,7 +75,8 @@ def test_two_idle_looks_in_a_row_are_the_end_of_a_turn() -> None:
 def test_a_turn_that_goes_on_is_cut_when_its_time_is_up() -> None:
     run, asked, ours = finished([BUSY], wait_s=1.0)
     assert (ours, run.turn_cut) == (True, True)
-    assert max(one.until for one in asked if isinstance(one, Wait)) == 1.0 + FakeClock().monotonic()
+    until = max(request.until for request in asked if isinstance(request, Wait))
+    assert until == 1.0 + FakeClock().monotonic()
 
 
 def test_hooks_are_believed_where_the_screen_tells_nothing() -> None:
@@ -88,7 +89,7 @@ def test_who_says_that_he_works_is_looked_at_for_longer() -> None:
     """Between a dialog and its tool a busy machine may briefly draw an empty prompt."""
     dozes = [IDLE] * (BUSY_LOOKS - 1)
     run, asked, _ = finished([*dozes, BUSY, *dozes, IDLE], "working", wait_s=60.0)
-    assert sum(isinstance(one, ReadScreen) for one in asked) == 2 * BUSY_LOOKS
+    assert sum(isinstance(request, ReadScreen) for request in asked) == 2 * BUSY_LOOKS
     assert not run.turn_cut
 
 
@@ -101,10 +102,14 @@ def test_who_leaves_in_the_meantime_is_captured() -> None:
     run, asked, _ = finished([BUSY], leaves=True)
     assert run.agent_left
     assert isinstance(asked[-1], Capture)
-    assert [one.processes for one in asked if isinstance(one, Wait)] == [frozenset({AGENT.id})]
+    assert [request.processes for request in asked if isinstance(request, Wait)] == [
+        frozenset({AGENT.id})
+    ]
 
 
 def test_a_queued_prompt_is_kept_and_never_sent() -> None:
     _, asked, _ = finished([QUEUED, BUSY], wait_s=2.0)
     assert KeepDraft("run it") in asked
-    assert not [one for one in asked if isinstance(one, Press) and one.step == "Enter"]
+    assert not [
+        request for request in asked if isinstance(request, Press) and request.step == "Enter"
+    ]
