@@ -3,6 +3,7 @@ owned permanently."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -307,3 +308,21 @@ def test_the_next_stop_puts_it_back_too(story: Story) -> None:
     story.tmux.hung.clear()
     assert only(story.kill(force=False))["outcome"] == "survived"
     assert agent.pane.options == {}
+
+
+def test_what_an_interrupted_stop_has_found_is_not_called_gone(story: Story) -> None:
+    """Its session was the only evidence of it: other tools record a pid without its start."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    ignored = {SIGHUP, SIGTERM}
+    (pane,) = story.tmux.open(story.SOCKET, "odd", "odd-one", ignores=ignored).panes
+    story.add_row({"name": "odd", "status": "running", "pane": {"pid": pane.process.pid}})
+    story.processes.after(1.0, interrupt)
+    with contextlib.suppress(KeyboardInterrupt):
+        story.stop("odd")
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    reconcile.run(story.app(OTHER_PID))
+    assert story.row("odd")["status"] == "running"
+    assert only(story.kill("odd"))["stopped_by"] == "sigkill"

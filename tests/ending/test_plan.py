@@ -94,7 +94,7 @@ def test_options_are_changed_for_keys_only() -> None:
 
 def test_the_plan_as_data() -> None:
     plan = make_plan("acme", "demo", SIGHT, Screen(State.DRAFT, "secret"), DEMO, STOP).as_json()
-    assert plan["processes"] == [{"pid": 100, "name": "python3", "why": "pane"}]
+    assert plan["processes"] == [{"pid": 100, "start": 7, "name": "python3", "why": "pane"}]
     assert (plan["session"], plan["pane"], plan["state"]) == ("$0", "%0", "draft")
     assert "secret" not in str(plan)
 

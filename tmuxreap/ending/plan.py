@@ -325,4 +325,10 @@ def _rung(
 
 
 def _belonging(belonging: Belonging) -> dict[str, object]:
-    return {"pid": belonging.process.pid, "name": belonging.process.comm, "why": belonging.why}
+    process = belonging.process
+    return {
+        "pid": process.pid,
+        "start": process.id.start,
+        "name": process.comm,
+        "why": belonging.why,
+    }

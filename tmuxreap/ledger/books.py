@@ -4,6 +4,7 @@ An unavailable ledger never fails a command: work continues, and the answer has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,19 @@ class Books:
 
     def name_of(self, mark: str) -> str | None:
         return self._read(lambda ledger: ledger.name_of(mark))
+
+    def planned(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
+        """Return the processes that endings in progress have found: their owner may have died since
+        it ended the session, which was the only evidence of them."""
+        return {
+            name: frozenset(
+                ProcessId(one["pid"], one["start"])
+                for one in json.loads(intent.plan).get("processes", ())
+                if "start" in one
+            )
+            for name, intent in self.open_intents().items()
+            if intent.boot_id == boot_id
+        }
 
     def open_intents(self) -> dict[str, Intent]:
         return {

@@ -7,7 +7,7 @@ from itertools import chain
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.model import Live, Row
+from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.ports import Question, Tmux
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.books import Books
@@ -50,26 +50,30 @@ def sights_of(
     return [sight for sight, _ in looks]
 
 
+NONE: frozenset[ProcessId] = frozenset()
+
+
 def _pasts(
     context: Context, rows: Sequence[Row], plain: Past, known: Mapping[str, Past]
 ) -> list[Past]:
     """Return what the ledger remembers of each row: nothing, of most."""
     marks = _marks(context.books, rows)
     survivors = context.books.survivors(context.place.boot_id)
+    planned = context.books.planned(context.place.boot_id)
 
     def past(row: Row) -> Past:
         if row.name in known:
             return known[row.name]
         mark, survived, as_pane = (
             marks.get(row.name),
-            survivors.get(row.name),
+            survivors.get(row.name, NONE) | planned.get(row.name, NONE),
             was_pane_only_ending(row),
         )
         if not (mark or survived or as_pane):
             return plain
         return Past(
             mark=mark,
-            remembered=survived or frozenset(),
+            remembered=survived,
             pane_only=plain.pane_only or as_pane,
             whole_session=plain.whole_session,
         )
