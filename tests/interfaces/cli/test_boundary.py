@@ -28,12 +28,12 @@ def broken(error: BaseException) -> Callable[[Context], Result]:
 
 def test_what_a_verb_could_not_do_becomes_an_answer(story: Story) -> None:
     failure = Failure(Code.TMUX_MISSING, "could not look: no tmux")
-    told = boundary.answered("list", story.app(), broken(failure))
+    told = boundary.run_work("list", story.app(), broken(failure))
     assert (told.failure, told.warnings, told.registry) == (failure, ("careful",), str(story.path))
-    interrupted = boundary.answered("list", story.app(), broken(KeyboardInterrupt()))
+    interrupted = boundary.run_work("list", story.app(), broken(KeyboardInterrupt()))
     assert int(interrupted.exit) == 130
     with pytest.raises(ZeroDivisionError):
-        boundary.answered("list", story.app(), broken(ZeroDivisionError()))
+        boundary.run_work("list", story.app(), broken(ZeroDivisionError()))
 
 
 def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:

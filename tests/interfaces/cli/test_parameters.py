@@ -50,7 +50,7 @@ def by_typer(verb: str) -> Any:
 
 
 def lines(verb: str) -> st.SearchStrategy[list[str]]:
-    flags = [flag for one in parameters(verb) for flag in one.said.flags]
+    flags = [flag for one in parameters(verb) for flag in one.spec.flags]
     word = st.sampled_from(["acme", "tag:x", "a b"]) | st.sampled_from(["acme", *ODD])
     flag = st.sampled_from([*flags, "--json"])
     said = st.one_of(
@@ -80,14 +80,14 @@ def test_what_people_say_is_plain(verb: str) -> None:
     names = [
         "12" if one.kind is int else "acme"
         for one in parameters(verb)
-        if isinstance(one.said, Argument)
+        if isinstance(one.spec, Argument)
     ]
     words = list(names)
     for one in parameters(verb):
         if one.kind is bool:
-            words.append(one.said.flags[-1])
-        elif one.said.flags and one.kind not in (int, int | None):
-            words += [one.said.flags[0], "some word"]
+            words.append(one.spec.flags[-1])
+        elif one.spec.flags and one.kind not in (int, int | None):
+            words += [one.spec.flags[0], "some word"]
     said = read(parameters(verb), words)
     assert said is not None
     heard.clear()

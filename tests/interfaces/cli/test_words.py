@@ -12,7 +12,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice
 from tmuxreap.interfaces.cli import boundary
 from tmuxreap.interfaces.cli.main import VERBS
-from tmuxreap.interfaces.cli.words import GROUPS, SYNONYMS, UNTOLD
+from tmuxreap.interfaces.cli.words import GROUPS, SYNONYMS, UNGROUPED
 
 ROWS = "tmux_sessions:\n" + "".join(
     f"  - {{name: {name}, status: stopped, agent: demo}}\n" for name in ("a", "b")
@@ -42,7 +42,7 @@ def test_each_synonym_means_a_verb_and_each_verb_has_a_group() -> None:
     assert not set(SYNONYMS) & set(VERBS)
     grouped = [verb for verbs in GROUPS.values() for verb in verbs.split()]
     assert len(grouped) == len(set(grouped))
-    assert set(VERBS) - {*UNTOLD} <= {*grouped}
+    assert set(VERBS) - {*UNGROUPED} <= {*grouped}
 
 
 @pytest.mark.parametrize("words", [("-h",), ("help",), ("--help",)])
@@ -85,7 +85,7 @@ def test_who_is_asked_reads_how_many_and_who(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(boundary, "confirmed", lambda words: bool(asked.append(words)) or True)
+    monkeypatch.setattr(boundary, "confirm", lambda words: bool(asked.append(words)) or True)
     planned = [Ending(name, "planned", agent="demo") for name in ("api", "docs")]
     assert boundary.question(Voice(), purge=False)(Result("stop", None, 0.0, planned))
     assert asked == ["stop 2 sessions?"]

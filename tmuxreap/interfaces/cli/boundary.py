@@ -49,7 +49,7 @@ def answer(
     faults.arm(settings.fault)
     tool = _listeners[-1][1] if _listeners else "cli"
     context = real_app(settings, registry, TOOLS.get(command, tool), progress=progress)
-    result = answered(command, context, work)
+    result = run_work(command, context, work)
     if _listeners:
         _listeners[-1][0](result)
     else:
@@ -57,7 +57,7 @@ def answer(
     raise Done(int(result.exit))
 
 
-def heard(call: Callable[[], None], tool: str) -> Result:
+def captured_result(call: Callable[[], None], tool: str) -> Result:
     """Run a verb for another host: return its result instead of printing it."""
     answers: list[Result] = []
     _listeners.append((answers.append, tool))
@@ -70,7 +70,7 @@ def heard(call: Callable[[], None], tool: str) -> Result:
     return answers[-1]
 
 
-def answered(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
+def run_work(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
     try:
         if command not in UNCONFIGURED:
             context.configure(lenient=command in LENIENT)
@@ -143,11 +143,11 @@ def end(
         )
         return run(context, EndRequest(targets_of(targets), chosen_policy, dry_run, yes, ask))
 
-    answer(verb.value, registry, json, quiet, work, _progress(told=not (json or quiet or dry_run)))
+    answer(verb.value, registry, json, quiet, work, _progress(shown=not (json or quiet or dry_run)))
 
 
-def _progress(*, told: bool) -> Progress | None:
-    if not told:
+def _progress(*, shown: bool) -> Progress | None:
+    if not shown:
         return None
     from tmuxreap.interfaces.text import progress  # not needed by scripts
 
@@ -195,9 +195,9 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
 
     known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
     wanted = [word.strip() for word in words.split(",")]
-    stranger = next((word for word in wanted if word not in known), None)
-    if stranger is not None:
-        reason = f"could not read {flag}: {stranger!r} is not one of {', '.join(known)}"
+    unknown = next((word for word in wanted if word not in known), None)
+    if unknown is not None:
+        reason = f"could not read {flag}: {unknown!r} is not one of {', '.join(known)}"
         raise Failure(Code.USAGE, reason, f"as in: {flag} stalled,idle")
     return tuple(known[word] for word in dict.fromkeys(wanted))
 
@@ -206,18 +206,18 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
     suffix = ", and delete their conversations for good" if purge else ""
 
     def ask(plan: Result) -> bool:
-        for line in _asked_of(plan, voice):
+        for line in _plan_lines(plan, voice):
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
             tell_failure(problem, voice, sys.stderr)
         if not plan.results:
             return True
-        return confirmed(f"{plan.command} {_many(plan)}{suffix}?")
+        return confirm(f"{plan.command} {_counted(plan)}{suffix}?")
 
     return ask
 
 
-def _asked_of(plan: Result, voice: Voice) -> Iterator[str]:
+def _plan_lines(plan: Result, voice: Voice) -> Iterator[str]:
     """Show a plan before the question: in full for one session, in a line each for several."""
     planned = [
         entry for item in plan.results if (entry := item.as_json()).get("outcome") == "planned"
@@ -232,12 +232,12 @@ def _asked_of(plan: Result, voice: Voice) -> Iterator[str]:
     yield "each step of it: the same command with --dry-run"
 
 
-def _many(plan: Result) -> str:
+def _counted(plan: Result) -> str:
     count = sum(item.as_json().get("outcome") == "planned" for item in plan.results)
     return f"{count} sessions" if count > 1 else "them"
 
 
-def confirmed(asked: str) -> bool:
+def confirm(asked: str) -> bool:
     print(f"{asked} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -78,7 +78,7 @@ def _only_shows(verb: str, words: Mapping[str, object]) -> bool:
     return verb == "reap" and not words.get("yes")
 
 
-def goes_on(verb: str, words: Mapping[str, object]) -> bool:
+def is_endless(verb: str, words: Mapping[str, object]) -> bool:
     return verb in ENDLESS or (verb == "events" and bool(words.get("follow")))
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from tmuxreap.interfaces.cli.commands import declared
 from tmuxreap.interfaces.cli.parameters import Done, read
-from tmuxreap.interfaces.cli.words import as_called, check_words
+from tmuxreap.interfaces.cli.words import check_words, with_help_flag
 
 VERBS = (
     "start",
@@ -47,7 +47,7 @@ HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
 
 def main(argv: Sequence[str]) -> int:
     """Run the command line; import only the called verb, and typer only for a line not plain."""
-    words = as_called(argv)
+    words = with_help_flag(argv)
     called = next((word for word in words if not word.startswith("-")), "")
     known = {**{verb: verb for verb in VERBS}, **ALIASES}
     check_words(words, [*known, *HIDDEN])

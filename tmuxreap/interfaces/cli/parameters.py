@@ -20,20 +20,20 @@ class Done(Exception):  # noqa: N818 - not an error
         self.status = status
 
 
-class Said:
+class Spec:
     """The flags of a parameter, and what the help says about it."""
 
-    __slots__ = ("flags", "told")
+    __slots__ = ("details", "flags")
 
-    def __init__(self, *flags: str, **told: Any) -> None:
-        self.flags, self.told = flags, told
+    def __init__(self, *flags: str, **details: Any) -> None:
+        self.flags, self.details = flags, details
 
 
-class Option(Said):
+class Option(Spec):
     __slots__ = ()
 
 
-class Argument(Said):
+class Argument(Spec):
     __slots__ = ()
 
 
@@ -41,7 +41,7 @@ class Argument(Said):
 class Parameter:
     name: str
     kind: object
-    said: Said
+    spec: Spec
     default: object = NOTHING
 
 
@@ -64,8 +64,8 @@ def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
 
 def parameter(name: str, kind: Any, default: object) -> Parameter:
     """Return a parameter; without a description it is a positional one, for our own programs."""
-    said = getattr(kind, "__metadata__", (Argument(),))[0]
-    return Parameter(name, getattr(kind, "__origin__", kind), said, default)
+    spec = getattr(kind, "__metadata__", (Argument(),))[0]
+    return Parameter(name, getattr(kind, "__origin__", kind), spec, default)
 
 
 def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, object] | None:
@@ -73,7 +73,7 @@ def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, obj
     leading dash. Return None for any other line, and for every mistake."""
     flags: dict[str, Parameter] = {}
     for one in parameters:
-        flags.update(dict.fromkeys(one.said.flags, one))
+        flags.update(dict.fromkeys(one.spec.flags, one))
     given: dict[str, list[str]] = {}
     names: list[str] = []
     rest = iter(words)
@@ -86,7 +86,7 @@ def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, obj
             one = flags[word]
             given.setdefault(one.name, []).append("" if one.kind is bool else next(rest, "-"))
     for one in parameters:
-        if isinstance(one.said, Argument) and names:
+        if isinstance(one.spec, Argument) and names:
             given[one.name] = names if one.kind == WORDS else names[:1]
             names = [] if one.kind == WORDS else names[1:]
     values = {one.name: _value(one, given.get(one.name)) for one in parameters}
@@ -105,5 +105,5 @@ def _value(one: Parameter, given: list[str] | None) -> object:
         return given
     if len(given) == 1 and one.kind in WORD:
         return given[0]
-    number = len(given) == 1 and one.kind in NUMBER and "min" not in one.said.told
+    number = len(given) == 1 and one.kind in NUMBER and "min" not in one.spec.details
     return int(given[0]) if number and given[0].isdecimal() and len(given[0]) < 10 else NOTHING

@@ -16,14 +16,14 @@ from tmuxreap import __version__
 from tmuxreap.core.values import NOTHING
 from tmuxreap.interfaces.cli import commands
 from tmuxreap.interfaces.cli.parameters import Argument, Command, Parameter
-from tmuxreap.interfaces.cli.words import GROUPS, UNTOLD
+from tmuxreap.interfaces.cli.words import GROUPS, UNGROUPED
 
 
 class Grouped(typer.core.TyperGroup):
     """The help of the whole program."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        shown = set(chain.from_iterable(verbs.split() for verbs in GROUPS.values())) | {*UNTOLD}
+        shown = set(chain.from_iterable(verbs.split() for verbs in GROUPS.values())) | {*UNGROUPED}
         more = [
             verb for verb, found in self.commands.items() if verb not in shown and not found.hidden
         ]
@@ -66,8 +66,8 @@ def typed(command: Command) -> Callable[..., None]:
 
 
 def _place(one: Parameter) -> Place:
-    factory = typer.Argument if isinstance(one.said, Argument) else typer.Option
-    kind = cast("Any", Annotated)[one.kind, factory(*one.said.flags, **one.said.told)]
+    factory = typer.Argument if isinstance(one.spec, Argument) else typer.Option
+    kind = cast("Any", Annotated)[one.kind, factory(*one.spec.flags, **one.spec.details)]
     default = Place.empty if one.default is NOTHING else one.default
     return Place(one.name, Place.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
 

@@ -14,7 +14,7 @@ GROUPS = {
     "For agents": "heartbeat mcp skills schema",
     "Set-up": "config hooks agents popup completion",
 }
-UNTOLD = ("hook", "ls")  # called by programs; an alias of a verb
+UNGROUPED = ("hook", "ls")  # called by programs; an alias of a verb
 SYNONYMS = {
     "status": "list",
     "ps": "list",
@@ -32,10 +32,10 @@ SYNONYMS = {
     "log": "events",
     "history": "events",
 }
-OF_ALL = ("list", "show", "stop", "kill", "resume", "forget")
+TAKING_ALL = ("list", "show", "stop", "kill", "resume", "forget")
 
 
-def as_called(argv: Sequence[str]) -> list[str]:
+def with_help_flag(argv: Sequence[str]) -> list[str]:
     """Turn `help VERB` into `VERB --help`."""
     words = list(argv)
     if words[:1] == ["help"]:
@@ -68,6 +68,6 @@ def usage(words: Sequence[str], error: Exception) -> Failure:
     format_message = getattr(error, "format_message", None)  # an error of the parser
     reason = str(format_message()) if format_message else str(error)
     hint = f"see: tmuxreap {verb} --help" if verb else "see: tmuxreap --help"
-    if getattr(error, "option_name", None) == "--all" and verb in OF_ALL:
+    if getattr(error, "option_name", None) == "--all" and verb in TAKING_ALL:
         hint = f"to {verb} every session: tmuxreap {verb} all"
     return Failure(Code.USAGE, f"could not read the command: {reason}", hint)

@@ -25,7 +25,7 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, slotted
-from tmuxreap.interfaces.cli.boundary import answered
+from tmuxreap.interfaces.cli.boundary import run_work
 from tmuxreap.interfaces.mcp.arguments import Arguments
 from tmuxreap.interfaces.mcp.hints import in_tool_calls
 from tmuxreap.interfaces.mcp.tools import Tool
@@ -140,7 +140,7 @@ class Calls:
         tool = call.tool
         context = self.context(looks=tool.read_only, progress=call.progress)
         try:
-            result = answered(tool.verb, context, lambda one: self._run(tool, call.raw, one))
+            result = run_work(tool.verb, context, lambda one: self._run(tool, call.raw, one))
             return as_answer(tool, call.raw, result)
         except Exception as error:  # noqa: BLE001 - the boundary of a call: others go on
             return _bug(tool, context, error).as_json()
@@ -149,9 +149,9 @@ class Calls:
         given = parse_arguments(tool, raw)
         if not self._hosts:
             return given.run(context)
-        from tmuxreap.interfaces.remote.near import over_hosts
+        from tmuxreap.interfaces.remote.near import run_on_hosts
 
-        elsewhere = over_hosts(context, tool.verb, getattr(given, "host", []), given.words())
+        elsewhere = run_on_hosts(context, tool.verb, getattr(given, "host", []), given.words())
         return given.run(context) if elsewhere is None else elsewhere
 
     def _in_progress_answer(self, call: Call) -> dict[str, Any]:

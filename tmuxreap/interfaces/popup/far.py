@@ -11,7 +11,7 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Verb
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.interfaces.remote.near import over_hosts
+from tmuxreap.interfaces.remote.near import run_on_hosts
 from tmuxreap.sessions.context import Context
 
 
@@ -25,7 +25,7 @@ class HostAnswer:
 
 def look(context: Context, host: str, before: HostAnswer) -> HostAnswer:
     try:
-        result = over_hosts(context, "list", [host], {"targets": []})
+        result = run_on_hosts(context, "list", [host], {"targets": []})
     except Failure as failure:
         return HostAnswer(_unknown(before), failure)
     assert result is not None  # noqa: S101 - a host was named
@@ -44,7 +44,7 @@ def _unknown(before: HostAnswer) -> tuple[Session, ...]:
 
 def screen(context: Context, target: str) -> str:
     """Return the screen as `show` on the host prints it; "" if the host does not answer."""
-    result = over_hosts(context, "show", None, {"targets": [target]})
+    result = run_on_hosts(context, "show", None, {"targets": [target]})
     first = next(iter(result.results), None) if result else None
     text = first.facts.get("screen") if isinstance(first, RemoteResult) else None
     return kept_screen(text) if isinstance(text, str) else ""
@@ -53,7 +53,7 @@ def screen(context: Context, target: str) -> str:
 def end(context: Context, verb: Verb | None, targets: Sequence[str]) -> Result:
     """End or resume remote sessions; the caller has already asked for confirmation."""
     word = verb.value if verb else "resume"
-    result = over_hosts(context, word, None, {"targets": [*targets], "yes": True})
+    result = run_on_hosts(context, word, None, {"targets": [*targets], "yes": True})
     return result or Result(word, None, context.clock.now())
 
 

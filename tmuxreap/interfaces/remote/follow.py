@@ -23,10 +23,10 @@ from tmuxreap.hosts.wire import OtherSchemaError, Request, Say
 from tmuxreap.interfaces.text.report import report_line
 
 BEAT_S = 5.0
-TOGETHER_S = 0.25  # events that arrive within this time are sorted
+BATCH_S = 0.25  # events that arrive within this time are sorted
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 Sent = tuple[Host, Request]
-OF_THE_FAR_WATCH = ("execute", "reap", "notify", "interval")
+WATCH_OPTIONS = ("execute", "reap", "notify", "interval")
 
 
 @frozen
@@ -35,14 +35,14 @@ class News:
 
     at: str
     item: RemoteResult | None = None
-    said: str = ""
+    message: str = ""
 
 
 def follow(
     verb: str, words: Mapping[str, object], sent: Sequence[Sent], caller: Caller, voice: Voice
 ) -> NoReturn:
     """Print the events of all hosts in the order of time, without end."""
-    option = next((word for word in OF_THE_FAR_WATCH if words.get(word)), None)
+    option = next((word for word in WATCH_OPTIONS if words.get(word)), None)
     if option is not None:
         reason = (
             f"could not watch other hosts with --{option.replace('execute', 'exec')}: that is for"
@@ -51,23 +51,23 @@ def follow(
         raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
     queue: SimpleQueue[News] = SimpleQueue()
     for host, request in sent:
-        work = (host, _reading(verb, request), caller, queue)
+        work = (host, _read_only(verb, request), caller, queue)
         threading.Thread(target=_listen, args=work, daemon=True).start()
     while True:
-        for news in sorted(_together(queue), key=lambda one: one.at):
-            _tell(news, voice)
+        for news in sorted(_batch(queue), key=lambda one: one.at):
+            _print_news(news, voice)
 
 
-def _reading(verb: str, request: Request) -> Request:
+def _read_only(verb: str, request: Request) -> Request:
     """Return the request without words that do more than read."""
     words = {name: value for name, value in request.words.items() if name in ("targets", "since")}
     extra = {} if verb == "watch" else {"follow": True}
     return Request(request.id, verb, {**words, **extra}, request.registry, here=request.here)
 
 
-def _together(queue: SimpleQueue[News]) -> Iterator[News]:
+def _batch(queue: SimpleQueue[News]) -> Iterator[News]:
     yield queue.get()
-    deadline = time.monotonic() + TOGETHER_S
+    deadline = time.monotonic() + BATCH_S
     while (left := deadline - time.monotonic()) > 0:
         try:
             yield queue.get(timeout=left)
@@ -75,11 +75,11 @@ def _together(queue: SimpleQueue[News]) -> Iterator[News]:
             return
 
 
-def _tell(news: News, voice: Voice) -> None:
+def _print_news(news: News, voice: Voice) -> None:
     if news.item is not None:
         report_line(news.item, voice)
     elif not voice.quiet:
-        print(f"tmuxreap: {plain(news.said)}", file=sys.stderr, flush=True)
+        print(f"tmuxreap: {plain(news.message)}", file=sys.stderr, flush=True)
 
 
 def _listen(host: Host, request: Request, caller: Caller, queue: SimpleQueue[News]) -> None:
@@ -102,7 +102,7 @@ def _listen(host: Host, request: Request, caller: Caller, queue: SimpleQueue[New
             reason = incompatible(host, f"it speaks {error}").message
         except (SilentError, EndedError):
             reason = f"could not go on hearing {host.name}: the connection ended"
-        queue.put(News("", said=f"{reason}; trying again in {pause:g} s"))
+        queue.put(News("", message=f"{reason}; trying again in {pause:g} s"))
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE_S)
 

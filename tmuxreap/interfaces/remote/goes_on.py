@@ -15,7 +15,7 @@ from tmuxreap.app import real_app
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.hosts.wire import Request, Say
 from tmuxreap.interfaces.cli import commands as verbs
-from tmuxreap.interfaces.remote.mouth import Mouth
+from tmuxreap.interfaces.remote.mouth import Output
 from tmuxreap.system.environment import Settings
 
 SILENCE_S = 12.0  # of the caller; noticed at the next look, in less than 15 s
@@ -23,46 +23,46 @@ SETTLED_S = 1.0  # a watch of this host has recorded the event by then: it is re
 WATCH, NEWS = "watch", {"follow": True, "since": "1s"}
 
 
-def go_on(mouth: Mouth, request: Request, command: Callable[..., None]) -> None:
+def run_endless(output: Output, request: Request, command: Callable[..., None]) -> None:
     """Run the verb until it ends or the caller has gone."""
     reader, writer = os.pipe()
     os.dup2(writer, 1)
     os.close(writer)
-    threading.Thread(target=_pass_on, args=(mouth, request.verb, reader), daemon=True).start()
-    threading.Thread(target=_listener_left, args=(mouth,), daemon=True).start()
+    threading.Thread(target=_pass_on, args=(output, request.verb, reader), daemon=True).start()
+    threading.Thread(target=_exit_when_caller_left, args=(output,), daemon=True).start()
     words = request.words
     if request.verb == WATCH:
         command, words = verbs.plain_command("events"), NEWS
-        threading.Thread(target=_look_on, args=(mouth, request.registry), daemon=True).start()
+        threading.Thread(target=_observe, args=(output, request.registry), daemon=True).start()
     command(**words, registry=request.registry, json=True)
 
 
-def _pass_on(mouth: Mouth, verb: str, reader: int) -> None:
+def _pass_on(output: Output, verb: str, reader: int) -> None:
     with os.fdopen(reader, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             item = json.loads(line)
-            mouth.say(Say.ITEM, item={"event": item["kind"], **item} if verb == WATCH else item)
-            if not mouth.heard:
+            output.say(Say.ITEM, item={"event": item["kind"], **item} if verb == WATCH else item)
+            if not output.is_open:
                 break
     os._exit(0)
 
 
-def _look_on(mouth: Mouth, registry: str | None) -> None:
+def _observe(output: Output, registry: str | None) -> None:
     """Observe as a watch does, and write nothing."""
     from tmuxreap.commands.watch import watch
     from tmuxreap.commands.watch.waiting import Waiter
 
-    def tell(event: Change) -> None:
-        later = threading.Timer(SETTLED_S, _tell_unless_told, (mouth, registry, event))
+    def report(event: Change) -> None:
+        later = threading.Timer(SETTLED_S, _report_unless_recorded, (output, registry, event))
         later.daemon = True
         later.start()
 
     context = real_app(Settings.from_environment(), registry)
     waiter = Waiter(context.processes, context.registry.resolved, signals=False)
-    watch.run(context, watch.WatchRequest(settle=False), tell, waiter)
+    watch.run(context, watch.WatchRequest(settle=False), report, waiter)
 
 
-def _tell_unless_told(mouth: Mouth, registry: str | None, event: Change) -> None:
+def _report_unless_recorded(output: Output, registry: str | None, event: Change) -> None:
     """Report the event unless the ledger has it: then it is passed on from there."""
     context = real_app(Settings.from_environment(), registry)
     try:
@@ -71,13 +71,13 @@ def _tell_unless_told(mouth: Mouth, registry: str | None, event: Change) -> None
     finally:
         context.close()
     if not recorded:
-        mouth.say(Say.ITEM, item=event.as_json())
+        output.say(Say.ITEM, item=event.as_json())
 
 
-def _listener_left(mouth: Mouth) -> None:
+def _exit_when_caller_left(output: Output) -> None:
     """Exit when the caller falls silent: a broken network reports nothing."""
     descriptor, last = sys.stdin.fileno(), time.monotonic()
-    while mouth.heard and time.monotonic() - last < SILENCE_S:
+    while output.is_open and time.monotonic() - last < SILENCE_S:
         if select.select([descriptor], [], [], 1.0)[0]:
             if not os.read(descriptor, 4096):
                 break

@@ -26,7 +26,7 @@ from tmuxreap.hosts.merge import drop_matched_elsewhere, items_of, merged
 from tmuxreap.hosts.remembered import remember
 from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
-from tmuxreap.interfaces.cli.boundary import answered, on_terminal, question, targets_of, voice_of
+from tmuxreap.interfaces.cli.boundary import on_terminal, question, run_work, targets_of, voice_of
 from tmuxreap.interfaces.text.report import report
 from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
@@ -58,14 +58,14 @@ def call_hosts(
         if near is None:
             only_local.append(True)
             return Result(verb, None, context.clock.now())
-        if verbs.goes_on(verb, words):
+        if verbs.is_endless(verb, words):
             from tmuxreap.interfaces.remote.follow import follow
 
             sent = [(errand.host, near.request(errand)) for errand in near.errands]
             follow(verb, words, sent, near.caller, voice)
         return near.run(voice)
 
-    result = answered(verb, context, work)
+    result = run_work(verb, context, work)
     if only_local:
         return None
     if result.failure is not None and result.failure.code is Code.INTERRUPTED:
@@ -74,7 +74,7 @@ def call_hosts(
     return result.exit
 
 
-def over_hosts(
+def run_on_hosts(
     context: Context, verb: str, host: list[str] | None, words: dict[str, object]
 ) -> Result | None:
     """Run the verb for a program, without questions; None if only this machine is meant."""
@@ -157,10 +157,10 @@ class Near:
     asks: bool  # a user on a terminal
 
     def run(self, voice: Voice) -> Result:
-        if self._is_changing and self._is_far_by_flag and not self._yes and self._is_inside():
-            return replace(self._plan_shown(), failure=self._has_to_say_so())
+        if self._is_changing and self._is_remote_by_flag and not self._yes and self._is_inside():
+            return replace(self._plan_only(), failure=self._needs_yes())
         if self.verb in verbs.PLANNED and self._is_changing and self._needs_a_plan:
-            return self._planned_first(voice)
+            return self._confirm_and_run(voice)
         sent = [self.request(one) for one in self.errands]
         return self._merged(self._ask_all(sent, changing=self._is_changing))
 
@@ -175,7 +175,7 @@ class Near:
         return verbs.changes(self.verb, self.words)
 
     @property
-    def _is_far_by_flag(self) -> bool:
+    def _is_remote_by_flag(self) -> bool:
         return any(one.by_flag and not one.host.is_local for one in self.errands)
 
     def _targets(self) -> Iterator[str]:
@@ -240,22 +240,24 @@ class Near:
         def work(errand: Errand, request: Request | None) -> Callable[[], Reply]:
             if request is None:
                 return lambda: Reply(errand.host)
-            return lambda: _had(errand, ask(errand.host, request, self.caller, changing=changing))
+            return lambda: _filled(
+                errand, ask(errand.host, request, self.caller, changing=changing)
+            )
 
         works = [work(errand, request) for errand, request in zip(self.errands, sent, strict=True)]
         return drop_matched_elsewhere(self.errands, call_in_threads(works, self.at_once))
 
-    def _each_by_its_plan(self) -> tuple[list[Reply], list[Reply]]:
+    def _plan_and_run_each(self) -> tuple[list[Reply], list[Reply]]:
         """Plan and carry out on each host independently, without a question; return plans and
         outcomes."""
 
         def work(errand: Errand) -> tuple[Reply, Reply]:
             planned = self.request(errand, dry_run=True)
-            plan = _had(errand, ask(errand.host, planned, self.caller, changing=False))
+            plan = _filled(errand, ask(errand.host, planned, self.caller, changing=False))
             confirmed = self._confirmed(errand, plan)
             if confirmed is None:
                 return plan, Reply(errand.host)
-            return plan, _had(errand, ask(errand.host, confirmed, self.caller, changing=True))
+            return plan, _filled(errand, ask(errand.host, confirmed, self.caller, changing=True))
 
         pairs = call_in_threads([partial(work, one) for one in self.errands], self.at_once)
         plans, ended = zip(*pairs, strict=True)
@@ -280,13 +282,13 @@ class Near:
             [self.request(one, dry_run=True) for one in self.errands], changing=False
         )
 
-    def _plan_shown(self) -> Result:
+    def _plan_only(self) -> Result:
         known = inspect.signature(self.command).parameters
         if "dry_run" in known:
             return self._merged(self._plans())
         return Result(self.verb, None, self.context.clock.now())
 
-    def _planned_first(self, voice: Voice) -> Result:
+    def _confirm_and_run(self, voice: Voice) -> Result:
         if self.words.get("purge") and not self._yes and not self.asks:
             reason = (
                 f"could not {self.verb} and purge: that deletes for good, and nobody can be asked"
@@ -294,26 +296,26 @@ class Near:
             )
             raise Failure(Code.USAGE, reason, "look at the plan with --dry-run, then add --yes")
         if self._yes:
-            plans, ended = self._each_by_its_plan()
-            return self._told_both(plans, ended)
+            plans, ended = self._plan_and_run_each()
+            return self._merged_both(plans, ended)
         plans = self._plans()
         plan = self._merged(plans)
         if self._is_sweeping or self.words.get("purge"):
             if self._is_inside() and not self.asks:
-                return replace(plan, failure=self._has_to_say_so())
-            if self.verb in verbs.ASKED and self.asks and not self._is_agreed(plan, voice):
+                return replace(plan, failure=self._needs_yes())
+            if self.verb in verbs.ASKED and self.asks and not self._is_confirmed(plan, voice):
                 said = f"nothing was done: the answer to {self.verb} was no"
                 return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
         sent = [
-            self._confirmed(errand, heard)
-            for errand, heard in zip(self.errands, plans, strict=True)
+            self._confirmed(errand, reply)
+            for errand, reply in zip(self.errands, plans, strict=True)
         ]
-        return self._told_both(plans, self._ask_all(sent, changing=True))
+        return self._merged_both(plans, self._ask_all(sent, changing=True))
 
-    def _told_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
-        return self._merged([_both(plan, then) for plan, then in zip(plans, ended, strict=True)])
+    def _merged_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
+        return self._merged([_joined(plan, then) for plan, then in zip(plans, ended, strict=True)])
 
-    def _is_agreed(self, plan: Result, voice: Voice) -> bool:
+    def _is_confirmed(self, plan: Result, voice: Voice) -> bool:
         ask_first = question(voice, purge=bool(self.words.get("purge")))
         todo = [item for item in plan.results if isinstance(item, RemoteResult) and _is_open(item)]
         return not todo or ask_first(plan)
@@ -327,9 +329,9 @@ class Near:
             request, identities={n: plan.identities[n] for n in names if n in plan.identities}
         )
 
-    def _has_to_say_so(self) -> Failure:
+    def _needs_yes(self) -> Failure:
         reason = f"could not {self.verb} on other hosts: inside a session that needs --yes"
-        if not self._is_far_by_flag:
+        if not self._is_remote_by_flag:
             needs = "inside a registered session, 'all' and patterns need --yes"
             reason = f"could not {self.verb} there: {needs}"
         return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
@@ -356,17 +358,17 @@ def _is_open(item: RemoteResult) -> bool:
     return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
 
 
-def _had(errand: Errand, heard: Reply) -> Reply:
+def _filled(errand: Errand, reply: Reply) -> Reply:
     """Fill in an unknown outcome for each named target."""
-    if not heard.unknown:
-        return heard
+    if not reply.unknown:
+        return reply
     names = [target for target in errand.targets if _is_name(target)]
-    error = plain_json(problem_of(heard.failure))
+    error = plain_json(problem_of(reply.failure))
     results = [{"name": name, "outcome": "unknown", "error": error} for name in names]
-    return replace(heard, answer={"results": results}, texts=tuple(() for _ in results))
+    return replace(reply, answer={"results": results}, texts=tuple(() for _ in results))
 
 
-def _both(plan: Reply, then: Reply) -> Reply:
+def _joined(plan: Reply, then: Reply) -> Reply:
     """Merge what was final in the plan with the outcome of the rest."""
     if plan.answer is None:
         return plan
@@ -384,7 +386,7 @@ def _both(plan: Reply, then: Reply) -> Reply:
         **plan.answer,
         **answer,
         "results": results,
-        "warnings": [*_warned(plan.answer), *_warned(answer)],
+        "warnings": [*_warnings_of(plan.answer), *_warnings_of(answer)],
         "exit_code": exits.pop() if len(exits) == 1 else int(bool(exits)),
     }
     return replace(
@@ -395,6 +397,6 @@ def _both(plan: Reply, then: Reply) -> Reply:
     )
 
 
-def _warned(answer: Mapping[str, object]) -> list[object]:
+def _warnings_of(answer: Mapping[str, object]) -> list[object]:
     warnings = answer.get("warnings")
     return warnings if isinstance(warnings, list) else []

@@ -27,8 +27,8 @@ from tmuxreap.ending.results import failed_target
 from tmuxreap.hosts.link import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of
 from tmuxreap.interfaces.cli import commands as verbs
-from tmuxreap.interfaces.cli.boundary import heard
-from tmuxreap.interfaces.remote.mouth import Mouth
+from tmuxreap.interfaces.cli.boundary import captured_result
+from tmuxreap.interfaces.remote.mouth import Output
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger.records import is_owned
 from tmuxreap.sessions.context import Context
@@ -41,40 +41,40 @@ ENDING = ("stop", "kill", "forget", "interrupt")
 
 def serve() -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    mouth = Mouth()
-    mouth.say(Say.HELLO, version=__version__)
+    output = Output()
+    output.say(Say.HELLO, version=__version__)
     text = sys.stdin.readline(LONGEST_LINE)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a verb's own output must not reach the caller
-    mouth.beat()
+    output.beat()
     try:
         request = request_of(text)
-        _answer(mouth, request)
+        _answer(output, request)
     except ValueError as error:
-        mouth.say(Say.INCOMPATIBLE, why=str(error))
+        output.say(Say.INCOMPATIBLE, why=str(error))
     return 0
 
 
-def _answer(mouth: Mouth, request: Request) -> None:
+def _answer(output: Output, request: Request) -> None:
     if not request.here:
-        _go_home(request)
+        _change_to_home(request)
     if request.verb == OUTCOME:
-        return _tell_outcome(mouth, request)
+        return _send_outcome(output, request)
     command = verbs.plain_command(request.verb) if request.verb in verbs.HOSTED else None
     if command is None:
-        return mouth.say(Say.INCOMPATIBLE, why=f"the verb {request.verb} is not known there")
+        return output.say(Say.INCOMPATIBLE, why=f"the verb {request.verb} is not known there")
     known = inspect.signature(command).parameters
     unknown = next((word for word in request.words if word not in known), None)
     if unknown is not None:
-        return mouth.say(Say.INCOMPATIBLE, why=f"{request.verb} knows no {unknown} there")
-    if verbs.goes_on(request.verb, request.words):
-        from tmuxreap.interfaces.remote.goes_on import go_on
+        return output.say(Say.INCOMPATIBLE, why=f"{request.verb} knows no {unknown} there")
+    if verbs.is_endless(request.verb, request.words):
+        from tmuxreap.interfaces.remote.goes_on import run_endless
 
-        go_on(mouth, request, command)
+        run_endless(output, request, command)
         return None
-    return _run_once(mouth, request, command)
+    return _run_once(output, request, command)
 
 
-def _go_home(request: Request) -> None:
+def _change_to_home(request: Request) -> None:
     """Change to the home folder if there is no registry here: an engine may start elsewhere, such
     as in a container's working directory."""
     here = Path.cwd()
@@ -89,7 +89,7 @@ def _context(request: Request) -> Context:
 
 
 @contextlib.contextmanager
-def _books(request: Request) -> Iterator[Context | None]:
+def _ledger_context(request: Request) -> Iterator[Context | None]:
     """Yield the context; None without a registry, which has no ledger either."""
     context = _context(request)
     try:
@@ -99,23 +99,23 @@ def _books(request: Request) -> Iterator[Context | None]:
         context.close()
 
 
-def _run_once(mouth: Mouth, request: Request, command: Callable[..., None]) -> None:
+def _run_once(output: Output, request: Request, command: Callable[..., None]) -> None:
     changing = verbs.changes(request.verb, request.words)
-    if changing and not _taken(request):
-        return mouth.say(Say.INCOMPATIBLE, why="that request came before")
-    message = _told(request, _run(request, command))
+    if changing and not _is_new(request):
+        return output.say(Say.INCOMPATIBLE, why="that request came before")
+    message = _message(request, _run(request, command))
     if changing:
-        with _books(request) as context:
+        with _ledger_context(request) as context:
             if context is not None:
                 _claim(context, request)  # a start may just have made the ledger
                 context.books.end_request(request.id, json.dumps(message, default=str))
-    return mouth.say(Say.ANSWER, id=request.id, **message)
+    return output.say(Say.ANSWER, id=request.id, **message)
 
 
-def _taken(request: Request) -> bool:
+def _is_new(request: Request) -> bool:
     """Claim the request, so that none is carried out twice. If it cannot be recorded, let the verb
     report the cause."""
-    with _books(request) as context:
+    with _ledger_context(request) as context:
         return context is None or _claim(context, request) is not False
 
 
@@ -125,7 +125,7 @@ def _claim(context: Context, request: Request) -> bool | None:
     return context.books.begin_request(request.id, request.verb, owner, context.place.boot_id)
 
 
-def _told(request: Request, result: Result) -> dict[str, object]:
+def _message(request: Request, result: Result) -> dict[str, object]:
     texts = [
         list(lines(replace(result, results=[item], more={}), Voice())) for item in result.results
     ]
@@ -137,7 +137,7 @@ def _identities(request: Request, result: Result) -> dict[str, object]:
     if request.verb not in ENDING or not request.words.get("dry_run"):
         return {}
     names = {getattr(item, "name", None) for item in result.results}
-    with _books(request) as context:
+    with _ledger_context(request) as context:
         rows = context.registry.look().usable if context is not None and names else ()
         return {row.name: _identity(row) for row in rows if row.name in names}
 
@@ -155,7 +155,7 @@ def _identity(row: Row) -> dict[str, object]:
     }
 
 
-def _changed(name: str) -> Failure:
+def _session_changed(name: str) -> Failure:
     return Failure(
         Code.SESSION_REPLACED,
         f"could not end {name}: it is not the session any more that was confirmed",
@@ -173,15 +173,15 @@ def _run(request: Request, command: Callable[..., None]) -> Result:
             return Result(
                 request.verb, _registry_name(request), _now(request), list(refused.values())
             )
-    result = _heard(request, command, words)
+    result = _call(request, command, words)
     kept = [item for item in result.results if getattr(item, "name", None) not in refused]
     return replace(result, results=[*kept, *refused.values()]) if refused else result
 
 
-def _heard(request: Request, command: Callable[..., None], words: Mapping[str, object]) -> Result:
+def _call(request: Request, command: Callable[..., None], words: Mapping[str, object]) -> Result:
     try:
         run = partial(command, **words, registry=request.registry, json=True)
-        return heard(run, "cli" if request.here else "remote")
+        return captured_result(run, "cli" if request.here else "remote")
     except Failure as failure:
         return Result(request.verb, _registry_name(request), _now(request), failure=failure)
 
@@ -203,7 +203,7 @@ def _refused(request: Request) -> dict[str, Item]:
     """Return failures for the caller's own session and those changed since their confirmation."""
     if request.verb not in ENDING:
         return {}
-    with _books(request) as context:
+    with _ledger_context(request) as context:
         if context is None:
             return {}
         try:
@@ -215,20 +215,20 @@ def _refused(request: Request) -> dict[str, Item]:
         for name, identity in (request.identities or {}).items():
             row = rows.get(name)
             if row is None or json.loads(json.dumps(_identity(row))) != identity:
-                refused[name] = failed_target(name, _changed(name))
+                refused[name] = failed_target(name, _session_changed(name))
         own = context.books.name_of(request.mark) if request.mark else None
         if (
             own in rows
             and not request.words.get("itself")
             and context.books.mark(own) == request.mark
         ):
-            refused[own] = failed_target(own, _own(own))
+            refused[own] = failed_target(own, _own_session(own))
         targets = set(_targets(request))
         plan = bool(request.words.get("dry_run"))
         return {name: item for name, item in refused.items() if plan or name in targets}
 
 
-def _own(name: str) -> Failure:
+def _own_session(name: str) -> Failure:
     return Failure(
         Code.OWN_SESSION,
         f"could not end {name}: this command runs inside it",
@@ -236,23 +236,23 @@ def _own(name: str) -> Failure:
     )
 
 
-def _tell_outcome(mouth: Mouth, request: Request) -> None:
+def _send_outcome(output: Output, request: Request) -> None:
     """Send the outcome of an earlier request as soon as it is known."""
     request_id = str(request.words.get("of"))
-    with _books(request) as context:
+    with _ledger_context(request) as context:
         if context is None:
-            return mouth.say(Say.UNKNOWN)
+            return output.say(Say.UNKNOWN)
         owner = context.processes.identify(context.place.pid)
         assert owner is not None  # noqa: S101 - we run
         if context.books.forbid_request(request_id, owner, context.place.boot_id):
-            return mouth.say(Say.NEVER)
-        while mouth.heard:
+            return output.say(Say.NEVER)
+        while output.is_open:
             record = context.books.stored_request(request_id)
             if record is None or record.is_void:
-                return mouth.say(Say.UNKNOWN if record is None else Say.NEVER)
+                return output.say(Say.UNKNOWN if record is None else Say.NEVER)
             if record.answer is not None:
-                return mouth.say(Say.ANSWER, id=request_id, **json.loads(record.answer))
+                return output.say(Say.ANSWER, id=request_id, **json.loads(record.answer))
             if not is_owned(record, context.processes, context.place.boot_id):
-                return mouth.say(Say.UNKNOWN)
+                return output.say(Say.UNKNOWN)
             context.processes.wait({record.owner}, LOOK_S)
     return None

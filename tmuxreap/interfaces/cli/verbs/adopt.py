@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
+from tmuxreap.interfaces.cli.boundary import answer, confirm, on_terminal
 from tmuxreap.interfaces.cli.parameters import Argument, Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags, Yes
 from tmuxreap.sessions.context import Context
@@ -76,4 +76,4 @@ def command(
 
 def _ask(found: str) -> bool:
     print(f"not registered: {found}", file=sys.stderr)
-    return confirmed("register them?")
+    return confirm("register them?")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result, failure_in
-from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
+from tmuxreap.interfaces.cli.boundary import answer, confirm, on_terminal
 from tmuxreap.interfaces.cli.parameters import Argument
 from tmuxreap.interfaces.cli.verbs.options import Registry
 from tmuxreap.sessions.context import Context
@@ -46,7 +46,7 @@ def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:
 
 
 def _resumed(context: Context, name: str) -> bool:
-    if not confirmed(f"{name} has ended; resume it?"):
+    if not confirm(f"{name} has ended; resume it?"):
         return False
     from tmuxreap.commands.resume import ResumeRequest, run
 

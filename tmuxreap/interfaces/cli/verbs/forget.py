@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal, seconds, targets_of
+from tmuxreap.interfaces.cli.boundary import answer, confirm, on_terminal, seconds, targets_of
 from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets, Yes
 from tmuxreap.sessions.context import Context
@@ -42,7 +42,7 @@ def command(
 
         age_s = seconds(older_than, "--older-than")
         names = targets_of(targets)
-        ask = (lambda words: confirmed(plain(words))) if on_terminal() else None
+        ask = (lambda words: confirm(plain(words))) if on_terminal() else None
         asked = ForgetRequest(names, history, force, dry_run, older_than_s=age_s, yes=yes, ask=ask)
         return run(context, asked)
 
