@@ -32,7 +32,7 @@ def speaks(
         monkeypatch.setenv(name, value)
     db = sqlite3.connect(desk.path)
     try:
-        return speaker.who(db, agent, conversation, (1, 2, terminal, agent))
+        return speaker.row_of_caller(db, agent, conversation, (1, 2, terminal, agent))
     finally:
         db.close()
 
@@ -153,15 +153,15 @@ def test_of_one_without_a_terminal_the_conversation_goes_first(
 def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_halt(
     desk: Desk,
 ) -> None:
-    with contextlib.closing(speaker.opened(str(desk.path))) as db:
-        assert speaker.is_its_own(db, "shop", "claude", ID, (7, 1, 0, "claude"))
-        assert speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 9, "claude"))
-        assert speaker.is_its_own(
+    with contextlib.closing(speaker.open_ledger(str(desk.path))) as db:
+        assert speaker.is_own_agent(db, "shop", "claude", ID, (7, 1, 0, "claude"))
+        assert speaker.is_own_agent(db, "shop", "claude", "other", (7, 1, 9, "claude"))
+        assert speaker.is_own_agent(
             db, "acme", "claude", "other", (7, 1, 0, "claude")
         )  # its conversation is unknown
-        assert not speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 0, "claude"))
-        assert not speaker.is_its_own(db, "shop", "gemini", "other", (7, 1, 0, "node"))
-        assert speaker.is_its_own(
+        assert not speaker.is_own_agent(db, "shop", "claude", "other", (7, 1, 0, "claude"))
+        assert not speaker.is_own_agent(db, "shop", "gemini", "other", (7, 1, 0, "node"))
+        assert speaker.is_own_agent(
             db, "shop", "claude", "other", (7, 1, 0, "python3")
         )  # no agent: it reports for one
 

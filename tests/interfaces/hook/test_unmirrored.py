@@ -77,5 +77,5 @@ def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:
 
 def test_a_folder_of_another_gets_no_ledger(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert unmirrored.made(str(desk.registry)) is None
+    assert unmirrored.create_ledger(str(desk.registry)) is None
     assert not desk.path.exists()

@@ -9,13 +9,13 @@ import pytest
 from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.interfaces.python.errors import TmuxError
-from tmuxreap.interfaces.python.streams import Ending, Stream, Tell
+from tmuxreap.interfaces.python.streams import CloseRequest, Stream, Tell
 
 FACTS = {"code": "usage", "message": "m", "hint": "h"}
 
 
 def test_what_was_told_comes_in_its_order_and_then_nothing() -> None:
-    def work(tell: Tell, ending: Ending) -> None:
+    def work(tell: Tell, ending: CloseRequest) -> None:
         tell(FACTS)
         tell({**FACTS, "message": "n"})
 
@@ -25,7 +25,7 @@ def test_what_was_told_comes_in_its_order_and_then_nothing() -> None:
 
 
 def test_what_went_wrong_is_raised_once_where_it_is_read() -> None:
-    def work(tell: Tell, ending: Ending) -> None:
+    def work(tell: Tell, ending: CloseRequest) -> None:
         raise Failure(Code.TMUX_MISSING, "no tmux")
 
     stream = Stream(Problem, work)
@@ -38,11 +38,11 @@ def test_what_went_wrong_is_raised_once_where_it_is_read() -> None:
 def test_closing_wakes_the_work_up_and_waits_for_it() -> None:
     woken, ended = threading.Event(), threading.Event()
 
-    def work(tell: Tell, ending: Ending) -> None:
+    def work(tell: Tell, ending: CloseRequest) -> None:
         ending.wake = woken.set
         tell(FACTS)
         woken.wait(30)
-        assert not ending.goes_on()
+        assert not ending.is_open()
         ended.set()
 
     stream = Stream(Problem, work)

@@ -19,7 +19,7 @@ from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Voice, width
 from tmuxreap.core.values import as_dict, replace
-from tmuxreap.interfaces.text.report import lines, report, tell_failure
+from tmuxreap.interfaces.text.report import lines, print_failure, report
 
 EVIL = "\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202e"
 PLAIN = "\\x1b]52;c;cm0gLXJm\\x07\\x9b2J\\r\\u202e"
@@ -99,7 +99,7 @@ def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
 
 def test_our_own_colours_stay() -> None:
     to = io.StringIO()
-    tell_failure(Failure(Code.USAGE, "no"), Voice(color=True), to)
+    print_failure(Failure(Code.USAGE, "no"), Voice(color=True), to)
     assert to.getvalue() == "\x1b[31merror:\x1b[0m no\n"
 
 

@@ -19,7 +19,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice, pad, plain, width
 from tmuxreap.core.times import parse_duration
 from tmuxreap.interfaces.cli.parameters import Done
-from tmuxreap.interfaces.text.report import lines, report, tell_failure, terminal_columns
+from tmuxreap.interfaces.text.report import lines, print_failure, report, terminal_columns
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
@@ -209,7 +209,7 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
         for line in _plan_lines(plan, voice):
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
-            tell_failure(problem, voice, sys.stderr)
+            print_failure(problem, voice, sys.stderr)
         if not plan.results:
             return True
         return confirm(f"{plan.command} {_counted(plan)}{suffix}?")

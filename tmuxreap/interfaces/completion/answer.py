@@ -122,14 +122,14 @@ class _Line:
     def rows(self) -> list[Sketch]:
         return rows_of(self.registry().read_text(encoding="utf-8", errors="replace"))
 
-    def meant(self) -> list[Sketch]:
+    def applicable_rows(self) -> list[Sketch]:
         """Return the rows that the verb can apply to; a purge applies to all."""
         wanted = None if "--purge-conversation" in self.given else WANTED.get(self.verb)
         return [row for row in self.rows() if wanted is None or row.status in wanted]
 
 
 def _targets(line: _Line) -> Iterator[Offer]:
-    rows = line.meant()
+    rows = line.applicable_rows()
     yield from _named(line, [row for row in rows if row.name not in line.named])
     tags = Counter(chain.from_iterable(row.tags for row in rows))
     agents = Counter(row.agent for row in rows if row.agent)
@@ -179,7 +179,7 @@ def _count(number: int) -> str:
 
 
 def _names(line: _Line) -> Iterator[Offer]:
-    return iter(()) if line.named else _named(line, line.meant())
+    return iter(()) if line.named else _named(line, line.applicable_rows())
 
 
 def _agents(line: _Line) -> Iterator[Offer]:

@@ -11,10 +11,10 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.interfaces.hook import speaker
 
 FRESH_S = 120.0  # an older state is shown with its age
-SAID = """SELECT state, at FROM heartbeats
+REPORT = """SELECT state, at FROM heartbeats
     WHERE name = ? AND typeof(at) = 'real' AND state <> '' ORDER BY id DESC LIMIT 1"""
 # Events before the last start are about an earlier agent.
-TOLD = """SELECT kind, data, at FROM events
+EVENT = """SELECT kind, data, at FROM events
     WHERE name = ? AND kind IN ('state', 'started', 'resumed', 'adopted')
     ORDER BY id DESC LIMIT 1"""
 
@@ -25,12 +25,12 @@ def states(registry: str, names: Iterable[str]) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        db = speaker.opened(path)
+        db = speaker.open_ledger(path)
     except Exception:  # noqa: BLE001 - the ledger is being set aside: no states
         return {}
     try:
         known = {
-            name: _last(db.execute(SAID, (name,)), db.execute(TOLD, (name,))) for name in names
+            name: _last(db.execute(REPORT, (name,)), db.execute(EVENT, (name,))) for name in names
         }
     except Exception:  # noqa: BLE001 - locked, or not ours to read
         return {}
@@ -39,12 +39,12 @@ def states(registry: str, names: Iterable[str]) -> dict[str, str]:
     return {name: state for name, state in known.items() if state}
 
 
-def _last(said: Iterable[tuple[str, float]], told: Iterable[tuple[str, str, float]]) -> str:
-    state, at = next(iter(said), ("", 0.0))
-    kind, data, told_at = next(iter(told), ("", "", 0.0))
-    if told_at > at:
+def _last(report: Iterable[tuple[str, float]], event: Iterable[tuple[str, str, float]]) -> str:
+    state, at = next(iter(report), ("", 0.0))
+    kind, data, event_at = next(iter(event), ("", "", 0.0))
+    if event_at > at:
         state = str(speaker.read_facts(data.encode()).get("state")) if kind == "state" else ""
-        at = told_at
+        at = event_at
     if state not in (*STATES, "limited"):
         return ""
     age_s = time.time() - at

@@ -33,7 +33,7 @@ def main(words: list[str]) -> int | None:
 def hook(words: list[str]) -> int:
     """Handle a hook. Always returns 0, and prints only an answer that the agent understands."""
     try:
-        reply = _hooked(words)
+        reply = _handle_hook(words)
         if reply is not None:
             os.write(1, json.dumps(reply).encode() + b"\n")
     except (Exception, KeyboardInterrupt):  # noqa: BLE001, S110 - see the docstring of the module
@@ -41,7 +41,7 @@ def hook(words: list[str]) -> int:
     return 0
 
 
-def _hooked(words: list[str]) -> dict[str, object] | None:
+def _handle_hook(words: list[str]) -> dict[str, object] | None:
     if not words:
         return None
     agent = words[0]
@@ -59,20 +59,20 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
     registry = speaking.registry_here(folder if isinstance(folder, str) else None)
     if registry is None:
         return None
-    ledger = speaking.ledger_of(registry) or _made(registry, agent)
+    ledger = speaking.ledger_of(registry) or _create_ledger(registry, agent)
     if ledger is None:
         return None
-    db = speaking.opened(ledger)
+    db = speaking.open_ledger(ledger)
     try:
-        name = speaking.who(db, agent, conversation, speaker)
+        name = speaking.row_of_caller(db, agent, conversation, speaker)
         name = name or _unmirrored(registry, agent)
         if name is None:
             return None
         tool = text_of(facts, words_of.TOOL_FIELDS)
         data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": tool, **speaking.moment()}
         reason = (
-            stop_asked(db, name, now)
-            if speaking.is_its_own(db, name, agent, conversation, speaker)
+            requested_stop(db, name, now)
+            if speaking.is_own_agent(db, name, agent, conversation, speaker)
             else None
         )
         answer = words_of.halt(kind, word, reason) if reason else None
@@ -99,12 +99,12 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
 def heartbeat(words: list[str]) -> bool:
     """Record a heartbeat; False leaves everything but the plain case to the command line."""
     try:
-        return _beaten(words)
+        return _record_heartbeat(words)
     except (sqlite3.Error, OSError, ValueError):
         return False
 
 
-def _beaten(words: list[str]) -> bool:
+def _record_heartbeat(words: list[str]) -> bool:
     given = _arguments(words)
     if given is None:
         return False
@@ -112,14 +112,14 @@ def _beaten(words: list[str]) -> bool:
     registry = registry or speaking.registry_here(None)
     if registry is None or (state is not None and state not in words_of.STATES):
         return False
-    ledger = speaking.ledger_of(registry) or _made(registry, "", name)
+    ledger = speaking.ledger_of(registry) or _create_ledger(registry, "", name)
     if ledger is None:
         return False
-    db = speaking.opened(ledger)
+    db = speaking.open_ledger(ledger)
     try:
         if name is None:
-            name = speaking.who(db, "", None, None) or _unmirrored(registry, "")
-        elif not (_is_shown(db, name) or _stands(registry, name)):
+            name = speaking.row_of_caller(db, "", None, None) or _unmirrored(registry, "")
+        elif not (_is_mirrored(db, name) or _is_registered(registry, name)):
             return False
         if name is None:
             return False
@@ -137,13 +137,13 @@ def _beaten(words: list[str]) -> bool:
         db.close()
 
 
-def _is_shown(db: sqlite3.Connection, name: str) -> bool:
+def _is_mirrored(db: sqlite3.Connection, name: str) -> bool:
     return bool(db.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone())
 
 
 def _unmirrored(registry: str, agent: str) -> str | None:
     """Return the row of another tool, not mirrored yet, whose process is our ancestor."""
-    socket, above = speaking.around_us()
+    socket, above = speaking.server_and_ancestors()
     if not above:
         return None
     from tmuxreap.interfaces.hook.unmirrored import below
@@ -151,21 +151,21 @@ def _unmirrored(registry: str, agent: str) -> str | None:
     return below(registry, agent, above, socket)
 
 
-def _stands(registry: str, name: str) -> bool:
+def _is_registered(registry: str, name: str) -> bool:
     """Tell whether the registry has the row, even if its ledger does not show it yet."""
     from tmuxreap.interfaces.hook.unmirrored import is_row
 
     return is_row(registry, name)
 
 
-def _made(registry: str, agent: str, name: str | None = None) -> str | None:
+def _create_ledger(registry: str, agent: str, name: str | None = None) -> str | None:
     """Create a ledger if the caller has a row; nothing else justifies one."""
-    registered = _unmirrored(registry, agent) if name is None else _stands(registry, name)
+    registered = _unmirrored(registry, agent) if name is None else _is_registered(registry, name)
     if not registered:
         return None
-    from tmuxreap.interfaces.hook.unmirrored import made
+    from tmuxreap.interfaces.hook.unmirrored import create_ledger
 
-    return made(registry)
+    return create_ledger(registry)
 
 
 def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | None:
@@ -233,7 +233,7 @@ def text_of(facts: Facts, fields: tuple[str, ...]) -> str | None:
 # Stopping after the turn
 
 
-def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
+def requested_stop(db: sqlite3.Connection, name: str, now: float) -> str | None:
     """Return why to end the turn; None unless a live `stop` waits for it and has time left."""
     query = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
         FROM intents WHERE name = ? AND outcome IS NULL"""
@@ -247,6 +247,6 @@ def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
         return None
     return (
         f"tmuxreap stops this session after its turn ({reason})"
-        if speaking.lives(pid, start, boot_id)
+        if speaking.is_alive(pid, start, boot_id)
         else None
     )

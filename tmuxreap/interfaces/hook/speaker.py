@@ -35,7 +35,7 @@ def read_facts(data: bytes) -> Facts:
     return facts if isinstance(facts, dict) else {}
 
 
-def who(
+def row_of_caller(
     db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None
 ) -> str | None:
     """Return the row of the caller: by its mark, its pane, its ancestors or its conversation.
@@ -44,16 +44,16 @@ def who(
     agents from the first one's pane, or an agent started by this one's tool. For these the
     conversation comes first; without a row of that conversation, the report is no evidence of one
     (see the locator `hook`)."""
-    talker = _talking(db, conversation) if conversation else None
+    talker = _by_conversation(db, conversation) if conversation else None
     if talker is not None and speaker is not None and not speaker[2]:
         return talker
-    name = _marked(db, os.environ.get("TMUXREAP_ID", "")) or _in_pane(db) or _below(db)
+    name = _by_mark(db, os.environ.get("TMUXREAP_ID", "")) or _by_pane(db) or _by_ancestor(db)
     if name is not None and agent and not _is_of(db, name, agent):
         return None
     return name or talker
 
 
-def is_its_own(
+def is_own_agent(
     db: sqlite3.Connection, name: str, agent: str, conversation: str | None, speaker: Speaker | None
 ) -> bool:
     """Tell whether the caller is the row's agent, and did not just inherit its environment: only
@@ -67,7 +67,7 @@ def is_its_own(
     return not conversations or conversation in conversations
 
 
-def _marked(db: sqlite3.Connection, mark: str) -> str | None:
+def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
     """Return the session with this mark, unless it was started again since. It may still be
     starting: an agent reports before its start is confirmed."""
     if not mark:
@@ -83,7 +83,7 @@ def _marked(db: sqlite3.Connection, mark: str) -> str | None:
     return str(match[0]) if match and db.execute(latest, match).fetchone() == (mark,) else None
 
 
-def _in_pane(db: sqlite3.Connection) -> str | None:
+def _by_pane(db: sqlite3.Connection) -> str | None:
     socket, server = _server()
     pane = os.environ.get("TMUX_PANE", "")
     if not (socket and pane and server.isdigit()):
@@ -99,10 +99,10 @@ def _in_pane(db: sqlite3.Connection) -> str | None:
     return None
 
 
-def _below(db: sqlite3.Connection) -> str | None:
+def _by_ancestor(db: sqlite3.Connection) -> str | None:
     """Return the row of another tool by its pane's process: an ancestor of ours, on its server. If
     it is not mirrored yet, the intent of its ending has the same facts."""
-    socket, above = around_us()
+    socket, above = server_and_ancestors()
     endings = db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb != 'start'")
     for name, text in endings.fetchall() if above else ():
         plan = read_facts(str(text).encode("utf-8", "replace"))
@@ -112,7 +112,7 @@ def _below(db: sqlite3.Connection) -> str | None:
     for pid in above:
         for name, row in _running(db, f'"pid": {pid}'):
             matches = part_of(row, "pane").get("pid") == pid and not part_of(row, "tmux")
-            if matches and names(row.get("tmux_server"), socket):
+            if matches and same_server(row.get("tmux_server"), socket):
                 return name
     return None
 
@@ -126,10 +126,10 @@ def _pids(plan: Facts) -> set[object]:
     }
 
 
-def around_us() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
+def server_and_ancestors() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
     """Return the tmux server that we run in, and our ancestors up to it."""
     socket, _ = _server()
-    return socket, _above() if socket else {}
+    return socket, _ancestors() if socket else {}
 
 
 def _server() -> tuple[str, str]:
@@ -137,14 +137,14 @@ def _server() -> tuple[str, str]:
     return tmux_server_of(os.environ)
 
 
-def names(server: object, socket: str) -> bool:
+def same_server(server: object, socket: str) -> bool:
     name = server if isinstance(server, str) else "default"
     if "/" in name:
         return os.path.realpath(name) == os.path.realpath(socket)
     return name == os.path.basename(socket)  # noqa: PTH119
 
 
-def _talking(db: sqlite3.Connection, conversation: str) -> str | None:
+def _by_conversation(db: sqlite3.Connection, conversation: str) -> str | None:
     names_found = [
         name for name, row in _running(db, conversation) if conversation in _conversations(row)
     ]
@@ -184,14 +184,14 @@ def speakers() -> list[Speaker]:
     """Return the candidates for the reporting process, likeliest first: the nearest ancestor that
     is no shell or wrapper, then the shells below it, as an agent may be a script."""
     candidates: list[Speaker] = []
-    for pid, (comm, _, start, terminal) in _above().items():
+    for pid, (comm, _, start, terminal) in _ancestors().items():
         candidates.append((pid, start, terminal, comm))
         if comm not in BETWEEN:
             break
     return candidates[::-1]
 
 
-def _above() -> dict[int, tuple[str, int, int, int]]:
+def _ancestors() -> dict[int, tuple[str, int, int, int]]:
     """Return our ancestors up to the tmux server."""
     ancestors: dict[int, tuple[str, int, int, int]] = {}
     pid = os.getppid()
@@ -242,7 +242,7 @@ def ledger_of(registry: str | None) -> str | None:
     return path if stat.S_ISREG(info.st_mode) and info.st_uid in (0, os.geteuid()) else None
 
 
-def opened(path: str) -> sqlite3.Connection:
+def open_ledger(path: str) -> sqlite3.Connection:
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return sqlite3.connect(
         f"file://{quoted}?mode=rw", uri=True, timeout=BUSY_S, isolation_level=None
@@ -258,14 +258,14 @@ def moment() -> Facts:
         return {}
 
 
-def lives(pid: int, start: int, boot_id: str) -> bool:
+def is_alive(pid: int, start: int, boot_id: str) -> bool:
     process = _process(pid)
     if process is None:
-        return not os.path.exists("/proc/self") and _answers(pid)  # noqa: PTH110
+        return not os.path.exists("/proc/self") and _exists(pid)  # noqa: PTH110
     return process[2] == start and procfs.boot_id() == boot_id
 
 
-def _answers(pid: int) -> bool:
+def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -37,7 +37,7 @@ def below(registry: str, agent: str, above: Container[int], socket: str) -> str 
             continue
         row = sketch_of(item)
         if row is not None and row.status == "running" and row.agent in ("", agent or row.agent):
-            names += [row.name] if speaker.names(row.server or None, socket) else []
+            names += [row.name] if speaker.same_server(row.server or None, socket) else []
     return names[0] if len(names) == 1 else None
 
 
@@ -47,7 +47,7 @@ def _text(registry: str) -> str:
         return file.read(LONGEST).decode("utf-8", "replace")
 
 
-def made(registry: str) -> str | None:
+def create_ledger(registry: str) -> str | None:
     """Create an empty ledger, which the next user migrates; None if no file may be created."""
     path, folder = speaker.ledger_path(registry), os.path.dirname(speaker.ledger_path(registry))  # noqa: PTH120
     if os.stat(folder).st_uid != os.geteuid() or not os.access(folder, os.W_OK):  # noqa: PTH116
@@ -56,7 +56,7 @@ def made(registry: str) -> str | None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except OSError:
         return None
-    with contextlib.closing(speaker.opened(path)) as db, contextlib.suppress(sqlite3.Error):
+    with contextlib.closing(speaker.open_ledger(path)) as db, contextlib.suppress(sqlite3.Error):
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("BEGIN IMMEDIATE")

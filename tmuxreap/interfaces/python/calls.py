@@ -46,7 +46,7 @@ def is_held(registry: Path) -> bool:
     return locks is not None and bool(locks.is_held(registry.resolve()))
 
 
-def ran(registry: Path, work: Callable[[Context], Result]) -> Result:
+def run_verb(registry: Path, work: Callable[[Context], Result]) -> Result:
     """Call a verb; raise the failure of the whole call."""
     try:
         with context_of(registry) as context:
@@ -57,7 +57,7 @@ def ran(registry: Path, work: Callable[[Context], Result]) -> Result:
 
 def answers_of(registry: Path, kind: type[T], work: Callable[[Context], Result]) -> list[T]:
     """Call a verb and return its results; raise if any of them has an error."""
-    result = ran(registry, work)
+    result = run_verb(registry, work)
     results = [read(kind, item.as_json()) for item in result.results]
     failure = result.failure or next((failure_in(it) for it in result.results if it.error), None)
     if failure is not None:
@@ -66,7 +66,7 @@ def answers_of(registry: Path, kind: type[T], work: Callable[[Context], Result])
 
 
 def endings_of(
-    registry: Path, work: Callable[[Context], Result], asked: Iterable[object], *, check: bool
+    registry: Path, work: Callable[[Context], Result], targets: Iterable[object], *, check: bool
 ) -> list[Ending]:
     """Call a verb that ends; without `check`, a failure of the call is the error of each result."""
     failure: Failure | None = None
@@ -80,7 +80,7 @@ def endings_of(
         items, failure = (), error
     if any(item.error and item.error.code == Code.INTERRUPTED.text for item in items):
         raise KeyboardInterrupt  # what was done is recorded, and `reconcile` finishes the rest
-    shown = items or [failed_target(name_of(target), failure) for target in asked if failure]
+    shown = items or [failed_target(name_of(target), failure) for target in targets if failure]
     endings = [read(Ending, item.as_json()) for item in shown]
     failure = failure or next((failure_in(item) for item in items if item.error), None)
     if check and failure is not None:

@@ -22,14 +22,14 @@ __all__ = ["TmuxPane", "TmuxSession", "pane_of", "session_of", "target_of"]
 def pane_of(session: Session) -> TmuxPane:
     """Find the pane by its ID, and check that its process is still the same."""
     if session.socket is None or session.pane_id is None:
-        raise error_of(_not_there(session.name))
+        raise error_of(_not_found(session.name))
     server = libtmux.Server(socket_path=session.socket)
     try:
         pane = libtmux.Pane.from_pane_id(server=server, pane_id=session.pane_id)
     except Exception:  # noqa: BLE001 - libtmux raises many classes for a missing pane
-        raise error_of(_not_there(session.name)) from None
+        raise error_of(_not_found(session.name)) from None
     if session.pid is not None and pane.pane_pid != str(session.pid):
-        raise error_of(_not_there(session.name))
+        raise error_of(_not_found(session.name))
     return pane
 
 
@@ -44,7 +44,7 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
     server = context.tmux.look(socket)
     session = _seen(server, wanted) if isinstance(server, Server) else None
     if session is None or not isinstance(server, Server):
-        raise _not_there(str(wanted))
+        raise _not_found(str(wanted))
     rows = [row for row in context.registry.look().usable if context.servers.of(row) == socket]
     name = _row_of(server, session, rows)
     if name is None:
@@ -82,7 +82,7 @@ def _socket(context: Context, server: libtmux.Server) -> str:
     return context.settings.tmux_socket or context.servers.socket(None)
 
 
-def _not_there(name: str) -> Failure:
+def _not_found(name: str) -> Failure:
     return Failure(
         Code.PROCESS_NOT_FOUND,
         f"could not find the tmux session of {name}: it is not there any more",

@@ -15,7 +15,7 @@ from tmuxreap.core.answers.news import Reconciled
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
-from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of, ran
+from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of, run_verb
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.options import (
     KillOptions,
@@ -272,7 +272,7 @@ class Registry(Watching):
         TmuxError, with the answer in `results`, if a server could not be asked."""
         from tmuxreap.commands.reconcile import reconcile as verb
 
-        result = ran(self.path, lambda context: verb.run(context, dry_run=dry_run))
+        result = run_verb(self.path, lambda context: verb.run(context, dry_run=dry_run))
         answer = read(Reconciled, result.as_json())
         if result.failure is not None:
             raise error_of(result.failure, [answer])

@@ -21,7 +21,7 @@ T = TypeVar("T")
 Tell = Callable[[Mapping[str, object]], None]
 
 
-class Ending:
+class CloseRequest:
     """The request to end, and the way to wake up the work that should notice it."""
 
     def __init__(self) -> None:
@@ -32,20 +32,20 @@ class Ending:
         self._asked.set()
         self.wake()
 
-    def goes_on(self) -> bool:
+    def is_open(self) -> bool:
         return not self._asked.is_set()
 
 
 class Stream(Generic[T], Iterator[T]):
     """Yields items until it is closed: by `close`, by `with`, or when it is garbage collected."""
 
-    def __init__(self, kind: type[T], work: Callable[[Tell, Ending], None]) -> None:
+    def __init__(self, kind: type[T], work: Callable[[Tell, CloseRequest], None]) -> None:
         self._kind = kind
-        self._come: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = (
+        self._items: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = (
             queue.SimpleQueue()
         )
-        self._ending = Ending()
-        words = (work, self._come, self._ending)
+        self._ending = CloseRequest()
+        words = (work, self._items, self._ending)
         self._thread = threading.Thread(target=_run, args=words, name="tmuxreap", daemon=True)
         self._thread.start()
         weakref.finalize(self, self._ending.ask)
@@ -55,10 +55,10 @@ class Stream(Generic[T], Iterator[T]):
 
     def __next__(self) -> T:
         """Wait for the next item. A failure of the work is raised here."""
-        item = self._come.get()
+        item = self._items.get()
         if isinstance(item, Mapping):
             return read(self._kind, item)
-        self._come.put(None)  # so that every later call ends too
+        self._items.put(None)  # so that every later call ends too
         if isinstance(item, Failure):
             raise error_of(item)
         if item is not None:
@@ -84,15 +84,15 @@ class Stream(Generic[T], Iterator[T]):
 
 
 def _run(
-    work: Callable[[Tell, Ending], None],
-    come: queue.SimpleQueue[Mapping[str, object] | BaseException | None],
-    ending: Ending,
+    work: Callable[[Tell, CloseRequest], None],
+    items: queue.SimpleQueue[Mapping[str, object] | BaseException | None],
+    ending: CloseRequest,
 ) -> None:
     """Run the work. Not a method: a thread that holds the stream would keep it alive."""
     end: BaseException | None = None
     try:
         with contextlib.suppress(StopIteration):
-            work(come.put, ending)
+            work(items.put, ending)
     except BaseException as error:  # noqa: BLE001 - raised by `next`
         end = error
-    come.put(end)
+    items.put(end)

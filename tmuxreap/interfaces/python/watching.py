@@ -12,8 +12,7 @@ from tmuxreap.core.answers.news import Event
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.python.calls import answers_of, check_free, context_of
 from tmuxreap.interfaces.python.options import seconds, wanted_state
-from tmuxreap.interfaces.python.streams import Ending as StreamEnding
-from tmuxreap.interfaces.python.streams import Stream, Tell
+from tmuxreap.interfaces.python.streams import CloseRequest, Stream, Tell
 from tmuxreap.interfaces.python.targets import Target, words_of
 from tmuxreap.sessions.context import Context
 
@@ -38,10 +37,10 @@ class Watching:
 
         since_s = seconds(since)
 
-        def work(tell: Tell, ending: StreamEnding) -> None:
+        def work(tell: Tell, ending: CloseRequest) -> None:
             with context_of(self.path) as context:
                 request = verb.EventsRequest(words_of(context, targets), since_s)
-                for event in verb.follow(context, request, ending.goes_on):
+                for event in verb.follow(context, request, ending.is_open):
                     tell(event.as_json())
 
         return Stream(Event, work)
@@ -54,12 +53,12 @@ class Watching:
 
         interval_s = max(seconds(interval) or 0.0, verb.LEAST_INTERVAL_S)
 
-        def work(tell: Tell, ending: StreamEnding) -> None:
+        def work(tell: Tell, ending: CloseRequest) -> None:
             with context_of(self.path, "watch") as context:
                 context.registry.look()  # an unreadable registry is an error now
                 waiter = Waiter(context.processes, context.registry.resolved, signals=False)
                 ending.wake = waiter.ring
-                if not ending.goes_on():
+                if not ending.is_open():
                     waiter.ring()
                 request = verb.WatchRequest(interval_s, settle=settle)
                 verb.run(context, request, lambda change: tell(change.as_json()), waiter)

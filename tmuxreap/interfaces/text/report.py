@@ -35,12 +35,12 @@ def _report(result: Result, voice: Voice) -> None:
     if not voice.quiet:
         for line in lines(result, voice):
             print(line)
-    _tell_trouble(result, voice)
+    _print_problems(result, voice)
     if not voice.quiet:
-        _tell_beside(result, voice)
+        _print_remarks(result, voice)
 
 
-def _tell_beside(result: Result, voice: Voice) -> None:
+def _print_remarks(result: Result, voice: Voice) -> None:
     """Print remarks that are neither results nor errors."""
     if result.more.get("registry_made"):
         print(f"new registry: {plain(str(result.registry))}", file=sys.stderr)
@@ -61,7 +61,7 @@ def report_line(item: Item, voice: Voice) -> None:
     printed = (
         [json.dumps(item.as_json(), default=str)]
         if voice.json
-        else list(_told(plain_value(item), voice))
+        else list(_item_lines(plain_value(item), voice))
     )
     try:
         for line in printed:
@@ -70,15 +70,15 @@ def report_line(item: Item, voice: Voice) -> None:
         raise OutputLost(error.errno, error.strerror) from None
 
 
-def _tell_trouble(result: Result, voice: Voice) -> None:
+def _print_problems(result: Result, voice: Voice) -> None:
     for warning in result.warnings:
         print(f"{voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures: list[Failure | Problem] = [item.error for item in result.results if item.error]
     for failure in [*failures, *result.others, *([result.failure] if result.failure else [])]:
-        tell_failure(failure, voice, sys.stderr)
+        print_failure(failure, voice, sys.stderr)
 
 
-def tell_failure(failure: Failure | Problem, voice: Voice, to: TextIO) -> None:
+def print_failure(failure: Failure | Problem, voice: Voice, to: TextIO) -> None:
     print(f"{voice.paint('error:', 'red')} {_indented(failure.message)}", file=to)
     if failure.hint:
         print(f"hint: {_indented(failure.hint)}", file=to)
@@ -109,14 +109,14 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         yield from _launch(result.more["plan"])
     brief = len(items) > (1 if result.command in LINED else MANY)
     for item in items:
-        yield from _told(item, voice, brief=brief)
-    yield from _sums(result)
+        yield from _item_lines(item, voice, brief=brief)
+    yield from _summary_lines(result)
 
 
-def _told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
-    from tmuxreap.interfaces.text.voices import told  # imported only for results
+def _item_lines(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+    from tmuxreap.interfaces.text.voices import item_lines  # imported only for results
 
-    return told(item, voice, brief=brief)
+    return item_lines(item, voice, brief=brief)
 
 
 def _sessions(items: Iterable[Item]) -> list[Session]:
@@ -126,7 +126,7 @@ def _sessions(items: Iterable[Item]) -> list[Session]:
     return [item for item in items if isinstance(item, Session) and item.live is not None]
 
 
-def _sums(result: Result) -> Iterator[str]:
+def _summary_lines(result: Result) -> Iterator[str]:
     """Sum up several results in one line; after a plan of `reap` say that nothing was done."""
     outcomes = [str(item.as_json().get("outcome")) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:

@@ -50,7 +50,7 @@ class Fitted:
 def table(sessions: Sequence[Session], voice: Voice) -> Iterator[str]:
     columns = [Fitted(column, _natural(column, sessions)) for column in COLUMNS]
     if voice.width is not None:
-        columns = _fit([one for one in columns if _tells(one.column, sessions)], voice.width)
+        columns = _fit([one for one in columns if _has_content(one.column, sessions)], voice.width)
     yield voice.paint(
         _line(columns, [one.column.title for one in columns], [None] * len(columns), Voice()), "dim"
     )
@@ -77,7 +77,7 @@ def _natural(column: Column, sessions: Sequence[Session]) -> int:
     return max(width(column.title), *(width(column.cell(one)) for one in sessions))
 
 
-def _tells(column: Column, sessions: Sequence[Session]) -> bool:
+def _has_content(column: Column, sessions: Sequence[Session]) -> bool:
     return any(column.cell(one) not in ("", NONE) for one in sessions)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # each verb has already imported its own answers
 WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an error
 
 
-def told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+def item_lines(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
     """Format one result by its type. `brief`: it is one of many, so that the first does not scroll
     away."""
     if brief and type(item).__name__ in BRIEFLY:
@@ -131,10 +131,10 @@ def _default(item: Default, voice: Voice) -> Iterator[str]:
     where = f" ({item.place})" if item.place else ""
     note = f"; {item.note}" if item.note else ""
     source = voice.paint(f"{item.source}{where}{note}", "dim")
-    yield f"{item.name:<20}{_valued(item.value)}  {source}"
+    yield f"{item.name:<20}{_value_text(item.value)}  {source}"
 
 
-def _valued(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, tuple):
         return " ".join(map(str, value)) or "none"
     if isinstance(value, bool):

@@ -18,13 +18,13 @@ from tmuxreap.sessions.context import Context
 LAST_WORDS_S = 1.0  # for a slow reader, when the watch ends
 
 
-class Teller:
+class EventWriter:
     """Writes events to stdout, bypassing `sys.stdout`: a blocked write must not hold its buffer's
     lock."""
 
     def __init__(self, voice: Voice, lost: Callable[[int], Change]) -> None:
         self._voice = voice
-        self._unheard: OSError | None = None
+        self._write_error: OSError | None = None
         self._outlet: Outlet[Change] = Outlet(self._write, lost)
 
     def __call__(self, event: Change) -> None:
@@ -32,18 +32,18 @@ class Teller:
 
     def close(self) -> None:
         self._outlet.drain(LAST_WORDS_S)
-        if self._unheard is not None:
-            raise OutputLost(self._unheard.errno, self._unheard.strerror)
+        if self._write_error is not None:
+            raise OutputLost(self._write_error.errno, self._write_error.strerror)
 
     def _write(self, event: Change) -> None:
-        if self._unheard is not None:
+        if self._write_error is not None:
             return
         data = f"{line(event, self._voice)}\n".encode("utf-8", "backslashreplace")
         try:
             while data:
                 data = data[os.write(1, data) :]
         except OSError as error:
-            self._unheard = error
+            self._write_error = error
             os.kill(os.getpid(), signal.SIGTERM)  # ends the watch: the reader is gone
 
 

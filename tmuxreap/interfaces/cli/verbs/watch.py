@@ -59,7 +59,7 @@ def command(
             WatchRequest,
             run,
         )
-        from tmuxreap.interfaces.text.watching import Teller, greeting
+        from tmuxreap.interfaces.text.watching import EventWriter, greeting
 
         interval_s = seconds(interval, "--interval")
         if interval_s is not None and interval_s < LEAST_INTERVAL_S:
@@ -78,7 +78,7 @@ def command(
             notifier.check(execute)
         if not (json or quiet):
             print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
-        tell = Teller(voice, lambda count: dropped(context.clock.now(), count))
+        tell = EventWriter(voice, lambda count: dropped(context.clock.now(), count))
         run(context, request, tell)
         tell.close()
         raise Done
