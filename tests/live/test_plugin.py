@@ -228,22 +228,22 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
             return [(row, sight) for row, (sight, _) in zip(rows, look_at(app, rows), strict=True)]
 
         segment = Segment(app)
-        segment.tell(sights(), again=True)
+        segment.show(sights(), again=True)
         assert status() == ""
         real.tmux("set-option", "-g", STATUS_ASKED, "on")
-        segment.tell(sights(), again=False)
+        segment.show(sights(), again=False)
         assert status() == ""  # nothing changed: no tmux client ran
-        segment.tell(sights(), again=True)
+        segment.show(sights(), again=True)
         assert status() == "1 idle"
         os.kill(real.pid(), 9)
         until("the session closed", lambda: "acme" not in real.sessions())
-        segment.tell(sights(), again=False)
+        segment.show(sights(), again=False)
         assert status() == "no agents !1"
         real.tmux("set-option", "-g", "@tmuxreap-registry", "/else,where}/#{pid}")
-        segment.leave()
+        segment.unset()
         assert status() == "no agents !1"  # another registry's
         real.tmux("set-option", "-gu", "@tmuxreap-registry")
-        segment.leave()
+        segment.unset()
         assert status() == ""
         assert STATUS not in options(real)
 
@@ -261,7 +261,7 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
 
         segment = Segment(app)
         (row,) = app.registry.look().usable
-        segment.tell([(row, sight) for sight, _ in look_at(app, [row])], again=True)
+        segment.show([(row, sight) for sight, _ in look_at(app, [row])], again=True)
     assert real.tmux("show-options", "-gqv", STATUS) == "1 idle"
 
 

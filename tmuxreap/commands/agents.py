@@ -9,11 +9,11 @@ from tmuxreap.sessions.context import Context
 
 
 def run(context: Context) -> Result:
-    known = [_told(profile) for profile in context.profiles.agents.values()]
+    known = [_item(profile) for profile in context.profiles.agents.values()]
     return Result("agents", None, context.clock.now(), known, tuple(context.warnings))
 
 
-def _told(profile: Profile) -> Agent:
+def _item(profile: Profile) -> Agent:
     return Agent(
         name=profile.name,
         about=profile.about,

@@ -39,12 +39,12 @@ class ConfigRequest:
 def run(context: Context, request: ConfigRequest) -> Result:
     """Report every default; fail if the file cannot be read."""
     given = read_given(context.settings)
-    items = [_told(key, given.get(key)) for key in BUILT_IN]
+    items = [_item(key, given.get(key)) for key in BUILT_IN]
     more = {"file": str(context.settings.config_path) if context.settings.config_path else None}
     return Result("config", None, context.clock.now(), items, tuple(context.warnings), more=more)
 
 
-def _told(key: str, given: Given | None) -> Default:
+def _item(key: str, given: Given | None) -> Default:
     if given is None:
         return Default(key, BUILT_IN[key], "built-in", note=NOTES.get(key))
     return Default(key, given.value, given.source, given.place)

@@ -23,18 +23,18 @@ class EventsRequest:
 
 def run(context: Context, request: EventsRequest) -> Result:
     recorded = [_result(event) for event in _events(context, request, 0)]
-    items = [*recorded, *_unheard_of(context, request, {event.name for event in recorded})]
+    items = [*recorded, *_unknown_targets(context, request, {event.name for event in recorded})]
     return Result(
         "events", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )
 
 
 def follow(
-    context: Context, request: EventsRequest, goes_on: Callable[[], bool] = lambda: True
+    context: Context, request: EventsRequest, keep_going: Callable[[], bool] = lambda: True
 ) -> Iterator[answers.Event]:
     """Yield the recorded events, then new ones as they are written."""
     last = 0
-    while goes_on():
+    while keep_going():
         for event in _events(context, request, last):
             last = event.id
             yield _result(event)
@@ -55,7 +55,7 @@ def _names(context: Context, request: EventsRequest) -> Collection[str] | None:
     return {row.name for row in chosen.rows} | bad | {missing.target for missing in chosen.missing}
 
 
-def _unheard_of(
+def _unknown_targets(
     context: Context, request: EventsRequest, told: Container[str]
 ) -> Iterator[answers.Event]:
     """Yield an error for each target with neither a row nor an event."""

@@ -154,9 +154,9 @@ def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]
     return [f"hooks_switched_off: {switch} stands in {path}: no hook is called while it does"]
 
 
-def _failed(request: HooksRequest, path: Path, code: Code, reason: str, way_out: str) -> Failure:
+def _failed(request: HooksRequest, path: Path, code: Code, reason: str, hint: str) -> Failure:
     return Failure(
         code,
         f"could not {request.deed.value} hooks of {request.agent} in {path}: {reason}",
-        way_out,
+        hint,
     )

@@ -29,7 +29,7 @@ def run(context: Context, request: ProtectRequest) -> Result:
     wanted = {row.name for row in chosen.rows if is_protected(row) is not request.keep}
     refused = _written(context, wanted, request) if wanted and not request.dry_run else {}
     items: list[Item] = [
-        _told(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
+        _item(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
     ]
     items += not_chosen(look, chosen, Protected)
     verb = "protect" if request.keep else "unprotect"
@@ -63,7 +63,7 @@ def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dic
     return refused
 
 
-def _told(row: Row, request: ProtectRequest, changes: bool, failure: Failure | None) -> Item:
+def _item(row: Row, request: ProtectRequest, changes: bool, failure: Failure | None) -> Item:
     done = changes and not request.dry_run and failure is None
     keep = request.keep if done or not changes else not request.keep
     return Protected(row.name, keep, done, problem_of(failure))

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Mapping
 
 from tmuxreap.commands.resume import take_up
-from tmuxreap.commands.start import anew
+from tmuxreap.commands.start import launch_of
 from tmuxreap.commands.starting.launch import launch, make_way
 from tmuxreap.commands.starting.row import Again, Launch
 from tmuxreap.commands.starting.surroundings import NoPlace, surroundings
@@ -77,7 +77,7 @@ def _wish(context: Context, row: Row, known: Pending) -> Launch:
     except Failure as failure:
         if failure.code is not Code.NOT_RESUMABLE or known.policy.when is not Restart.ALWAYS:
             raise
-        wish = anew(context, row)
+        wish = launch_of(context, row)
     socket = row.tmux.socket or wish.socket
 
     def check() -> None:

@@ -64,9 +64,9 @@ def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> Skil
         if not request.dry_run:
             write(comparison, names)
     except OSError as error:
-        return _told(comparison, "failed", _unwritable(comparison.folder, error))
+        return _item(comparison, "failed", _unwritable(comparison.folder, error))
     kept = None if request.yes or not comparison.changed else _changed(comparison)
-    return _told(comparison, f"would be {outcome}" if request.dry_run and names else outcome, kept)
+    return _item(comparison, f"would be {outcome}" if request.dry_run and names else outcome, kept)
 
 
 def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
@@ -75,7 +75,7 @@ def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
     return "updated" if comparison.same or comparison.old or comparison.changed else "installed"
 
 
-def _told(comparison: Comparison, outcome: str, failure: Failure | None) -> Skill:
+def _item(comparison: Comparison, outcome: str, failure: Failure | None) -> Skill:
     folder = str(comparison.folder)
     return Skill(comparison.skill.name, outcome, folder, problem_of(failure))
 

@@ -58,7 +58,7 @@ def run(context: Context, request: StartRequest) -> Result:
     parent = None if look is None else context.caller.session(context.books)
     wish = _wish(context, request, row, server, parent)
     make_way(context, look, row, wish, replace=request.replace)
-    context.warnings.extend(_in_use(look, wish))
+    context.warnings.extend(_folder_warnings(look, wish))
     if request.dry_run:
         worktree = {} if wish.worktree is None else {"worktree": wish.worktree.path}
         plan = {"plan": {"command": list(wish.words), **worktree}}
@@ -104,7 +104,7 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
         )
 
 
-def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:
+def _folder_warnings(look: RegistryLook | None, wish: Launch) -> list[str]:
     """Warn of agents already working in the same folder: they could undo each other's changes."""
     rows = look.usable if look is not None else ()
     names = [
@@ -146,7 +146,7 @@ def check_name(name: str) -> None:
         )
 
 
-def anew(context: Context, row: Row) -> Launch:
+def launch_of(context: Context, row: Row) -> Launch:
     """Plan a new session with the command of this row."""
     return _wish(context, StartRequest(row.name), row, row.tmux_server, None)
 

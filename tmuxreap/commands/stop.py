@@ -33,32 +33,34 @@ class EndRequest:
 
 def run(context: Context, request: EndRequest) -> Result:
     check_targets(context, request.targets)
-    look = _look(context, request)
+    look = _read_registry(context, request)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
-        raise _not_sure(request)
+        raise _unconfirmed_purge(request)
     if look is None:
-        return _without_rows(context, request)
+        return _end_without_registry(context, request)
     kill = request.policy.verb is Verb.KILL
     chosen = choose_rows(
         context, look, request.targets, Wanted.RUNNING, leftovers=kill, skip_protected=True
     )
-    chosen = _with_pending(context, look, chosen, request)
-    names = _without_row(chosen, request)
+    chosen = _with_pending_restarts(context, look, chosen, request)
+    names = _names_without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
         plans = warned_of_children(look, dry_run_answers(context, chosen.rows, request.policy))
-        return _result(context, request, [*plans, *rest, *_strays(context, names, request)])
+        return _result(
+            context, request, [*plans, *rest, *_unregistered_items(context, names, request)]
+        )
     if (
         (chosen.sweeping or request.policy.purge)
         and not request.yes
-        and not _agreed(context, chosen, rest, request)
+        and not _allowed(context, chosen, rest, request)
     ):
-        return _not_agreed(context, chosen.rows, rest, request)
+        return _unconfirmed(context, chosen.rows, rest, request)
     ended = warned_of_children(look, end_rows(context, look, chosen.rows, request.policy))
-    return _result(context, request, [*ended, *rest, *_strays(context, names, request)])
+    return _result(context, request, [*ended, *rest, *_unregistered_items(context, names, request)])
 
 
-def _with_pending(
+def _with_pending_restarts(
     context: Context, look: RegistryLook, chosen: Chosen, request: EndRequest
 ) -> Chosen:
     """Include lost sessions that wait for a restart: patterns select only what runs."""
@@ -73,16 +75,16 @@ def _with_pending(
     return replace(chosen, rows=(*chosen.rows, *more))
 
 
-def _without_rows(context: Context, request: EndRequest) -> Result:
+def _end_without_registry(context: Context, request: EndRequest) -> Result:
     """End sessions found in tmux alone; a purge is confirmed first, as with rows."""
     if request.policy.purge and request.ask is not None and not (request.yes or request.dry_run):
-        plan = _strays(context, request.targets, replace(request, dry_run=True))
+        plan = _unregistered_items(context, request.targets, replace(request, dry_run=True))
         if not request.ask(_result(context, request, plan)):
             return _declined(context, request)
-    return _result(context, request, _strays(context, request.targets, request))
+    return _result(context, request, _unregistered_items(context, request.targets, request))
 
 
-def _not_sure(request: EndRequest) -> Failure:
+def _unconfirmed_purge(request: EndRequest) -> Failure:
     return Failure(
         Code.USAGE,
         f"could not {request.policy.verb.value} and purge: that deletes for good, and nobody can be"
@@ -91,7 +93,7 @@ def _not_sure(request: EndRequest) -> Failure:
     )
 
 
-def _look(context: Context, request: EndRequest) -> RegistryLook | None:
+def _read_registry(context: Context, request: EndRequest) -> RegistryLook | None:
     """Read the registry; with --force-no-yaml a missing or broken one is no obstacle."""
     try:
         return context.registry.look()
@@ -104,7 +106,7 @@ def _look(context: Context, request: EndRequest) -> RegistryLook | None:
         return None
 
 
-def _agreed(context: Context, chosen: Chosen, rest: Sequence[Item], request: EndRequest) -> bool:
+def _allowed(context: Context, chosen: Chosen, rest: Sequence[Item], request: EndRequest) -> bool:
     """Ask the user; allow scripts; require --yes of an agent inside a registered session."""
     if request.ask is None:
         return not is_inside(context)
@@ -122,7 +124,7 @@ def is_inside(context: Context) -> bool:
     return any(sight.contains_caller for sight, _ in look_at(context, running))
 
 
-def _not_agreed(
+def _unconfirmed(
     context: Context, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest
 ) -> Result:
     if request.ask is not None:
@@ -146,7 +148,7 @@ def _declined(context: Context, request: EndRequest) -> Result:
     )
 
 
-def _without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
+def _names_without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
     """Return the names that mean a session rather than a row, with --force-no-yaml."""
     unknown = Code.SESSION_NOT_REGISTERED
     return tuple(
@@ -156,7 +158,7 @@ def _without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
     )
 
 
-def _strays(context: Context, names: Sequence[str], request: EndRequest) -> list[Item]:
+def _unregistered_items(context: Context, names: Sequence[str], request: EndRequest) -> list[Item]:
     return [_unregistered(context, name, request) for name in names]
 
 
@@ -168,7 +170,7 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
         hidden = reachable and unreadable_failure(
             f"{request.policy.verb.value} {name}", reachable, name
         )
-        return failed_target(name, hidden or _neither(name))
+        return failed_target(name, hidden or _not_found(name))
     # imports YAML: no other stop needs it before its keys
     from tmuxreap.commands.starting.row import live_row
 
@@ -178,7 +180,7 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
     return end_unregistered(context, row, request.policy)
 
 
-def _neither(name: str) -> Failure:
+def _not_found(name: str) -> Failure:
     return Failure(
         Code.SESSION_NOT_REGISTERED,
         f"could not find {name!r}: there is no row of that name, and no tmux session on the default"

@@ -50,7 +50,7 @@ class WaitRequest:
     timeout_s: float | None = None
 
 
-class Ear(Protocol):
+class AnyWaiter(Protocol):
     """The part of `Waiter` that a wait needs."""
 
     def arm(self) -> None: ...
@@ -74,14 +74,14 @@ class _Awaited:
         return not (self.reached or self.died)
 
 
-def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Result:
+def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     awaited = [_Awaited(row) for row in chosen.rows]
-    with contextlib.nullcontext(ear) if ear else heard(context) as waiter:
+    with contextlib.nullcontext(waiter) if waiter else event_waiter(context) as waiter:
         in_time = _Wait(context, request, awaited, waiter).run()
     done = request.any and any(one.reached for one in awaited)
-    answers = [_told(one, request, in_time=in_time or done) for one in awaited]
+    answers = [_answer(one, request, in_time=in_time or done) for one in awaited]
     items: list[Item] = [replace(one, error=None) if done else one for one in answers]
     items += not_chosen(look, chosen, Awaited)
     return Result(
@@ -90,7 +90,7 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
 
 
 @contextlib.contextmanager
-def heard(context: Context) -> Iterator[Waiter]:
+def event_waiter(context: Context) -> Iterator[Waiter]:
     """Yield a waiter for deaths, the registry and the ledger."""
     ledger = context.books.path
     ledger_files = (ledger, ledger.with_name(f"{ledger.name}-wal"))
@@ -103,12 +103,12 @@ def heard(context: Context) -> Iterator[Waiter]:
 
 class _Wait:
     def __init__(
-        self, context: Context, request: WaitRequest, awaited: Sequence[_Awaited], ear: Ear
+        self, context: Context, request: WaitRequest, awaited: Sequence[_Awaited], waiter: AnyWaiter
     ) -> None:
         self._context = context
         self._request = request
         self._awaited = awaited
-        self._ear = ear
+        self._waiter = waiter
         self._states = context.states
 
     def run(self) -> bool:
@@ -118,7 +118,7 @@ class _Wait:
         limit_s = self._request.timeout_s
         closing = start
         while True:
-            self._ear.arm()  # before the look: later changes then wake us up
+            self._waiter.arm()  # before the look: later changes then wake us up
             self._look(clock.monotonic() - start)
             pending = [one for one in self._awaited if one.pending]
             reached = any(one.reached for one in self._awaited)
@@ -128,7 +128,9 @@ class _Wait:
             if left_s <= 0:
                 return False
             pause_s = min(left_s, self._pause(pending, closing - clock.monotonic()))
-            woken = self._ear.wait(frozenset().union(*(one.processes for one in pending)), pause_s)
+            woken = self._waiter.wait(
+                frozenset().union(*(one.processes for one in pending)), pause_s
+            )
             if woken.gone:
                 closing = clock.monotonic() + CLOSING_S
 
@@ -151,13 +153,13 @@ class _Wait:
         rows = [one.row for one in pending]
         sights = sights_of(self._context, rows)
         states: Sequence[StateReport] = self._states.of(rows, sights) if rows else ()
-        for one, sight, told in zip(pending, sights, states, strict=True):
+        for one, sight, report in zip(pending, sights, states, strict=True):
             one.waited_s = waited_s
-            self._judge(one, sight, told)
+            self._judge(one, sight, report)
 
-    def _judge(self, one: _Awaited, sight: Sight, told: StateReport) -> None:
+    def _judge(self, one: _Awaited, sight: Sight, report: StateReport) -> None:
         until = self._request.until
-        one.state = told.state.value if told.state else None
+        one.state = report.state.value if report.state else None
         one.processes = frozenset(own.process.id for own in sight.owned.own)
         one.unseen = sight.trouble.message if sight.live is Live.UNKNOWN and sight.trouble else None
         one.unsure = sight.live is Live.UNKNOWN or not one.processes
@@ -174,7 +176,7 @@ def _has_ended(row: Row | None) -> bool:
     return row is None or row.status.ended
 
 
-def _told(one: _Awaited, request: WaitRequest, *, in_time: bool) -> Awaited:
+def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool) -> Awaited:
     failure = None if one.reached else _why_not(one, request, in_time)
     waited_ms = round(one.waited_s * 1000)
     return Awaited(one.row.name, one.state, one.reached, waited_ms, problem_of(failure))

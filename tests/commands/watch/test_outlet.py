@@ -27,7 +27,7 @@ def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyP
         return 0
 
     monkeypatch.setattr(notifier, "_executed", executed)
-    told = telling.Told(lambda event: None, "true", "registry")
+    told = telling.Reporter(lambda event: None, "true", "registry")
     drifts = [Drift(f"n{number}", "odd", settled=True) for number in range(1_000)]
     told.drifts(0.0, drifts)
     until("all of them", lambda: count[0] == 1_000)

@@ -33,10 +33,10 @@ def test_those_that_run_by_what_they_are_at_and_those_that_should(story: Story) 
 def test_tmux_is_told_what_changed_and_again_where_that_is_wanted(story: Story) -> None:
     story.agent()
     segment, now = Segment(story.app()), seen(story)
-    segment.tell(now, again=False)
-    segment.tell(now, again=False)
+    segment.show(now, again=False)
+    segment.show(now, again=False)
     assert story.tmux.told_status == [(story.SOCKET, "1 idle")]
-    segment.tell(now, again=True)
-    segment.tell([], again=False)
-    segment.leave()
+    segment.show(now, again=True)
+    segment.show([], again=False)
+    segment.unset()
     assert [text for _, text in story.tmux.told_status] == ["1 idle", "1 idle", "", None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.commands.watch import telling
-from tmuxreap.commands.watch.telling import MOURNING_S, Told, notice, troubles
+from tmuxreap.commands.watch.telling import ALARM_DELAY_S, Reporter, ledger_drift, notice
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.news import Drift
 
@@ -14,7 +14,7 @@ class Heard:
     def __init__(self) -> None:
         self.told: list[Change] = []
         self.alarms: list[Change] = []
-        self.all = Told(self.told.append, None, "registry")
+        self.all = Reporter(self.told.append, None, "registry")
         self.all.show = self.alarms.append
 
     def die(self, *names: str, cause: str | None = "SIGKILL") -> None:
@@ -32,23 +32,23 @@ def heard() -> Heard:
 
 def test_many_deaths_are_one_alarm_with_their_number(heard: Heard) -> None:
     heard.die("a", "b")
-    assert heard.all.mourns(0.0)
+    assert heard.all.delays_alarms(0.0)
     heard.die("c", "d")
-    assert heard.all.mourns(0.1)
+    assert heard.all.delays_alarms(0.1)
     assert heard.alarms == []
-    assert not heard.all.mourns(0.2)
+    assert not heard.all.delays_alarms(0.2)
     assert heard.words(heard.alarms) == [("mass_death", 4)]
     assert heard.alarms[0].names == ("a", "b", "c", "d")
     assert heard.alarms[0].cause == "SIGKILL"
     assert heard.words(heard.told) == [("dead", None)] * 4 + [("mass_death", 4)]
-    assert not heard.all.mourns(0.3)
+    assert not heard.all.delays_alarms(0.3)
     assert len(heard.alarms) == 1
 
 
 def test_a_single_death_is_its_own_alarm_a_moment_later(heard: Heard) -> None:
     heard.die("a")
-    heard.all.mourns(0.0)
-    heard.all.mourns(0.1)
+    heard.all.delays_alarms(0.0)
+    heard.all.delays_alarms(0.1)
     assert heard.words(heard.alarms) == [("dead", None)]
     heard.die("b")
     heard.all.flush()
@@ -58,9 +58,9 @@ def test_a_single_death_is_its_own_alarm_a_moment_later(heard: Heard) -> None:
 def test_who_dies_all_the_time_keeps_no_alarm_back_for_ever(heard: Heard) -> None:
     for step in range(30):
         heard.die(f"n{step}")
-        heard.all.mourns(step * 0.1)
+        heard.all.delays_alarms(step * 0.1)
     assert heard.words(heard.alarms)[0][0] == "mass_death"
-    assert 0.1 * int(str(heard.alarms[0].count)) <= MOURNING_S + 0.2
+    assert 0.1 * int(str(heard.alarms[0].count)) <= ALARM_DELAY_S + 0.2
 
 
 def test_a_notice_is_one_line_that_commands_no_terminal() -> None:
@@ -73,5 +73,5 @@ def test_a_notice_is_one_line_that_commands_no_terminal() -> None:
 
 def test_what_the_ledger_does_not_give_is_told_and_nothing_else() -> None:
     warnings = ["ledger_not_read: it is locked", "row_invalid: no", "plain words"]
-    (told,) = troubles(warnings)
+    (told,) = ledger_drift(warnings)
     assert (told.drift, told.evidence) == ("ledger_not_read", "it is locked")

@@ -42,7 +42,7 @@ class Told:
 class Mute:
     """A segment that sets nothing."""
 
-    def tell(self, sights: object, *, again: bool) -> None:
+    def show(self, sights: object, *, again: bool) -> None:
         pass
 
 
@@ -56,7 +56,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
     told: list[Change] = []
     app = story.app()
-    each = telling.Told(told.append, None, str(story.path))
+    each = telling.Reporter(told.append, None, str(story.path))
     watch._Watch(app, Told(*history), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     return [event.event for event in told]
 
@@ -86,7 +86,7 @@ def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Stor
         return NOTHING
 
     told: list[Change] = []
-    each = telling.Told(told.append, None, str(story.path))
+    each = telling.Reporter(told.append, None, str(story.path))
     watch._Watch(story.app(), Kernel(sleep), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert [(event.event, event.cause) for event in told] == [("dead", "exit status 0")]
 
@@ -113,7 +113,7 @@ def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
 
     told: list[Change] = []
     history = Waiting(death(agent.process), lambda _: NOTHING, death(helper))
-    each = telling.Told(told.append, None, str(story.path))
+    each = telling.Reporter(told.append, None, str(story.path))
     watch._Watch(story.app(), history, each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert waits[:3] == [[agent.process], [helper], [helper]]
     assert [event.event for event in told] == ["survivors", "dead"]
@@ -184,7 +184,7 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
 
         return wait
 
-    each = telling.Told(told.append, None, str(story.path), settles=True)
+    each = telling.Reporter(told.append, None, str(story.path), settles=True)
     history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
     watch._Watch(app, history, each, Segment(app), ()).run(10.0)  # type: ignore[arg-type]
     changes = [(one.before, one.state) for one in told if one.event == "state"]
@@ -206,7 +206,7 @@ def test_what_agents_said_is_dropped_after_the_users_own_time(
     file.write_text("retention: 30d\n")
     app = story.app()
     app.configure()
-    told = telling.Told(lambda event: None, None, str(story.path))
+    told = telling.Reporter(lambda event: None, None, str(story.path))
     watch._Watch(app, Told(), told, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert dropped == [90 * 86400.0, 30 * 86400.0]
 
@@ -238,6 +238,6 @@ def test_the_server_of_the_last_agent_that_left_is_no_cause(
         return Woken(frozenset(ends), changed=False, ending=False)
 
     told: list[Change] = []
-    each = telling.Told(told.append, None, str(story.path))
+    each = telling.Reporter(told.append, None, str(story.path))
     watch._Watch(story.app(), Knows(end), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert [event.cause for event in told] == [cause]

@@ -162,7 +162,7 @@ def _judged(
 
 
 def _planned(context: Context, found: Sequence[Found], request: ReapRequest) -> list[Item]:
-    return [_told(one, _plan(context, one, request.policy(one.verdict.kind))) for one in found]
+    return [_item(one, _plan(context, one, request.policy(one.verdict.kind))) for one in found]
 
 
 def _plan(context: Context, one: Found, policy: Policy) -> Item:
@@ -187,7 +187,7 @@ def _ended(
             if rows
             else []
         )
-        items += [_told(one, item) for one, item in zip(matching, ended, strict=True)]
+        items += [_item(one, item) for one, item in zip(matching, ended, strict=True)]
     return [*items, *(_swept(context, one, request) for one in found if one.row is None)]
 
 
@@ -199,10 +199,10 @@ def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
     context.books.note(
         one.verdict.name, "reaped", {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
     )
-    return _told(one, item)
+    return _item(one, item)
 
 
-def _told(one: Found, item: Item) -> Item:
+def _item(one: Found, item: Item) -> Item:
     if not isinstance(item, Ending):
         return item
     return replace(item, verdict=one.verdict.kind.value, evidence=one.verdict.evidence)

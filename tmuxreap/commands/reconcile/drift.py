@@ -124,14 +124,14 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
             look, [intent for name, intent in abandoned.items() if name not in starts]
         )
     seen = tuple(zip(rows, sights, strict=True))
-    drifts = _with_their_server(look, drifts, seen)
+    drifts = _with_server_loss(look, drifts, seen)
     confirmed = not any(
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
     return Found(drifts, confirmed, seen, bool(others.passed))
 
 
-def _with_their_server(
+def _with_server_loss(
     look: RegistryLook, found: list[Drift], seen: Sequence[tuple[Row, Sight]]
 ) -> list[Drift]:
     """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
@@ -272,7 +272,7 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
     if sight.live is Live.AGENT_GONE:
         remains = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
         evidence = f"the session {row.name} holds {remains} and no agent"
-        goodbye = _said_goodbye(context, row, sight) if wants_restart(row) else None
+        goodbye = _shows_exit_banner(context, row, sight) if wants_restart(row) else None
         hint = command("stop", row.name)
         drifts.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye))
     return drifts + _id_changed(context, row, sight)
@@ -284,7 +284,7 @@ def _is_leaving(context: Context, server: ServerLook) -> bool:
     return process is None or is_exiting(process)
 
 
-def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:
+def _shows_exit_banner(context: Context, row: Row, sight: Sight) -> bool:
     """Tell whether the agent's exit banner is on its last screen."""
     profile = context.agents.profile(row)
     if profile is None or sight.pane is None:
@@ -294,7 +294,7 @@ def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:
 
 
 def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
-    if _is_anothers(context, sight):
+    if _is_in_other_registry(context, sight):
         return []
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
@@ -312,7 +312,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
             Drift(
                 row.name,
                 DriftKind.SURVIVORS,
-                _who(sight),
+                _survivors(sight),
                 intent=intent,
                 hint=command("kill", row.name),
             )
@@ -329,7 +329,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
     return []
 
 
-def _is_anothers(context: Context, sight: Sight) -> bool:
+def _is_in_other_registry(context: Context, sight: Sight) -> bool:
     """Tell whether another registry has the session that bears an ended row's name."""
     if sight.session is None or not isinstance(sight.server, Server):
         return False
@@ -348,7 +348,9 @@ def _has_purged(intent: Intent, conversation: Conversation) -> bool:
 def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Drift:
     """Record a session proven gone; if processes of it are left, report these and write nothing."""
     if sight.owned.own:
-        return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=command("stop", row.name))
+        return Drift(
+            row.name, DriftKind.SURVIVORS, _survivors(sight), hint=command("stop", row.name)
+        )
     conversation = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
     agent = context.agents.of(row)
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
@@ -429,7 +431,7 @@ def _unregistered(context: Context, rows: Sequence[Row], sights: Sequence[Sight]
     ]
 
 
-def _who(sight: Sight) -> str:
+def _survivors(sight: Sight) -> str:
     names = ", ".join(
         f"{one.process.comm} ({one.process.pid}, {one.why})" for one in sight.owned.own
     )

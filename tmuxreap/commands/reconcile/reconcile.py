@@ -67,7 +67,7 @@ def settle(
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
     settled = {id(drift) for drift in done.drifts}  # a set: there may be thousands
     drifts = [
-        _told(drift, done)
+        _with_refusal(drift, done)
         for drift in drifts
         if drift.changes is None or id(drift) in settled or drift.name in done.refused
     ]
@@ -100,11 +100,11 @@ def _try(look: RegistryLook, drifts: Sequence[Drift]) -> None:
             edited_where_safe(look, changes)
 
 
-def _with_cause(drift: Drift, heard: str | None) -> Drift:
+def _with_cause(drift: Drift, cause: str | None) -> Drift:
     """Add the reported cause, but never replace a lost server or reboot by a good exit."""
-    if heard is None or (heard == GOOD_EXIT and drift.cause):
+    if cause is None or (cause == GOOD_EXIT and drift.cause):
         return drift
-    return replace(drift, cause=heard)
+    return replace(drift, cause=cause)
 
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
@@ -153,7 +153,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     def edit(now: RegistryLook) -> str:
         at_write[:] = [now]
         standing = [
-            drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)
+            drift for drift in drifts if drift.changes is not None and _holds(before, now, drift)
         ]
         text, stuck = edited_where_safe(now, _by_row(standing))
         refused.clear()
@@ -168,7 +168,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         reported = [
             drift
             for drift in drifts
-            if drift.kind is DriftKind.AGENT_GONE and not _told_before(context, drift)
+            if drift.kind is DriftKind.AGENT_GONE and not _was_reported(context, drift)
         ]
         return [
             _event(then, drift)
@@ -218,7 +218,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     return _Done(written_drifts, settled + finished, refused, written)
 
 
-def _told(drift: Drift, done: _Done) -> Drift:
+def _with_refusal(drift: Drift, done: _Done) -> Drift:
     """Keep reporting the drift of a row that could not be edited."""
     failure = done.refused.get(drift.name)
     if failure is None or drift.changes is None:
@@ -240,7 +240,7 @@ def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
     )
 
 
-def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
+def _holds(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
     row, old = now.named(drift.name), before.get(drift.name)
     if drift.kind is DriftKind.LEDGER or (row is None and old is None):
         return True
@@ -283,6 +283,6 @@ def _event(look: RegistryLook, drift: Drift) -> NewEvent:
     return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
 
 
-def _told_before(context: Context, drift: Drift) -> bool:
+def _was_reported(context: Context, drift: Drift) -> bool:
     events = context.books.events({drift.name}, None)
     return bool(events) and events[-1].kind == drift.kind.value

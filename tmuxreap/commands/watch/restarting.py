@@ -57,7 +57,7 @@ Begin = Callable[[Context, Pending], Child]
 
 
 @frozen
-class _UnderWay:
+class _Running:
     child: Child
     name: str
     latest: int  # ID of the last event before it
@@ -72,18 +72,18 @@ class Restarts:
         self._begin = begin
         self._due: dict[str, _Due] = {}
         self._settled: dict[str, str] = {}  # by name: the loss after which no restart follows
-        self._under_way: dict[ProcessId, _UnderWay] = {}
-        self._vain: Counter[str] = Counter()  # attempts without a record in the ledger
+        self._running: dict[ProcessId, _Running] = {}
+        self._silent: Counter[str] = Counter()  # attempts without a record in the ledger
         self._kept: dict[str, int | None] = {}  # pids whose environment was saved
 
     @property
     def processes(self) -> frozenset[ProcessId]:
-        return frozenset(self._under_way)
+        return frozenset(self._running)
 
     @property
     def next_at(self) -> float:
         """When the next restart is due; infinite if none is, or none may start now."""
-        if len(self._under_way) >= AT_ONCE:
+        if len(self._running) >= AT_ONCE:
             return float("inf")
         return min((due.at for due in self._due.values()), default=float("inf"))
 
@@ -94,8 +94,8 @@ class Restarts:
         self._due = {
             name: due for name, due in self._due.items() if _is_still(lost.get(name), due.loss)
         }
-        self._vain = Counter({name: self._vain[name] for name in lost if self._vain[name]})
-        busy = {one.name for one in self._under_way.values()}
+        self._silent = Counter({name: self._silent[name] for name in lost if self._silent[name]})
+        busy = {one.name for one in self._running.values()}
         for name, row in lost.items():
             if not (name in self._due or name in busy or self._settled.get(name) == loss_key(row)):
                 self._schedule(row)
@@ -105,7 +105,7 @@ class Restarts:
     def run_due(self) -> None:
         now = self._context.clock.monotonic()
         ready = sorted((due.at, name) for name, due in self._due.items() if due.at <= now)
-        ready = ready[: AT_ONCE - len(self._under_way)]
+        ready = ready[: AT_ONCE - len(self._running)]
         if not ready:
             return
         look = self._context.registry.look()
@@ -119,14 +119,14 @@ class Restarts:
 
     def ended(self, gone: Iterable[ProcessId]) -> None:
         """Report the outcome of these processes, and schedule the next attempts."""
-        for restart in [self._under_way.pop(process) for process in gone]:
+        for restart in [self._running.pop(process) for process in gone]:
             restart.child.close()
             events = self._context.books.events({restart.name}, None, restart.latest)
             outcomes = [event for event in events if _is_outcome(event)]
-            self._vain[restart.name] = 0 if outcomes else self._vain[restart.name] + 1
-            if _took(events, restart.child.id):  # otherwise another watch reports it
+            self._silent[restart.name] = 0 if outcomes else self._silent[restart.name] + 1
+            if _carried_out_by(events, restart.child.id):  # otherwise another watch reports it
                 for event in outcomes:
-                    self._tell(event)
+                    self._report(event)
         self.see(self._context.registry.look().usable)
 
     def _start(self, known: Pending) -> None:
@@ -135,10 +135,10 @@ class Restarts:
         try:
             child = self._begin(self._context, known)
         except OSError:  # no process can be started: retry later
-            self._vain[known.name] += 1
+            self._silent[known.name] += 1
             self._await(known)
             return
-        self._under_way[child.id] = _UnderWay(child, known.name, latest)
+        self._running[child.id] = _Running(child, known.name, latest)
 
     def _schedule(self, row: Row) -> None:
         known = self._pending(row)
@@ -152,7 +152,7 @@ class Restarts:
         self._await(known)
 
     def _await(self, known: Pending) -> None:
-        pause = pause_s(max(known.recent, self._vain[known.name]))
+        pause = pause_s(max(known.recent, self._silent[known.name]))
         at = self._context.clock.monotonic() + pause
         self._due[known.name] = _Due(known.loss, known.tried, at)
 
@@ -176,7 +176,7 @@ class Restarts:
         self._settled[row.name] = loss_key(row)
         if give_up(self._context, row.name, loss_key(row), reason):
             for event in self._context.books.events({row.name}, None, latest):
-                self._tell(event)
+                self._report(event)
 
     def _keep(self, row: Row) -> None:
         """Save the environment for a restart, also of a session that no `start` made."""
@@ -184,15 +184,15 @@ class Restarts:
             self._kept[row.name] = row.pane.pid
             keep(self._context, row)
 
-    def _tell(self, event: Event) -> None:
-        self._say(_said(event))
+    def _report(self, event: Event) -> None:
+        self._say(_change_of(event))
 
 
 def _is_outcome(event: Event) -> bool:
     return event.kind in (FAILED, GIVEN_UP) or "restart" in event.data
 
 
-def _took(events: Iterable[Event], process: ProcessId) -> bool:
+def _carried_out_by(events: Iterable[Event], process: ProcessId) -> bool:
     return any(one.kind == RESTARTING and one.data.get("pid") == process.pid for one in events)
 
 
@@ -200,7 +200,7 @@ def _is_still(row: Row | None, loss: str) -> bool:
     return row is not None and is_lost(row) and loss_key(row) == loss
 
 
-def _said(event: Event) -> Change:
+def _change_of(event: Event) -> Change:
     data = event.data
     if event.kind in START_EVENTS:
         attempt = data.get("restart")

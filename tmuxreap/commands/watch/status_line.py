@@ -19,25 +19,25 @@ from tmuxreap.sessions.state import NOTHING, AgentState, StateReport
 class Segment:
     def __init__(self, context: Context) -> None:
         self._app = context
-        self._told: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
         self._states = context.states
 
-    def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, StateReport]:
+    def show(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, StateReport]:
         """Update the segments, and return each row's state. `again`: also unchanged segments."""
         rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
         states = self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights)
         segments = texts(sights, states)
-        for socket in self._told.keys() - segments.keys():
+        for socket in self._texts.keys() - segments.keys():
             segments[socket] = ""  # no session of the registry is left on it
         for socket, text in segments.items():
-            if again or self._told.get(socket) != text:
+            if again or self._texts.get(socket) != text:
                 self._set(socket, text)
-                self._told[socket] = text
+                self._texts[socket] = text
         return {row.name: state for row, state in zip(rows, states, strict=True)}
 
-    def leave(self) -> None:
+    def unset(self) -> None:
         """Unset the segments: nothing updates them from now on."""
-        for socket in self._told:
+        for socket in self._texts:
             self._set(socket, None)
 
     def _set(self, socket: str, text: str | None) -> None:
@@ -53,13 +53,13 @@ ORDER = (
 )
 
 
-def texts(sights: Sequence[Sight], told: Sequence[StateReport]) -> dict[str, str]:
+def texts(sights: Sequence[Sight], states: Sequence[StateReport]) -> dict[str, str]:
     """Return for each server how many agents are in which state (`3 working, 1 waiting`), and how
     many should run and do not. Never a name: tmux would expand it."""
     counts: dict[str, Counter[AgentState | None]] = {}
-    for sight, state_told in zip(sights, told, strict=True):
+    for sight, report in zip(sights, states, strict=True):
         if isinstance(sight.server, Server):
-            state = state_told.state if sight.live is Live.ALIVE else None
+            state = report.state if sight.live is Live.ALIVE else None
             counts.setdefault(sight.socket, Counter())[state] += 1
     return {socket: _text(count) for socket, count in counts.items()}
 

@@ -17,7 +17,7 @@ from tmuxreap.core.values import as_dict, replace
 
 DROPPED = "dropped"
 MANY = 3  # this many deaths at once are one alarm
-MASS_DEATH, MOURNING_S = "mass_death", 2.0
+MASS_DEATH, ALARM_DELAY_S = "mass_death", 2.0
 NOTICE_CELLS = 200
 HEALTH = "check the setup with: tmuxreap doctor"
 LEDGER_TROUBLES = frozenset(
@@ -27,7 +27,7 @@ LEDGER_TROUBLES = frozenset(
 Tell = Callable[[Change], None]
 
 
-def troubles(warnings: Iterable[str]) -> list[Drift]:
+def ledger_drift(warnings: Iterable[str]) -> list[Drift]:
     """Return what a look could not do with the ledger, as drift: the watch goes on without."""
     messages = {
         code: said for code, _, said in (warning.partition(": ") for warning in warnings) if said
@@ -48,7 +48,7 @@ def notice(event: Change) -> str:
     return cut(plain(words.replace("\n", " ")), NOTICE_CELLS)
 
 
-class Told:
+class Reporter:
     """Reports drift when it appears or reappears, and many deaths at once as one alarm."""
 
     def __init__(
@@ -64,11 +64,11 @@ class Told:
         self._more = False  # the last look found a death
         self.show: Callable[[Change], None] = lambda event: None
 
-    def mourns(self, now: float) -> bool:
+    def delays_alarms(self, now: float) -> bool:
         """Tell whether alarms are delayed, because more sessions may be dying."""
         if self._more and len(self._dead) and not self._died_at:
             self._died_at = now
-        delayed = self._more and now - self._died_at < MOURNING_S
+        delayed = self._more and now - self._died_at < ALARM_DELAY_S
         self._more = False
         if not delayed:
             self.flush()

@@ -16,7 +16,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.reconcile import Seen
 from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.status_line import Segment
-from tmuxreap.commands.watch.telling import Tell, Told, notice, troubles
+from tmuxreap.commands.watch.telling import Reporter, Tell, ledger_drift, notice
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.news import Drift
@@ -59,14 +59,16 @@ def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | No
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
     segment = Segment(context) if request.settle else None
     try:
-        reporter = Told(tell, request.command, str(context.registry.path), settles=request.settle)
+        reporter = Reporter(
+            tell, request.command, str(context.registry.path), settles=request.settle
+        )
         watch = _Watch(context, waiter, reporter, segment, request.reap)
         if request.notify:
             reporter.show = watch.notify
         watch.run(request.interval_s)
     finally:
         if segment is not None:
-            segment.leave()
+            segment.unset()
         waiter.close()
 
 
@@ -89,13 +91,13 @@ class _Watch:
         self,
         context: Context,
         waiter: Waiter,
-        told: Told,
+        reporter: Reporter,
         segment: Segment | None,  # None: it writes nothing at all
         reap: tuple[Kind, ...],
     ) -> None:
         self._app = context
         self._waiter = waiter
-        self._told = told
+        self._reporter = reporter
         self._segment = segment
         self._reap = reap
         self._stuck: set[str] = set()  # names whose reaping failed: one attempt is enough
@@ -107,7 +109,7 @@ class _Watch:
         kept_s = context.default_seconds("retention")
         self._retention_s = RETENTION_S if kept_s is None else kept_s
         self._again = False  # another look is needed soon
-        self._restarts = Restarts(context, told.say) if segment is not None else None
+        self._restarts = Restarts(context, reporter.say) if segment is not None else None
 
     def run(self, interval_s: float) -> None:
         clock = self._app.clock
@@ -130,7 +132,7 @@ class _Watch:
             watched = self._children.union(*(one.all for one in self._rows.values()))
             woken = self._waiter.wait(watched, min(due, restart_at) - clock.monotonic())
             if woken.ending:
-                self._told.flush()
+                self._reporter.flush()
                 return
             if woken.gone:
                 self._again = self._ended(woken.gone) or self._again
@@ -157,7 +159,7 @@ class _Watch:
             with contextlib.suppress(Failure):
                 self._restarts.ended(children)
         if gone - children:
-            self._after(gone - children)
+            self._look_after_deaths(gone - children)
         return bool(gone - children)
 
     def notify(self, event: Change) -> None:
@@ -175,11 +177,11 @@ class _Watch:
         from tmuxreap.commands.reap.reap import sweep_for_watch
 
         for event in sweep_for_watch(self._app, self._reap, self._stuck):
-            self._told.say(event)
+            self._reporter.say(event)
             if event.error is not None:
                 self._stuck.add(event.name)
 
-    def _after(self, gone: frozenset[ProcessId]) -> None:
+    def _look_after_deaths(self, gone: frozenset[ProcessId]) -> None:
         """Look at the rows that these deaths affect."""
         touched = {name: row for name, row in self._rows.items() if row.all & gone}
         # tmux may hear that a terminal closed before the process that closed it is dead.
@@ -187,7 +189,7 @@ class _Watch:
         dying = gone.union(agent for agent in agents if is_exiting(agent))
         for row in touched.values():
             if row.server in gone:  # its agents got a hangup, and take a moment to exit
-                self._leave(set(row.agent) - gone)
+                self._await_exit(set(row.agent) - gone)
         _let_tmux_close(self._app, {row.socket for row in touched.values()}, gone)
         self._causes.update(
             (name, cause)
@@ -198,7 +200,7 @@ class _Watch:
         self._waiter.remember_memory()
         self._look(frozenset(touched))
 
-    def _leave(self, left: set[ProcessId]) -> None:
+    def _await_exit(self, left: set[ProcessId]) -> None:
         until = self._app.clock.monotonic() + AGAIN_S
         while left and self._app.clock.monotonic() < until:
             left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
@@ -243,7 +245,7 @@ class _Watch:
                 context, dry_run=self._segment is None, only=only, cause_of=self._cause_of
             )
         except Failure as failure:
-            self._told.trouble(at, failure)
+            self._reporter.trouble(at, failure)
             self._rows, self._known = {}, before
             return
         if only is None:
@@ -253,18 +255,18 @@ class _Watch:
         self._again = self._again or settled.again
         drifts = [item for item in settled.result.results if isinstance(item, Drift)]
         if only is None:
-            drifts += troubles(context.warnings)
+            drifts += ledger_drift(context.warnings)
         self._follow(settled.seen, only, {drift.name for drift in drifts if _is_over(drift)})
-        self._told.drifts(at, drifts, only)
-        if self._told.mourns(self._app.clock.monotonic()):
+        self._reporter.drifts(at, drifts, only)
+        if self._reporter.delays_alarms(self._app.clock.monotonic()):
             self._again = True
-        self._see_lost(settled, only, any(map(_is_over, drifts)))
+        self._update_restarts(settled, only, any(map(_is_over, drifts)))
         if self._segment is not None:
-            states = self._segment.tell(list(self._seen.values()), again=only is None)
+            states = self._segment.show(list(self._seen.values()), again=only is None)
             if only is None:
-                self._tell_states(at, states or {})
+                self._report_states(at, states or {})
 
-    def _see_lost(
+    def _update_restarts(
         self, settled: reconcile.Settled, only: frozenset[str] | None, changed: bool
     ) -> None:
         """Let the restarts see the rows as they stand after this look."""
@@ -277,7 +279,7 @@ class _Watch:
             return
         self._restarts.see(rows)
 
-    def _tell_states(self, at: float, states: Mapping[str, StateReport]) -> None:
+    def _report_states(self, at: float, states: Mapping[str, StateReport]) -> None:
         """Report each state that changed since the last full look; unknown is no change."""
         known = {
             name: shown
@@ -299,7 +301,7 @@ class _Watch:
                 [NewEvent(name, "state", facts) for name, facts in changed.items()]
             )
         for name, facts in changed.items():
-            self._told.say(Change(name, "state", iso(at), **facts))
+            self._reporter.say(Change(name, "state", iso(at), **facts))
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
         for name in self._seen.keys() if only is None else only:
@@ -341,11 +343,11 @@ def _living(sight: Sight) -> frozenset[ProcessId]:
     return (leaders & seen).union(one.id for one in sight.agent)
 
 
-def _state(told: StateReport) -> dict[str, str | None]:
+def _state(report: StateReport) -> dict[str, str | None]:
     return {
-        "state": told.state.value if told.state else None,
-        "source": told.source,
-        "until": told.until,
+        "state": report.state.value if report.state else None,
+        "source": report.source,
+        "until": report.until,
     }
 
 

@@ -159,5 +159,5 @@ class InterruptibleWaiter:
 
 @contextmanager
 def _interruptible_waiter(context: Context) -> Iterator[InterruptibleWaiter]:
-    with wait.heard(context) as waiter:
+    with wait.event_waiter(context) as waiter:
         yield InterruptibleWaiter(context, waiter)
