@@ -137,8 +137,8 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
         )
     old = registered(look, request.name)
     if request.pid is not None or request.pane is not None:
-        row, sight, wish = _outside(context, request, look, old)
-        return _recorded(context, request, look, row, sight, wish)
+        row, sight, spec = _outside(context, request, look, old)
+        return _recorded(context, request, look, row, sight, spec)
     server_name = context.servers.named(request.server) or (
         old.tmux_server if old else context.default_server
     )
@@ -151,8 +151,8 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
         or context.profiles.by_name_suffix(request.name)
     )
     row, sight, agent = _seen(context, request, agent, server_name, server, session)
-    wish = _wish(context, request, row, sight, agent, server, old)
-    return _recorded(context, request, look, row, sight, wish)
+    spec = _spec(context, request, row, sight, agent, server, old)
+    return _recorded(context, request, look, row, sight, spec)
 
 
 def _recorded(
@@ -161,15 +161,15 @@ def _recorded(
     look: RegistryLook | None,
     row: Row,
     sight: Sight,
-    wish: Launch,
+    spec: Launch,
 ) -> Item:
     if not sight.agent and sight.carrier is None:
-        context.warnings.append(_not_seen(request.name, wish.agent, sight))
+        context.warnings.append(_not_seen(request.name, spec.agent, sight))
     if request.dry_run:
-        return _planned(wish, row, sight)
+        return _planned(spec, row, sight)
     if look is None:
         context.make_registry()
-    return record_session(context, row, sight, wish, None)
+    return record_session(context, row, sight, spec, None)
 
 
 def _not_seen(name: str, agent: str, sight: Sight) -> str:
@@ -217,29 +217,29 @@ def _outside(
     if request.pane is not None:
         terminal, pane, leader = outside.named_pane(context, name, request.pane)
     else:
-        leader = outside.living(context, name, request.pid)
+        leader = outside.identify(context, name, request.pid)
     row = outside.outside_row(context, name, agent, terminal, leader, pane)
-    row, sight = outside.recognised(context, row, look)
-    wish = outside.outside_launch(context, row, sight)
+    row, sight = outside.recognise_agent(context, row, look)
+    spec = outside.outside_launch(context, row, sight)
     conversation = context.finder.known_of(row, sight, context.profiles.of(row.agent)).conversation
     fields = _fields(context, request, old)
     return (
         row,
         sight,
-        replace(wish, conversation=conversation.id, source=conversation.source, fields=fields),
+        replace(spec, conversation=conversation.id, source=conversation.source, fields=fields),
     )
 
 
-def _planned(wish: Launch, row: Row, sight: Sight) -> Item:
+def _planned(spec: Launch, row: Row, sight: Sight) -> Item:
     pane: Pane | RecordedPane = sight.pane or row.pane
     return Launched(
-        name=wish.name,
+        name=spec.name,
         outcome=Outcome.PLANNED,
-        agent=wish.agent,
+        agent=spec.agent,
         pane_id=pane.id,
         pid=pane.pid,
-        cwd=wish.cwd,
-        conversation_id=wish.conversation,
+        cwd=spec.cwd,
+        conversation_id=spec.conversation,
     )
 
 
@@ -310,7 +310,7 @@ def _pane(found: Sequence[tuple[str, Pane]], session: Session) -> Pane | None:
     return session.panes[0] if len(session.panes) == 1 else None
 
 
-def _wish(
+def _spec(
     context: Context,
     request: AdoptRequest,
     row: Row,

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Mapping
 
 from tmuxreap.commands.resume import take_up
-from tmuxreap.commands.start import launch_of
+from tmuxreap.commands.start import spec_of
 from tmuxreap.commands.starting.launch import launch, make_way
 from tmuxreap.commands.starting.row import Again, Launch
 from tmuxreap.commands.starting.surroundings import NoPlace, surroundings
@@ -40,9 +40,9 @@ def run(context: Context, name: str, loss: str, tried: int) -> Result:
 
 def _tried(context: Context, row: Row, known: Pending) -> list[Item]:
     try:
-        wish = _wish(context, row, known)
-        make_way(context, context.registry.look(), row, wish, replace=False)
-        return [launch(context, wish)]
+        spec = _spec(context, row, known)
+        make_way(context, context.registry.look(), row, spec, replace=False)
+        return [launch(context, spec)]
     except (_Moot, KeyboardInterrupt):
         return []
     except Failure as failure:
@@ -70,15 +70,15 @@ def give_up(
     return context.restarts.decide(name, loss, GIVEN_UP, data)
 
 
-def _wish(context: Context, row: Row, known: Pending) -> Launch:
+def _spec(context: Context, row: Row, known: Pending) -> Launch:
     """Resume the conversation; run the command again, which may hold a prompt, only if asked to."""
     try:
-        wish = take_up(context, row)
+        spec = take_up(context, row)
     except Failure as failure:
         if failure.code is not Code.NOT_RESUMABLE or known.policy.when is not Restart.ALWAYS:
             raise
-        wish = launch_of(context, row)
-    socket = row.tmux.socket or wish.socket
+        spec = spec_of(context, row)
+    socket = row.tmux.socket or spec.socket
 
     def check() -> None:
         now = context.registry.look().named(row.name)
@@ -87,7 +87,7 @@ def _wish(context: Context, row: Row, known: Pending) -> Launch:
             raise _Moot(Code.SESSION_EXISTS, f"could not start {row.name} again: not any more")
 
     again = Again(known.tried + 1, surroundings(context, row, socket), check)
-    return replace(wish, socket=socket, again=again)
+    return replace(spec, socket=socket, again=again)
 
 
 class _Moot(Failure):

@@ -11,7 +11,7 @@ from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.commands.starting.launch import (
     existing_folder,
-    is_there,
+    exists,
     launch,
     make_way,
 )
@@ -95,7 +95,7 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     look = context.registry.look()
-    if is_there(row, look_at(context, [row])[0][0]):
+    if exists(row, look_at(context, [row])[0][0]):
         raise Failure(
             Code.SESSION_EXISTS,
             f"could not resume {row.name}: its session is alive",
@@ -106,13 +106,13 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     launched = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)
     if request.print_only:
         return launched
-    wish = replace(take_up(context, row), confirm_s=request.confirm_s)
-    make_way(context, look, row, wish, replace=False)
+    spec = replace(take_up(context, row), confirm_s=request.confirm_s)
+    make_way(context, look, row, spec, replace=False)
     if request.dry_run:
         return replace(launched, outcome=Outcome.PLANNED)
     if wants_restart(row):
         context.restarts.cancel(row, "resume", context.caller)
-    resumed = launch(context, wish)
+    resumed = launch(context, spec)
     if _was_asking(context, row):
         context.warnings.append(
             f"dialog_open: {row.name} was ended while it waited for an answer, and may ask again:"

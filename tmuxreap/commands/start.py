@@ -56,19 +56,19 @@ def run(context: Context, request: StartRequest) -> Result:
         row.tmux_server if row else context.default_server
     )
     parent = None if look is None else context.caller.session(context.books)
-    wish = _wish(context, request, row, server, parent)
-    make_way(context, look, row, wish, replace=request.replace)
-    context.warnings.extend(_folder_warnings(look, wish))
+    spec = _spec(context, request, row, server, parent)
+    make_way(context, look, row, spec, replace=request.replace)
+    context.warnings.extend(_folder_warnings(look, spec))
     if request.dry_run:
-        worktree = {} if wish.worktree is None else {"worktree": wish.worktree.path}
-        plan = {"plan": {"command": list(wish.words), **worktree}}
+        worktree = {} if spec.worktree is None else {"worktree": spec.worktree.path}
+        plan = {"plan": {"command": list(spec.words), **worktree}}
         now = context.clock.now()
         return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
     if look is None:
         context.make_registry()
     if row is not None and wants_restart(row):
         context.restarts.cancel(row, "start", context.caller)
-    started = launch(context, wish)
+    started = launch(context, spec)
     extra = {"registry_made": context.made_registry}
     return Result(
         "start",
@@ -104,19 +104,19 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
         )
 
 
-def _folder_warnings(look: RegistryLook | None, wish: Launch) -> list[str]:
+def _folder_warnings(look: RegistryLook | None, spec: Launch) -> list[str]:
     """Warn of agents already working in the same folder: they could undo each other's changes."""
     rows = look.usable if look is not None else ()
     names = [
         row.name
         for row in rows
-        if row.name != wish.name and not row.status.ended and _is_in(row, wish.cwd)
+        if row.name != spec.name and not row.status.ended and _is_in(row, spec.cwd)
     ]
     if not names:
         return []
     work = "works" if len(names) == 1 else "work"
     return [
-        f"folder_in_use: {', '.join(names)} {work} in {wish.cwd} too; give each agent a folder of"
+        f"folder_in_use: {', '.join(names)} {work} in {spec.cwd} too; give each agent a folder of"
         " its own with --cwd or --worktree"
     ]
 
@@ -146,12 +146,12 @@ def check_name(name: str) -> None:
         )
 
 
-def launch_of(context: Context, row: Row) -> Launch:
+def spec_of(context: Context, row: Row) -> Launch:
     """Plan a new session with the command of this row."""
-    return _wish(context, StartRequest(row.name), row, row.tmux_server, None)
+    return _spec(context, StartRequest(row.name), row, row.tmux_server, None)
 
 
-def _wish(
+def _spec(
     context: Context, request: StartRequest, row: Row | None, server: str | None, parent: str | None
 ) -> Launch:
     agent = (

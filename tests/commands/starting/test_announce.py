@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.starting.announce import Start, announced
+from tmuxreap.commands.starting.announce import Start, open_start
 from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Failure
 from tmuxreap.ledger.records import Intent
@@ -19,9 +19,9 @@ def wish(story: Story) -> Launch:
 
 
 def announce(story: Story, *, cleared: bool = False, mark: str = "m1", fail: bool = False) -> Start:
-    with announced(story.app(), wish(story), mark) as start:
+    with open_start(story.app(), wish(story), mark) as start:
         if cleared:
-            start.cleared()
+            start.set_cleared()
         if fail:
             raise RuntimeError("no luck")
     return start
@@ -58,9 +58,9 @@ def test_what_failed_and_may_have_left_something_stays_with_all_its_marks(story:
 def test_two_at_once_are_one(story: Story) -> None:
     other = story.app(story.processes.add("tmuxreap").pid)
     with (
-        announced(story.app(), wish(story), "m1"),
+        open_start(story.app(), wish(story), "m1"),
         pytest.raises(Failure, match="it is being started by the process") as caught,
-        announced(other, wish(story), "m2"),
+        open_start(other, wish(story), "m2"),
     ):
         pytest.fail("it was begun twice")
     assert caught.value.code.text == "session_exists"

@@ -8,7 +8,7 @@ from tests.fakes import Story
 from tests.restarting import lost, row_of, wanting, write
 from tmuxreap.commands.restart import run
 from tmuxreap.commands.starting import surroundings as module
-from tmuxreap.commands.starting.surroundings import keep, surroundings
+from tmuxreap.commands.starting.surroundings import save_environment, surroundings
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.registry.restarts import loss_key
@@ -16,7 +16,7 @@ from tmuxreap.registry.restarts import loss_key
 
 def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: Story) -> None:
     row = wanting(story)
-    keep(story.app(), row)
+    save_environment(story.app(), row)
     kept = story.app().books.surroundings("acme")
     assert kept == {"TMUXREAP_DEMO_HOME": str(story.store)} or kept == {}
     assert not {"TMUX", "TMUX_PANE", "TMUXREAP_ID"} & set(kept or {})
@@ -31,9 +31,9 @@ def test_it_is_what_the_next_client_of_tmux_runs_in(story: Story) -> None:
 
 def test_of_one_that_wants_none_nothing_is_kept_any_more(story: Story) -> None:
     row = wanting(story)
-    keep(story.app(), row)
+    save_environment(story.app(), row)
     write(story, "acme", restart="never")
-    keep(story.app(), row_of(story))
+    save_environment(story.app(), row_of(story))
     assert story.app().books.surroundings("acme") is None
 
 

@@ -34,7 +34,7 @@ def made(
     )
     with worktree_made(app, "acme", tree, start):
         assert Path(tree.path).is_dir()
-        start.cleared(gone=cleared)
+        start.set_cleared(gone=cleared)
         if error is not None:
             raise error
 

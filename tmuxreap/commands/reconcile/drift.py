@@ -219,9 +219,9 @@ def _with_start(
 
 
 def _of_headless_start(context: Context, rows: Sequence[Row], intent: Intent) -> Drift:
-    from tmuxreap.commands.starting.outside import made_by  # few sessions need it
+    from tmuxreap.commands.starting.outside import process_of  # few sessions need it
 
-    process, agent = made_by(context, intent), json.loads(intent.plan)["agent"]
+    process, agent = process_of(context, intent), json.loads(intent.plan)["agent"]
     row = next((row for row in rows if row.name == intent.name), None)
     if process is None or (
         row is not None and not row.status.ended and row.pane.pid == process.pid

@@ -19,36 +19,36 @@ LONGEST_S = 60.0
 
 
 @contextlib.contextmanager
-def announced(context: Context, wish: Launch, mark: str) -> Iterator[Start]:
-    """Keep the intent open until the row is written (`closing`) or everything is `cleared`;
+def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
+    """Keep the intent open until the row is written (`closing`) or everything is cleared;
     otherwise `reconcile` reports what is left."""
-    old_marks = _marks_of_dead(context, wish.name)
-    place = {"socket": wish.socket, "server": wish.server, "terminal": wish.terminal.value}
-    plan = json.dumps({**place, "agent": wish.agent, "marks": [mark, *old_marks]})
+    old_marks = _marks_of_dead_start(context, spec.name)
+    place = {"socket": spec.socket, "server": spec.server, "terminal": spec.terminal.value}
+    plan = json.dumps({**place, "agent": spec.agent, "marks": [mark, *old_marks]})
     with under_way(context.books) as set_intents:
-        intent = _begun(context, wish.name, wish.event.value, plan)
+        intent = _open_intent(context, spec.name, spec.event.value, plan)
         set_intents([intent] if intent else [])
-        start = Start(wish.event.value, intent)
+        start = Start(spec.event.value, intent)
         try:
             yield start
         except BaseException:
             if intent is not None:
-                _give_up(context, intent, cleared=start.is_cleared and not old_marks)
+                _close_or_release(context, intent, cleared=start.is_cleared and not old_marks)
             raise
 
 
-def marks_of(context: Context, wish: Launch, mark: str) -> dict[str, str]:
+def marks_of(context: Context, spec: Launch, mark: str) -> dict[str, str]:
     """Return the environment variables by which the session is recognized as ours."""
     return {
-        **wish.environment,
+        **spec.environment,
         MARK: mark,
         REGISTRY_MARK: str(context.registry.resolved),
-        PARENT: _started_from(context, wish),
+        PARENT: _started_from(context, spec),
     }
 
 
-def _started_from(context: Context, wish: Launch) -> str:
-    return wish.again.within.environ.get(PARENT, "") if wish.again else context.settings.caller
+def _started_from(context: Context, spec: Launch) -> str:
+    return spec.again.within.environ.get(PARENT, "") if spec.again else context.settings.caller
 
 
 class Start:
@@ -56,12 +56,12 @@ class Start:
         self.closing = () if intent is None else (Closing(intent.id, event, {}),)
         self.is_cleared = False
 
-    def cleared(self, *, gone: bool = True) -> None:
+    def set_cleared(self, *, gone: bool = True) -> None:
         """Note that nothing of the session exists, or (`gone`) nothing any more."""
         self.is_cleared = gone
 
 
-def _marks_of_dead(context: Context, name: str) -> list[str]:
+def _marks_of_dead_start(context: Context, name: str) -> list[str]:
     """Return the marks of a dead start that this one takes over: its session may still exist."""
     intent = context.books.open_intents().get(name)
     return (
@@ -71,14 +71,14 @@ def _marks_of_dead(context: Context, name: str) -> list[str]:
     )
 
 
-def _give_up(context: Context, intent: Intent, *, cleared: bool) -> None:
+def _close_or_release(context: Context, intent: Intent, *, cleared: bool) -> None:
     if cleared:
         context.books.close_intents([Closing(intent.id, "failed", {})])
     else:
         context.books.release([intent.id])
 
 
-def _begun(context: Context, name: str, event: str, plan: str) -> Intent | None:
+def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent | None:
     owner = context.processes.identify(context.place.pid)
     assert owner is not None  # noqa: S101 - this very process
     deadline = context.clock.now() + LONGEST_S

@@ -29,23 +29,23 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     return ended.error is None
 
 
-def agent_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
-    after = f"within {wish.confirm_s:g} s"
+def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
+    after = f"within {spec.confirm_s:g} s"
     shown = kept_screen(screen)
     if not gone:
-        reason = f"no {wish.agent} was recognised in it {after}"
+        reason = f"no {spec.agent} was recognised in it {after}"
     elif f"(status {NOT_FOUND}" in shown:
-        reason = f"{wish.words[0]} is not on the PATH of its tmux server, or could not be run"
+        reason = f"{spec.words[0]} is not on the PATH of its tmux server, or could not be run"
     else:
         reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""
     recognized_by = (
-        f" (a {wish.agent} is recognised by: {', '.join(profile.process)})"
+        f" (a {spec.agent} is recognised by: {', '.join(profile.process)})"
         if profile and not gone
         else ""
     )
     return Failure(
         Code.START_FAILED,
-        f"could not start {wish.name}: {reason}{recognized_by}{last}",
-        f"try the command by hand: {shlex.join(wish.words)}",
+        f"could not start {spec.name}: {reason}{recognized_by}{last}",
+        f"try the command by hand: {shlex.join(spec.words)}",
     )

@@ -26,56 +26,56 @@ from tmuxreap.system.interrupts import defer_interrupts
 LAST_WORDS_S = 1.0  # for its last output to reach the log
 
 
-def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -> Session:
+def launch_headless(context: Context, spec: Launch, mark: str, start: Start) -> Session:
     row: Row | None = None
     try:
         with defer_interrupts():  # else an interrupt could leave an unknown process behind
-            process = _begun(context, wish, marks_of(context, wish, mark), start)
-            row = bare_row(wish.name, agent=wish.agent, terminal=Terminal.NONE)
+            process = _start_process(context, spec, marks_of(context, spec, mark), start)
+            row = bare_row(spec.name, agent=spec.agent, terminal=Terminal.NONE)
             leader = context.processes.identify(process.pid)
             if leader is not None:
                 pane = RecordedPane()
-                row = outside_row(context, wish.name, wish.agent, Terminal.NONE, leader, pane)
+                row = outside_row(context, spec.name, spec.agent, Terminal.NONE, leader, pane)
         faults.at(Step.CREATED)
-        sight = _confirmed(context, wish, row, process)
+        sight = _confirm(context, spec, row, process)
         faults.at(Step.CONFIRMED)
-        return record_session(context, row, sight, wish, mark, start.closing)
+        return record_session(context, row, sight, spec, mark, start.closing)
     except BaseException:  # else the process would run unrecorded
         if row is not None:
-            start.cleared(gone=clear_away(context, row, Past(mark=mark)))
+            start.set_cleared(gone=clear_away(context, row, Past(mark=mark)))
         raise
 
 
-def _begun(
-    context: Context, wish: Launch, marks: Mapping[str, str], start: Start
+def _start_process(
+    context: Context, spec: Launch, marks: Mapping[str, str], start: Start
 ) -> StartedProgram:
-    log = headless.log_path(context.registry.resolved, wish.name)
-    surroundings = wish.again.within if wish.again else Surroundings(context.settings.environ)
+    log = headless.log_path(context.registry.resolved, spec.name)
+    surroundings = spec.again.within if spec.again else Surroundings(context.settings.environ)
     environ = {**surroundings.environ, **marks}
     try:
-        return headless.start_program(wish.words, wish.cwd, environ, log, surroundings.words)
+        return headless.start_program(spec.words, spec.cwd, environ, log, surroundings.words)
     except OSError as error:
-        start.cleared()
-        program = error.filename or wish.words[0]
+        start.set_cleared()
+        program = error.filename or spec.words[0]
         raise Failure(
             Code.START_FAILED,
-            f"could not start {wish.name}: {program}: {error.strerror}",
+            f"could not start {spec.name}: {program}: {error.strerror}",
             "give a command that is there after --, as in: tmuxreap start NAME -- COMMAND",
         ) from None
 
 
-def _confirmed(context: Context, wish: Launch, row: Row, begun: StartedProgram) -> Sight:
-    profile = context.profiles.of(wish.agent)
-    leader = context.processes.identify(begun.pid)
-    if leader is None or row.pane.pid is None or context.processes.wait({leader}, wish.confirm_s):
-        keeper = context.processes.identify(begun.keeper)
+def _confirm(context: Context, spec: Launch, row: Row, program: StartedProgram) -> Sight:
+    profile = context.profiles.of(spec.agent)
+    leader = context.processes.identify(program.pid)
+    if leader is None or row.pane.pid is None or context.processes.wait({leader}, spec.confirm_s):
+        keeper = context.processes.identify(program.keeper)
         context.processes.wait({keeper} if keeper else (), LAST_WORDS_S if keeper else 0.0)
-        raise agent_failed(wish, profile, True, _drawn(context, wish))
+        raise agent_failed(spec, profile, True, _output(context, spec))
     sight = look_at(context, [row])[0][0]
     if profile is not None and not sight.agent:
-        raise agent_failed(wish, profile, False, _drawn(context, wish))
+        raise agent_failed(spec, profile, False, _output(context, spec))
     return sight
 
 
-def _drawn(context: Context, wish: Launch) -> str:
-    return headless.tail(headless.log_path(context.registry.resolved, wish.name), 0.0) or ""
+def _output(context: Context, spec: Launch) -> str:
+    return headless.tail(headless.log_path(context.registry.resolved, spec.name), 0.0) or ""

@@ -11,7 +11,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.starting.announce import Start, announced, marks_of
+from tmuxreap.commands.starting.announce import Start, marks_of, open_start
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.row import Launch, live_row, record_session
 from tmuxreap.core import faults
@@ -36,141 +36,141 @@ BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
 
 
-def launch(context: Context, wish: Launch) -> answers.Session:
+def launch(context: Context, spec: Launch) -> answers.Session:
     """Launch a session; Failure, with nothing left behind, if its agent is not recognized alive
     after the confirmation time."""
     context.registry.check_writable()
     mark = str(uuid.uuid4())
-    with announced(context, wish, mark) as start:
-        if wish.again is not None:
-            start.cleared()
-            wish.again.check()
-            start.cleared(gone=False)
-        if wish.worktree is None:
-            return _in_its_terminal(context, wish, mark, start)
+    with open_start(context, spec, mark) as start:
+        if spec.again is not None:
+            start.set_cleared()
+            spec.again.check()
+            start.set_cleared(gone=False)
+        if spec.worktree is None:
+            return _launch_in_terminal(context, spec, mark, start)
         from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
 
-        with worktree_made(context, wish.name, wish.worktree, start):
-            return _in_its_terminal(context, wish, mark, start)
+        with worktree_made(context, spec.name, spec.worktree, start):
+            return _launch_in_terminal(context, spec, mark, start)
 
 
-def _in_its_terminal(context: Context, wish: Launch, mark: str, start: Start) -> answers.Session:
-    if wish.terminal is Terminal.TMUX:
-        return _launched(context, wish, mark, start)
-    from tmuxreap.commands.starting.headless import launched_headless  # few sessions need it
+def _launch_in_terminal(context: Context, spec: Launch, mark: str, start: Start) -> answers.Session:
+    if spec.terminal is Terminal.TMUX:
+        return _launch_in_tmux(context, spec, mark, start)
+    from tmuxreap.commands.starting.headless import launch_headless  # few sessions need it
 
-    return launched_headless(context, wish, mark, start)
+    return launch_headless(context, spec, mark, start)
 
 
 def make_way(
-    context: Context, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool
+    context: Context, look: RegistryLook | None, row: Row | None, spec: Launch, *, replace: bool
 ) -> None:
     """Refuse if a session of that name is alive; with `replace`, end it first."""
     if row is not None and look is not None:
         sight = look_at(context, [row])[0][0]
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
             raise sight.trouble
-        if is_there(row, sight):
+        if exists(row, sight):
             if not replace:
-                raise session_exists(wish.name, row.terminal, registered=not row.status.ended)
+                raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
             from tmuxreap.ending.end import end_rows  # few starts need it
 
-            _ended(end_rows(context, look, [row], _replaced())[0])
-    if wish.terminal is not Terminal.TMUX:
-        _nothing_left(context, wish)
+            _raise_if_failed(end_rows(context, look, [row], _replace_policy())[0])
+    if spec.terminal is not Terminal.TMUX:
+        _check_no_remains(context, spec)
         return
-    server = context.tmux.look(wish.socket)
+    server = context.tmux.look(spec.socket)
     if isinstance(server, Unreachable):
-        raise unreachable_failure(f"start {wish.name}", server)
-    session = server.named(wish.name) if isinstance(server, Server) else None
+        raise unreachable_failure(f"start {spec.name}", server)
+    session = server.named(spec.name) if isinstance(server, Server) else None
     if session is not None and isinstance(server, Server):
         if not replace:
-            raise session_exists(wish.name)
-        existing = live_row(context, wish.name, wish.agent, wish.server, server, session)
+            raise session_exists(spec.name)
+        existing = live_row(context, spec.name, spec.agent, spec.server, server, session)
         from tmuxreap.ending.end import end_unregistered
 
-        _ended(end_unregistered(context, existing, _replaced()))
+        _raise_if_failed(end_unregistered(context, existing, _replace_policy()))
 
 
-def _replaced() -> Policy:
+def _replace_policy() -> Policy:
     from tmuxreap.ending.plan import Policy
 
     return Policy(Verb.STOP, "replaced")
 
 
-def _nothing_left(context: Context, wish: Launch) -> None:
+def _check_no_remains(context: Context, spec: Launch) -> None:
     """Refuse if a start of that name died before it recorded its process, and the process runs."""
-    from tmuxreap.commands.starting.outside import made_by  # few sessions need it
+    from tmuxreap.commands.starting.outside import process_of  # few sessions need it
 
-    intent = context.books.open_intents().get(wish.name)
-    process = made_by(context, intent) if intent is not None and intent.verb == START else None
+    intent = context.books.open_intents().get(spec.name)
+    process = process_of(context, intent) if intent is not None and intent.verb == START else None
     if process is not None:
-        reason = f"could not start {wish.name}: one that nobody recorded runs there ({process.pid})"
-        hint = f"record it: {command('adopt', wish.name, '--pid', str(process.pid))}"
+        reason = f"could not start {spec.name}: one that nobody recorded runs there ({process.pid})"
+        hint = f"record it: {command('adopt', spec.name, '--pid', str(process.pid))}"
         raise Failure(Code.SESSION_EXISTS, reason, hint)
 
 
-def is_there(row: Row, sight: Sight) -> bool:
+def exists(row: Row, sight: Sight) -> bool:
     """Tell whether its session exists or, without tmux, its agent."""
     return sight.session is not None or (
         row.terminal is not Terminal.TMUX and sight.live is Live.ALIVE
     )
 
 
-def _ended(item: Item) -> None:
+def _raise_if_failed(item: Item) -> None:
     failure = failure_in(item)
     if failure is not None:
         raise failure
 
 
-def _launched(context: Context, wish: Launch, mark: str, start: Start) -> answers.Session:
-    profile = context.profiles.of(wish.agent)
-    marks = marks_of(context, wish, mark)
+def _launch_in_tmux(context: Context, spec: Launch, mark: str, start: Start) -> answers.Session:
+    profile = context.profiles.of(spec.agent)
+    marks = marks_of(context, spec, mark)
     row: Row | None = None
     try:
         with defer_interrupts():  # else an interrupt could leave an unknown session behind
             # Keeps the pane of a command that fails at once, with its last output.
-            new = NewSession(wish.name, wish.cwd, wish.words, marks, remains=True)
-            within = None if wish.again is None else wish.again.within
-            made = context.tmux.create(wish.socket, new, within=within)
+            new = NewSession(spec.name, spec.cwd, spec.words, marks, remains=True)
+            within = None if spec.again is None else spec.again.within
+            made = context.tmux.create(spec.socket, new, within=within)
             if isinstance(made, str):
-                start.cleared()
-                raise _not_made(context, wish, made)
-            row = _synthetic(context, wish, made.session)
+                start.set_cleared()
+                raise _not_created(context, spec, made)
+            row = _provisional_row(context, spec, made.session)
         faults.at(Step.CREATED)
-        sight = _confirmed(context, wish, profile, row, made)
+        sight = _confirm(context, spec, profile, row, made)
     except BaseException:  # also a KeyboardInterrupt
         if row is not None:
-            start.cleared(gone=clear_away(context, row))
+            start.set_cleared(gone=clear_away(context, row))
         raise
     faults.at(Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
-    context.tmux.do(wish.socket, [SetOption(sight.pane.id, BANNER_OPTION, None)])
+    context.tmux.do(spec.socket, [SetOption(sight.pane.id, BANNER_OPTION, None)])
     try:
-        return record_session(context, row, sight, wish, mark, start.closing)
+        return record_session(context, row, sight, spec, mark, start.closing)
     except Failure:
         # else the session would run unrecorded
-        start.cleared(gone=clear_away(context, row))
+        start.set_cleared(gone=clear_away(context, row))
         raise
 
 
-def _confirmed(
-    context: Context, wish: Launch, profile: Profile | None, row: Row, made: Created
+def _confirm(
+    context: Context, spec: Launch, profile: Profile | None, row: Row, made: Created
 ) -> Sight:
     """Return the session after the confirmation time; Failure if the agent does not live in it."""
     leader, pane_id = context.processes.identify(made.pid), made.pane
-    gone = _lasts_no_longer(context, row, leader, wish.confirm_s) if leader else True
+    gone = _is_gone_after(context, row, leader, spec.confirm_s) if leader else True
     if gone or not row.tmux.known:
-        raise agent_failed(wish, profile, True, context.tmux.capture(wish.socket, pane_id) or "")
+        raise agent_failed(spec, profile, True, context.tmux.capture(spec.socket, pane_id) or "")
     sight = look_at(context, [row])[0][0]
     if not (sight.agent or sight.carrier) or sight.pane is None:
-        raise agent_failed(wish, profile, False, context.tmux.capture(wish.socket, pane_id) or "")
-    if sight.session is not None and sight.session.name != wish.name:
-        raise _misnamed(wish, sight.session.name)
+        raise agent_failed(spec, profile, False, context.tmux.capture(spec.socket, pane_id) or "")
+    if sight.session is not None and sight.session.name != spec.name:
+        raise _misnamed(spec, sight.session.name)
     return sight
 
 
-def _lasts_no_longer(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
+def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
     """Tell whether the process is gone after the given time. On a busy machine it may still be a
     copy of the server before its exec: wait for that first."""
     gone = context.processes.wait({leader}, than_s)
@@ -188,40 +188,40 @@ def _lasts_no_longer(context: Context, row: Row, leader: ProcessId, than_s: floa
     return bool(gone)
 
 
-def _synthetic(context: Context, wish: Launch, session_id: str) -> Row:
+def _provisional_row(context: Context, spec: Launch, session_id: str) -> Row:
     """Return a provisional row, with what a look needs."""
-    server = context.tmux.look(wish.socket)
+    server = context.tmux.look(spec.socket)
     session = None
     if isinstance(server, Server):
         session = next((session for session in server.sessions if session.id == session_id), None)
     return live_row(
         context,
-        wish.name,
-        wish.agent,
-        wish.server,
+        spec.name,
+        spec.agent,
+        spec.server,
         server if isinstance(server, Server) else None,
         session,
     )
 
 
-def _misnamed(wish: Launch, name: str) -> Failure:
+def _misnamed(spec: Launch, name: str) -> Failure:
     return Failure(
         Code.START_FAILED,
-        f"could not start {wish.name}: tmux, or a hook of yours, named its session {name}",
+        f"could not start {spec.name}: tmux, or a hook of yours, named its session {name}",
         "take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep"
         f" {shlex.quote(name)}",
     )
 
 
-def _not_made(context: Context, wish: Launch, said: str) -> Failure:
-    server = context.tmux.look(wish.socket)
-    if isinstance(server, Server) and server.named(wish.name) is not None:
-        return session_exists(wish.name)
+def _not_created(context: Context, spec: Launch, error: str) -> Failure:
+    server = context.tmux.look(spec.socket)
+    if isinstance(server, Server) and server.named(spec.name) is not None:
+        return session_exists(spec.name)
     hint = "check the setup with: tmuxreap doctor"
-    folder = os.path.dirname(wish.socket)  # noqa: PTH120 - a string, as tmux takes it
+    folder = os.path.dirname(spec.socket)  # noqa: PTH120 - a string, as tmux takes it
     if not os.path.isdir(folder):  # noqa: PTH112
         hint = f"make the folder of that socket: mkdir -p -m 700 {shlex.quote(folder)}"
-    return Failure(Code.START_FAILED, f"could not start {wish.name}: tmux said: {said}", hint)
+    return Failure(Code.START_FAILED, f"could not start {spec.name}: tmux said: {error}", hint)
 
 
 def session_exists(

@@ -55,10 +55,10 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
     terminal = PANES[kind]
     match = find_pane(name, terminal, number, context.settings.environ)
     pid = match.pid if match.pid is not None else _leader_on(context, match.tty)
-    return terminal, RecordedPane(id=number, listen_on=match.address), living(context, name, pid)
+    return terminal, RecordedPane(id=number, listen_on=match.address), identify(context, name, pid)
 
 
-def made_by(context: Context, intent: Intent) -> Process | None:
+def process_of(context: Context, intent: Intent) -> Process | None:
     """Return the live process that a start made without tmux, found by its mark."""
     index = context.observer.look([], 0).index
     marks = json.loads(intent.plan)["marks"]
@@ -67,7 +67,7 @@ def made_by(context: Context, intent: Intent) -> Process | None:
     return next((process for process in processes if process.pid == process.sid), None)
 
 
-def living(context: Context, name: str, pid: int | None) -> ProcessId:
+def identify(context: Context, name: str, pid: int | None) -> ProcessId:
     leader = context.processes.identify(pid) if pid is not None and pid > 0 else None
     if leader is None:
         which = "no process in that pane" if pid is None else f"no process {pid}"
@@ -76,13 +76,13 @@ def living(context: Context, name: str, pid: int | None) -> ProcessId:
     return leader
 
 
-def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[Row, Sight]:
+def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tuple[Row, Sight]:
     """Recognize the agent in the row's processes, and return the row with a look at it; refuse
     processes of another row."""
     world = context.observer.look([context.servers.of(row)], 0)
     leader = world.index.processes.get(row.pane.pid or 0)
     if leader is not None and row.terminal is Terminal.NONE:
-        _not_in_tmux(context, row, leader)
+        _check_not_in_tmux(context, row, leader)
     candidates = [row.agent] if row.agent else list(context.profiles.agents)
     owned = look_at(context, [row])[0][0].owned
     own = [one.process for one in owned.own]
@@ -103,8 +103,8 @@ def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[R
         )
     ((name, found),) = agents.items()
     if leader is not None and leader not in found:
-        _nothing_else(row, leader, found, owned)
-    _not_another_s(context, row, look, {process.pid for process in own})
+        _check_not_shared(row, leader, found, owned)
+    _check_other_rows(context, row, look, {process.pid for process in own})
     row = replace(row, agent=name)
     return row, look_at(context, [row])[0][0]
 
@@ -134,7 +134,7 @@ def _profile(context: Context, row: Row, name: str) -> Profile:
     return profile
 
 
-def _nothing_else(row: Row, leader: Process, agent: tuple[Process, ...], owned: Owned) -> None:
+def _check_not_shared(row: Row, leader: Process, agent: tuple[Process, ...], owned: Owned) -> None:
     """Refuse process 1, or one above a tmux server: an ending would reach all below it."""
     servers = any(one.process.comm == TMUX_SERVER for one in owned.spared)
     if leader.pid == FIRST_PID or servers:
@@ -143,7 +143,7 @@ def _nothing_else(row: Row, leader: Process, agent: tuple[Process, ...], owned: 
         raise Failure(Code.USAGE, reason, f"name the agent's own process: {own}")
 
 
-def _not_in_tmux(context: Context, row: Row, leader: Process) -> None:
+def _check_not_in_tmux(context: Context, row: Row, leader: Process) -> None:
     if leader.tty and (context.processes.environ(leader.id) or {}).get("TMUX"):
         reason = f"could not adopt {row.name}: the process {leader.pid} lives in a pane of tmux"
         raise Failure(
@@ -151,7 +151,7 @@ def _not_in_tmux(context: Context, row: Row, leader: Process) -> None:
         )
 
 
-def _not_another_s(context: Context, row: Row, look: RegistryLook | None, own: set[int]) -> None:
+def _check_other_rows(context: Context, row: Row, look: RegistryLook | None, own: set[int]) -> None:
     others = [
         one
         for one in (look.usable if look else ())

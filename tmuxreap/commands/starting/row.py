@@ -104,41 +104,41 @@ def record_session(
     context: Context,
     row: Row,
     sight: Sight,
-    wish: Launch,
+    spec: Launch,
     mark: str | None,
     closing: Sequence[Closing] = (),
 ) -> answers.Session:
     """Write the session to the registry, as a new row or by reviving the ended one."""
-    fields = _fields(context, row, sight, wish)
+    fields = _fields(context, row, sight, spec)
 
     def edit(look: RegistryLook) -> str:
-        current = look.named(wish.name)
+        current = look.named(spec.name)
         if current is None:
-            return _added(look, _nested(fields, wish))
-        return edited(look, {wish.name: _renewed(current, row, fields, wish)})
+            return _added(look, _nested(fields, spec))
+        return edited(look, {spec.name: _renewed(current, row, fields, spec)})
 
     before, after = context.registry.change(edit)
-    old = before.named(wish.name)
+    old = before.named(spec.name)
     if mark is not None:
-        context.books.remember_mark(wish.name, mark)
-    context.books.follow(after, [_event(context, row, wish, old, before, mark)], closing)
-    now = after.named(wish.name)
+        context.books.remember_mark(spec.name, mark)
+    context.books.follow(after, [_event(context, row, spec, old, before, mark)], closing)
+    now = after.named(spec.name)
     assert now is not None  # noqa: S101 - just written
-    if wants_restart(now) or "restart" in wish.fields:
-        from tmuxreap.commands.starting.surroundings import keep  # few rows need it
+    if wants_restart(now) or "restart" in spec.fields:
+        from tmuxreap.commands.starting.surroundings import save_environment  # few rows need it
 
-        keep(context, now)
+        save_environment(context, now)
     return session_result(context, now, replace(sight, trouble=None))
 
 
-def _fields(context: Context, row: Row, sight: Sight, wish: Launch) -> dict[tuple[str, ...], Value]:
+def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tuple[str, ...], Value]:
     pane: Pane | RecordedPane = sight.pane or row.pane
     leader = context.processes.identify(pane.pid) if pane.pid is not None else None
     fields: dict[tuple[str, ...], Value] = {
-        ("agent",): wish.agent,
+        ("agent",): spec.agent,
         ("pane", "pid"): pane.pid,
         ("pane", "cmd"): _program(sight),
-        ("pane", "cwd"): wish.cwd,
+        ("pane", "cwd"): spec.cwd,
         ("pane", "id"): pane.id,
     }
     if leader is not None:
@@ -157,13 +157,13 @@ def _fields(context: Context, row: Row, sight: Sight, wish: Launch) -> dict[tupl
     if row.terminal is not Terminal.TMUX:
         fields[("terminal",)] = row.terminal.value
         fields[("pane", "listen_on")] = row.pane.listen_on
-    elif wish.server not in (None, "default"):
-        fields[("tmux_server",)] = wish.server
-    if wish.start_command is not None:
-        fields[("start_command",)] = wish.start_command
-    if store := context.finder.own_store(row, sight, context.profiles.of(wish.agent)):
+    elif spec.server not in (None, "default"):
+        fields[("tmux_server",)] = spec.server
+    if spec.start_command is not None:
+        fields[("start_command",)] = spec.start_command
+    if store := context.finder.own_store(row, sight, context.profiles.of(spec.agent)):
         fields[("store",)] = store
-    fields.update({(name,): value for name, value in wish.fields.items()})
+    fields.update({(name,): value for name, value in spec.fields.items()})
     return fields
 
 
@@ -173,12 +173,12 @@ def _program(sight: Sight) -> str | None:
     return next((process.comm for process in (*carrier, *sight.agent)), None)
 
 
-def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, object]:
+def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, object]:
     """Return a new row with its fields in reading order."""
     row: dict[str, object] = {
-        "name": wish.name,
+        "name": spec.name,
         "status": Status.RUNNING.value,
-        **dict(_conversation(wish, None)),
+        **dict(_conversation(spec, None)),
     }
     for path, value in fields.items():
         if len(path) == 1:
@@ -189,30 +189,30 @@ def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, 
     return row
 
 
-def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
+def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], spec: Launch) -> Changes:
     changes = dict(revive_changes(row.fields))
     values = {path: value for path, value in fields.items() if value is not None or row.has(*path)}
     changes.update(
         {
             path: value
             for path, value in values.items()
-            if path != ("agent",) or row.agent != wish.agent
+            if path != ("agent",) or row.agent != spec.agent
         }
     )
     if row.terminal is not now.terminal:
         changes[("terminal",)] = now.terminal.value
-    changes.update({(name,): value for name, value in _conversation(wish, row)})
+    changes.update({(name,): value for name, value in _conversation(spec, row)})
     return changes
 
 
-def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
+def _conversation(spec: Launch, row: Row | None) -> list[tuple[str, Value]]:
     """Return the conversation's fields: new for a start, those known for resume and adopt."""
-    field_name = conversation_field(wish.agent)
-    if wish.conversation is None and wish.event is not Event.STARTED:
+    field_name = conversation_field(spec.agent)
+    if spec.conversation is None and spec.event is not Event.STARTED:
         return [] if row is not None else [(field_name, None)]
-    values: list[tuple[str, Value]] = [(field_name, wish.conversation)]
-    if wish.source is not None:
-        values.append(("conversation_source", wish.source))
+    values: list[tuple[str, Value]] = [(field_name, spec.conversation)]
+    if spec.source is not None:
+        values.append(("conversation_source", spec.source))
     elif row is not None and row.has("conversation_source"):
         values.append(("conversation_source", None))
     return values
@@ -228,20 +228,20 @@ def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
 def _event(
     context: Context,
     row: Row,
-    wish: Launch,
+    spec: Launch,
     old: Row | None,
     before: RegistryLook,
     mark: str | None,
 ) -> NewEvent:
-    conversation = recorded_conversation(old, wish.agent) if old else None
+    conversation = recorded_conversation(old, spec.agent) if old else None
     data: dict[str, object] = {
-        "agent": wish.agent,
-        "command": shlex.join(wish.words),
-        "conversation": wish.conversation,
+        "agent": spec.agent,
+        "command": shlex.join(spec.words),
+        "conversation": spec.conversation,
         "conversation_before": conversation,
         "mark": mark,
         "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
         "at": iso(context.clock.now()),
-        **({} if wish.again is None else {"restart": wish.again.attempt}),
+        **({} if spec.again is None else {"restart": spec.again.attempt}),
     }
-    return NewEvent(wish.name, wish.event.value, data, before.text_of(old) if old else None)
+    return NewEvent(spec.name, spec.event.value, data, before.text_of(old) if old else None)

@@ -20,7 +20,7 @@ OF_A_PANE = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
 OURS = "TMUXREAP_"
 
 
-def keep(context: Context, row: Row) -> None:
+def save_environment(context: Context, row: Row) -> None:
     """Save the environment of a running session, from the process that tmux started in its pane."""
     leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
     environ = context.processes.environ(leader) if leader and wants_restart(row) else None
@@ -32,12 +32,12 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
     """Return the environment for a restart; Failure without a tmux server or a way to make one."""
     saved = context.books.surroundings(row.name)
     if row.terminal is Terminal.NONE:
-        return _within_none(context, row, saved)
+        return _outside_tmux(context, row, saved)
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise unreachable_failure(f"start {row.name}", server)
     if not isinstance(server, NoServer):
-        return Surroundings(_least(context) if saved is None else saved)
+        return Surroundings(_minimal_environment(context) if saved is None else saved)
     prefix = escape_prefix(context.settings.uid, saved or {})
     if saved is None:
         raise _no_server(row.name, "the environment that it had is not known")
@@ -48,14 +48,14 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
     return Surroundings(saved, prefix)
 
 
-def _within_none(context: Context, row: Row, kept: Mapping[str, str] | None) -> Surroundings:
+def _outside_tmux(context: Context, row: Row, kept: Mapping[str, str] | None) -> Surroundings:
     """Return the environment for a start without tmux, as our own child process."""
     prefix = escape_prefix(context.settings.uid, kept or {})
     if prefix is None:
         reason = "what a watch starts would end with the watch's control group"
         hint = f"resume it from a terminal: {command('resume', row.name)}"
         raise NoPlace(Code.START_FAILED, f"could not start {row.name} again: {reason}", hint)
-    return Surroundings(_least(context) if kept is None else kept, prefix)
+    return Surroundings(_minimal_environment(context) if kept is None else kept, prefix)
 
 
 def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _least(context: Context) -> dict[str, str]:
+def _minimal_environment(context: Context) -> dict[str, str]:
     environ = context.settings.environ
     return {name: environ[name] for name in LEAST if name in environ}
 

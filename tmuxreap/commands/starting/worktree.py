@@ -24,7 +24,7 @@ def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> 
         with defer_interrupts():  # git handles an interrupt itself, and cleans up
             new_branch = add_worktree(name, tree, environ)
     except Failure:
-        start.cleared()
+        start.set_cleared()
         raise
     try:
         yield
@@ -32,9 +32,9 @@ def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> 
         # Not while a process of the session may still live in it.
         stays = undo_add_worktree(name, tree, new_branch, environ) if start.is_cleared else None
         if stays is not None and isinstance(error, Failure):
-            raise _with(error, stays) from None
+            raise _with_note(error, stays) from None
         raise
 
 
-def _with(error: Failure, stays: Failure) -> Failure:
+def _with_note(error: Failure, stays: Failure) -> Failure:
     return Failure(error.code, f"{error.message}; {stays.message}", error.hint)

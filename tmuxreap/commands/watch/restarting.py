@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from tmuxreap.commands.restart import give_up
-from tmuxreap.commands.starting.surroundings import keep
+from tmuxreap.commands.starting.surroundings import save_environment
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration
@@ -182,7 +182,7 @@ class Restarts:
         """Save the environment for a restart, also of a session that no `start` made."""
         if not row.status.ended and self._kept.get(row.name) != row.pane.pid:
             self._kept[row.name] = row.pane.pid
-            keep(self._context, row)
+            save_environment(self._context, row)
 
     def _report(self, event: Event) -> None:
         self._say(_change_of(event))
