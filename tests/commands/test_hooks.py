@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.app import real_app
-from tmuxreap.commands.hooks import Deed, HooksRequest, run
+from tmuxreap.commands.hooks import HooksAction, HooksRequest, run
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
-INSTALL, REMOVE = HooksRequest(Deed.INSTALL, "claude"), HooksRequest(Deed.REMOVE, "claude")
+INSTALL, REMOVE = (
+    HooksRequest(HooksAction.INSTALL, "claude"),
+    HooksRequest(HooksAction.REMOVE, "claude"),
+)
 
 
 def app(home: Path, **more: str) -> Context:
@@ -50,7 +53,7 @@ def test_the_folder_that_the_agent_is_told_to_use_counts(tmp_path: Path) -> None
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(tmp_path: Path) -> None:
-    (item,) = run(app(tmp_path), HooksRequest(Deed.INSTALL, "claude", dry_run=True)).results
+    (item,) = run(app(tmp_path), HooksRequest(HooksAction.INSTALL, "claude", dry_run=True)).results
     facts = item.as_json()
     assert facts["action"] == "planned"
     assert isinstance(facts["diff"], list)
@@ -108,7 +111,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 )
 def test_an_agent_without_hooks_is_said(tmp_path: Path, agent: str, reason: str) -> None:
     with pytest.raises(Failure, match=reason) as found:
-        run(app(tmp_path), HooksRequest(Deed.INSTALL, agent))
+        run(app(tmp_path), HooksRequest(HooksAction.INSTALL, agent))
     assert found.value.code is Code.USAGE
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.command_line import tmuxreap as run
 from tests.fakes import Story
-from tmuxreap.commands.reap.reap import usual
+from tmuxreap.commands.reap.reap import defaults
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.masking import mask_also, mask_secrets
 from tmuxreap.core.values import replace
@@ -197,7 +197,7 @@ def _stopped(folder: Path, *words: str) -> dict[str, Any]:
 
 def test_reap_takes_what_is_due_to_it(story: Story) -> None:
     app = configured(story, "grace: 1\nreap: {stalled_after: 5m, grace: 7}\ncleanup: true\n")
-    request = usual(app, ())
+    request = defaults(app, ())
     assert (request.limits.stalled_after_s, request.limits.idle_after_s) == (300.0, 7200.0)
     assert (request.grace_s, request.cleanup) == (7.0, True)
 

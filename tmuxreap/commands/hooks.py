@@ -24,17 +24,17 @@ from tmuxreap.system.files import ChangedMeanwhile
 TRIES = 3
 
 
-class Deed(Enum):
+class HooksAction(Enum):
     INSTALL = "install"
     REMOVE = "remove"
 
 
-DONE = {Deed.INSTALL: "installed", Deed.REMOVE: "removed"}
+DONE = {HooksAction.INSTALL: "installed", HooksAction.REMOVE: "removed"}
 
 
 @frozen
 class HooksRequest:
-    deed: Deed
+    action: HooksAction
     agent: str
     dry_run: bool = False
 
@@ -42,7 +42,7 @@ class HooksRequest:
 def run(context: Context, request: HooksRequest) -> Result:
     hooks, path = _place(context, request)
     before, after = _changed(context, request, hooks, path)
-    done = "planned" if request.dry_run else DONE[request.deed]
+    done = "planned" if request.dry_run else DONE[request.action]
     item = Hooked(
         name=request.agent,
         file=str(path),
@@ -62,11 +62,11 @@ def run(context: Context, request: HooksRequest) -> Result:
 def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
     profile = context.profiles.of(request.agent)
     if profile is None:
-        reason = f"could not {request.deed.value} hooks: {request.agent!r} is not a known agent"
+        reason = f"could not {request.action.value} hooks: {request.agent!r} is not a known agent"
         raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
         supported = ", ".join(name for name, it in context.profiles.agents.items() if it.hooks)
-        reason = f"could not {request.deed.value} hooks of {request.agent}: none are known for it"
+        reason = f"could not {request.action.value} hooks of {request.agent}: none are known for it"
         raise Failure(
             Code.USAGE,
             reason,
@@ -74,7 +74,7 @@ def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
         )
     store = store_of(profile, context.settings.environ, None, context.settings.home)
     if store is None:
-        reason = f"could not {request.deed.value} hooks of {request.agent}: HOME is not set"
+        reason = f"could not {request.action.value} hooks of {request.agent}: HOME is not set"
         raise Failure(Code.USAGE, reason, "set HOME to that of the agent")
     return profile.hooks, store / profile.hooks.file
 
@@ -121,7 +121,7 @@ def _changed(
 def _edited(
     context: Context, request: HooksRequest, hooks: Hooks, before: str | None
 ) -> str | None:
-    if request.deed is Deed.REMOVE:
+    if request.action is HooksAction.REMOVE:
         if before is None or not before.strip():
             return before
         return settings_file.removed(before, request.agent)
@@ -146,7 +146,7 @@ def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:
 
 
 def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]:
-    if request.deed is Deed.REMOVE or after is None:
+    if request.action is HooksAction.REMOVE or after is None:
         return []
     switch = settings_file.switched_off_by(after)
     if switch is None:
@@ -157,6 +157,6 @@ def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]
 def _failed(request: HooksRequest, path: Path, code: Code, reason: str, hint: str) -> Failure:
     return Failure(
         code,
-        f"could not {request.deed.value} hooks of {request.agent} in {path}: {reason}",
+        f"could not {request.action.value} hooks of {request.agent} in {path}: {reason}",
         hint,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.agents.screens import State
-from tmuxreap.commands.reap.children import Child, What
+from tmuxreap.commands.reap.children import Child, ChildKind
 from tmuxreap.commands.reap.verdicts import (
-    Closer,
+    CloserLook,
     Kept,
     Kind,
     Limits,
@@ -23,8 +23,8 @@ from tmuxreap.ledger.records import Heartbeat, Pulse
 NOW = 1_795_000_000.0
 ALL = (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)
 HOUR = 3600.0
-TOOL = Child(7, "bash", What.TOOL, NOW - 199)
-SERVER = Child(8, "mcp-server", What.HELPER, NOW - 9000)
+TOOL = Child(7, "bash", ChildKind.TOOL, NOW - 199)
+SERVER = Child(8, "mcp-server", ChildKind.HELPER, NOW - 9000)
 
 
 def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
@@ -34,23 +34,23 @@ def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
 SEEN = Seen(
     "acme", NOW, Live.ALIVE, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200)
 )
-AT_WORK = Closer(State.BUSY, tool_since=NOW - 200)
+AT_WORK = CloserLook(State.BUSY, tool_since=NOW - 200)
 QUIET = replace(SEEN, output_at=NOW - 8000, said=said("idle", 8000, "turn_end"))
-AT_REST = Closer(State.IDLE, tool_since=NOW - 8000)
+AT_REST = CloserLook(State.IDLE, tool_since=NOW - 8000)
 OLD = replace(SEEN, ttl="2h", ttl_s=2 * HOUR, ttl_since=NOW - 9000)
 
 
-def judged(seen: Seen, closer: Closer, *kinds: Kind) -> Verdict | Kept:
+def judged(seen: Seen, closer: CloserLook, *kinds: Kind) -> Verdict | Kept:
     return judge(kinds or ALL, seen, Limits(), lambda: closer)
 
 
-def why(seen: Seen, closer: Closer, kind: Kind) -> str:
+def why(seen: Seen, closer: CloserLook, kind: Kind) -> str:
     kept = judged(seen, closer, kind)
     assert isinstance(kept, Kept), kept
     return kept.why
 
 
-def never() -> Closer:
+def never() -> CloserLook:
     raise AssertionError("nobody had to look closer")
 
 
@@ -93,7 +93,7 @@ def test_what_ran_before_the_tool_began_does_not_keep_a_hung_one() -> None:
     ("child", "sub_agents", "told"),
     [
         (
-            (replace(TOOL, what=What.AGENT, name="claude", started=NOW - 8000),),
+            (replace(TOOL, kind=ChildKind.AGENT, name="claude", started=NOW - 8000),),
             (),
             "claude (7, agent)",
         ),
@@ -108,7 +108,7 @@ def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
     sub_agents: tuple[str, ...],
     told: str,
     seen: Seen,
-    closer: Closer,
+    closer: CloserLook,
     kind: Kind,
 ) -> None:
     assert told in why(seen, replace(closer, children=child, sub_agents=sub_agents), kind)
@@ -140,7 +140,7 @@ def test_a_sender_of_heartbeats_is_judged_by_their_age(state: str) -> None:
     seen = replace(SEEN, said=said(state, 121, "heartbeat"), output_at=NOW)
     busy_child = replace(TOOL, started=NOW - 1)
     assert isinstance(
-        judged(seen, Closer(State.IDLE, children=(busy_child,)), Kind.STALLED), Verdict
+        judged(seen, CloserLook(State.IDLE, children=(busy_child,)), Kind.STALLED), Verdict
     )
     assert isinstance(
         judged(replace(seen, said=said(state, 119, "heartbeat")), AT_WORK, Kind.STALLED), Kept
@@ -161,7 +161,7 @@ def test_an_agent_that_was_interrupted_has_ended_its_turn_though_no_event_says_s
     ("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE), (OLD, Kind.EXPIRED)]
 )
 def test_what_waits_for_a_person_lives(seen: Seen, kind: Kind) -> None:
-    assert "it waits for a person" in why(seen, Closer(State.DIALOG), kind)
+    assert "it waits for a person" in why(seen, CloserLook(State.DIALOG), kind)
 
 
 @pytest.mark.parametrize("state", [State.IDLE, State.BUSY, State.DIALOG])
@@ -174,7 +174,7 @@ def test_who_met_a_limit_is_neither_stalled_nor_idle(seen: Seen, kind: Kind, sta
 @pytest.mark.parametrize("kind", [Kind.IDLE, Kind.EXPIRED])
 def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
     seen = replace(OLD, output_at=NOW - 8000, said=said("waiting", 8000, "permission"))
-    assert "it waits for a person" in why(seen, Closer(State.UNKNOWN), kind)
+    assert "it waits for a person" in why(seen, CloserLook(State.UNKNOWN), kind)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
         ({"live": Live.REPLACED}, "another session has its name"),
         ({"live": Live.AGENT_GONE}, "its agent has left; what is left there is ended by stop"),
         ({"live": Live.GONE}, "its session is gone; reconcile records that"),
-        ({"in_the_way": "other panes are at work"}, "other panes are at work"),
+        ({"obstacle": "other panes are at work"}, "other panes are at work"),
     ],
 )
 @pytest.mark.parametrize("seen", [SEEN, QUIET, OLD])
@@ -211,25 +211,29 @@ def test_who_showed_nothing_for_two_hours_is_idle() -> None:
         ({"output_at": NOW - 7200}, AT_REST, "it did something 2h ago"),
         ({"said": said("idle", 60, "turn_end")}, AT_REST, "it did something 1m ago"),
         ({"output_at": None}, AT_REST, "it is not known when it last showed something"),
-        ({}, Closer(State.BUSY), "it is busy"),
-        ({"said": said("working", 7900)}, Closer(State.UNKNOWN), "it is busy"),
-        ({"said": None}, Closer(State.UNKNOWN), "its screen does not tell what it does"),
+        ({}, CloserLook(State.BUSY), "it is busy"),
+        ({"said": said("working", 7900)}, CloserLook(State.UNKNOWN), "it is busy"),
+        ({"said": None}, CloserLook(State.UNKNOWN), "its screen does not tell what it does"),
         ({}, replace(AT_REST, children=(TOOL,)), "bash (7, tool)"),
         (
             {},
-            replace(AT_REST, children=(replace(TOOL, what=What.LATER),)),
+            replace(AT_REST, children=(replace(TOOL, kind=ChildKind.LATER),)),
             "bash (7, started later)",
         ),
-        ({}, replace(AT_REST, children=(replace(TOOL, what=What.RUNNING),)), "bash (7, running)"),
+        (
+            {},
+            replace(AT_REST, children=(replace(TOOL, kind=ChildKind.RUNNING),)),
+            "bash (7, running)",
+        ),
     ],
 )
-def test_who_is_not_idle(change: dict[str, object], closer: Closer, told: str) -> None:
+def test_who_is_not_idle(change: dict[str, object], closer: CloserLook, told: str) -> None:
     assert told in why(replace(QUIET, **change), closer, Kind.IDLE)
 
 
 def test_an_unreadable_screen_does_not_save_who_said_that_its_turn_is_over() -> None:
-    assert isinstance(judged(QUIET, Closer(State.UNKNOWN), Kind.IDLE), Verdict)
-    assert isinstance(judged(QUIET, Closer(State.DRAFT), Kind.IDLE), Verdict)
+    assert isinstance(judged(QUIET, CloserLook(State.UNKNOWN), Kind.IDLE), Verdict)
+    assert isinstance(judged(QUIET, CloserLook(State.DRAFT), Kind.IDLE), Verdict)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.commands import hooks
 from tmuxreap.commands.doctor import machine, registry
 from tmuxreap.commands.doctor.findings import Level, failed, note, ok, problem
-from tmuxreap.commands.doctor.machine import Patient
-from tmuxreap.commands.hooks import Deed, HooksRequest
+from tmuxreap.commands.doctor.machine import Setup
+from tmuxreap.commands.hooks import HooksAction, HooksRequest
 from tmuxreap.core.answers.machine import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result
@@ -63,25 +63,25 @@ def examine(context: Context) -> Iterator[Finding]:
             inspected = inspected.with_own(profiles=profiles, registry=own, books=books)
             look = own.look()
         except Failure as failure:
-            yield from registry.registry_trouble(Patient(inspected, None), failure)
-        patient = Patient(inspected, look)
+            yield from registry.registry_trouble(Setup(inspected, None), failure)
+        setup = Setup(inspected, look)
         for name, check in CHECKS.items():
-            yield from _guarded(name, lambda check=check: check(patient))  # type: ignore[misc]
-        yield from _guarded("ledger", lambda: registry.check_ledger(patient, trouble))
+            yield from _guarded(name, lambda check=check: check(setup))  # type: ignore[misc]
+        yield from _guarded("ledger", lambda: registry.check_ledger(setup, trouble))
         inspected.close()
 
 
-def check_hooks(patient: Patient) -> Iterator[Finding]:
+def check_hooks(setup: Setup) -> Iterator[Finding]:
     """Check for each installed agent with hooks whether `hooks install` would change anything."""
     agents = [
         p.name
-        for name in patient.installed
-        if (p := patient.app.profiles.agents[name]).hooks is not None
+        for name in setup.installed
+        if (p := setup.app.profiles.agents[name]).hooks is not None
     ]
     for agent in agents:
         try:
             (answer,) = hooks.run(
-                patient.app, HooksRequest(Deed.INSTALL, agent, dry_run=True)
+                setup.app, HooksRequest(HooksAction.INSTALL, agent, dry_run=True)
             ).results
         except Failure as failure:
             yield failed("hooks", failure)
@@ -98,7 +98,7 @@ def check_hooks(patient: Patient) -> Iterator[Finding]:
             yield note("hooks", message, f"tmuxreap hooks install {agent}")
 
 
-CHECKS: dict[str, Callable[[Patient], Iterable[Finding]]] = {
+CHECKS: dict[str, Callable[[Setup], Iterable[Finding]]] = {
     "tmux": machine.check_tmux,
     "sockets": machine.check_sockets,
     "registry": registry.check_registry,

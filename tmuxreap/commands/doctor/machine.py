@@ -30,7 +30,7 @@ TOGETHER = 8
 OPEN_TO_OTHERS = 0o007
 
 
-class Patient:
+class Setup:
     """What the checks look at: each item is read once, on first use."""
 
     def __init__(self, context: Context, look: RegistryLook | None) -> None:
@@ -88,8 +88,8 @@ class Patient:
         }
 
 
-def check_tmux(patient: Patient) -> Iterator[Finding]:
-    environ = patient.app.settings.environ
+def check_tmux(setup: Setup) -> Iterator[Finding]:
+    environ = setup.app.settings.environ
     path = find_program("tmux", environ)
     if path is None:
         yield problem(
@@ -112,10 +112,10 @@ def check_tmux(patient: Patient) -> Iterator[Finding]:
         yield note("tmux", f"{path} did not tell its version: {probe.reason}", f"see: {path} -V")
 
 
-def check_sockets(patient: Patient) -> Iterator[Finding]:
-    yield from _folder(patient)
-    for socket, server in patient.servers.items():
-        users = patient.used.get(socket, [])
+def check_sockets(setup: Setup) -> Iterator[Finding]:
+    yield from _folder(setup)
+    for socket, server in setup.servers.items():
+        users = setup.used.get(socket, [])
         named = f" ({', '.join(users)} should be there)" if users else ""
         if isinstance(server, Server):
             count = len(server.sessions)
@@ -126,8 +126,8 @@ def check_sockets(patient: Patient) -> Iterator[Finding]:
             yield problem("sockets", f"{socket}: {server.reason}{named}", server.hint)
         elif users:
             yield note("sockets", f"{socket}: no server listens{named}", "tmuxreap reconcile")
-    for socket, pid in lost_servers(patient.folder):
-        if socket not in patient.servers:
+    for socket, pid in lost_servers(setup.folder):
+        if socket not in setup.servers:
             hint = (
                 f"kill -USR1 {pid}"
                 if pid
@@ -138,36 +138,36 @@ def check_sockets(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def _folder(patient: Patient) -> Iterator[Finding]:
-    tmpdir = patient.app.settings.environ.get("TMUX_TMPDIR")
+def _folder(setup: Setup) -> Iterator[Finding]:
+    tmpdir = setup.app.settings.environ.get("TMUX_TMPDIR")
     if tmpdir and not Path(tmpdir).is_dir():
         message = f"TMUX_TMPDIR is {tmpdir}, which is no folder: tmux uses /tmp in its place"
         yield problem("sockets", message, f"mkdir -p {shlex.quote(tmpdir)}, or unset TMUX_TMPDIR")
     try:
-        info = os.stat(patient.folder)  # noqa: PTH116
+        info = os.stat(setup.folder)  # noqa: PTH116
     except OSError:
-        yield ok("sockets", f"no tmux server has been started in {patient.folder}")
+        yield ok("sockets", f"no tmux server has been started in {setup.folder}")
         return
-    if info.st_uid != patient.app.settings.uid:
+    if info.st_uid != setup.app.settings.uid:
         yield problem(
             "sockets",
-            f"{patient.folder} belongs to uid {info.st_uid}: tmux will not use it",
+            f"{setup.folder} belongs to uid {info.st_uid}: tmux will not use it",
             "have it removed, or set TMUX_TMPDIR to a folder of yours",
         )
     elif info.st_mode & OPEN_TO_OTHERS:
         yield problem(
             "sockets",
-            f"{patient.folder} is open to others: tmux will not use it",
-            f"chmod 700 {patient.folder}",
+            f"{setup.folder} is open to others: tmux will not use it",
+            f"chmod 700 {setup.folder}",
         )
     moved = sorted(
         row.name
-        for row in patient.rows
+        for row in setup.rows
         if not row.status.ended
         and row.tmux_server is None
         and row.tmux.socket
         and os.path.basename(row.tmux.socket) == "default"  # noqa: PTH119
-        and row.tmux.socket != f"{patient.folder}/default"
+        and row.tmux.socket != f"{setup.folder}/default"
     )
     if moved:
         message = (
@@ -176,29 +176,29 @@ def _folder(patient: Patient) -> Iterator[Finding]:
         yield note("sockets", message)
 
 
-def check_unregistered(patient: Patient) -> Iterator[Finding]:
+def check_unregistered(setup: Setup) -> Iterator[Finding]:
     """Report agents in unregistered sessions on any server that answers."""
-    sights, context = list(patient.sights.values()), patient.app
-    for newcomer in without_row(context, patient.rows, sights, patient.servers):
+    sights, context = list(setup.sights.values()), setup.app
+    for newcomer in without_row(context, setup.rows, sights, setup.servers):
         hint = command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag)
         message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
         yield note("sessions", message, hint)
 
 
-def check_agents(patient: Patient) -> Iterator[Finding]:
+def check_agents(setup: Setup) -> Iterator[Finding]:
     """Report which agents are installed, and whether our profile was tried with their versions."""
-    profiles = patient.app.profiles.agents
-    if not patient.installed:
+    profiles = setup.app.profiles.agents
+    if not setup.installed:
         yield note(
-            "agents", f"none of the known agents is on the PATH: {', '.join(patient.programs)}"
+            "agents", f"none of the known agents is on the PATH: {', '.join(setup.programs)}"
         )
         return
     # An untried program might take --version for a task.
     words = {
         name: [path, *(["--version"] if _tried_on(profiles[name]) else [])]
-        for name, path in patient.installed.items()
+        for name, path in setup.installed.items()
     }
-    for name, probe in ask_all(words, patient.app.settings.environ).items():
+    for name, probe in ask_all(words, setup.app.settings.environ).items():
         yield _agent(profiles[name], probe)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tmuxreap.commands.doctor.findings import failed, note, ok, problem
-from tmuxreap.commands.doctor.machine import Patient
+from tmuxreap.commands.doctor.machine import Setup
 from tmuxreap.commands.reconcile.drift import DriftKind, find_drifts
 from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Code, Failure
@@ -34,41 +34,41 @@ OPEN_TO_OTHERS = 0o077
 READABLE_BY_OTHERS = 0o044
 
 
-def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
+def registry_trouble(setup: Setup, failure: Failure) -> Iterator[Finding]:
     """Report an unreadable registry; a missing one is only a note if none was asked for."""
-    settings = patient.app.settings
-    named = patient.app.given_registry or settings.environ.get(REGISTRY_MARK)
+    settings = setup.app.settings
+    named = setup.app.given_registry or settings.environ.get(REGISTRY_MARK)
     none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.cwd_deleted
     yield (
         note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
     )
 
 
-def check_registry(patient: Patient) -> Iterator[Finding]:
-    look = patient.look
+def check_registry(setup: Setup) -> Iterator[Finding]:
+    look = setup.look
     if look is None:
         return
-    running = sum(not row.status.ended for row in patient.rows)
+    running = sum(not row.status.ended for row in setup.rows)
     yield ok("registry", f"{look.path}: {len(look.rows)} rows, {running} running")
     for row in look.rows:
         if isinstance(row, BadRow):
             yield failed("registry", row_invalid(look.path, row))
-    yield from _restarts(patient)
+    yield from _restarts(setup)
     try:
-        patient.app.registry.check_writable()
+        setup.app.registry.check_writable()
     except Failure as failure:
         yield failed("registry", failure)
-    yield from _readers(patient)
-    for path, pid in files.temporary_files(patient.app.registry.resolved):
-        if patient.app.processes.identify(pid) is None:
+    yield from _readers(setup)
+    for path, pid in files.temporary_files(setup.app.registry.resolved):
+        if setup.app.processes.identify(pid) is None:
             yield note(
                 "registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile"
             )
 
 
-def _restarts(patient: Patient) -> Iterator[Finding]:
+def _restarts(setup: Setup) -> Iterator[Finding]:
     """Report restart settings that `watch` cannot read: it would not restart such a session."""
-    for row in patient.rows:
+    for row in setup.rows:
         try:
             policy_of(row)
         except ValueError as error:
@@ -76,9 +76,9 @@ def _restarts(patient: Patient) -> Iterator[Finding]:
             yield note("registry", message, "edit restart and restart_limit of its row")
 
 
-def _readers(patient: Patient) -> Iterator[Finding]:
+def _readers(setup: Setup) -> Iterator[Finding]:
     """Report a registry that others can read. Its mode belongs to the user and is never changed."""
-    registry, uid = patient.app.registry.resolved, patient.app.settings.uid
+    registry, uid = setup.app.registry.resolved, setup.app.settings.uid
     with contextlib.suppress(OSError):
         info = registry.stat()
         if info.st_uid == uid and stat.S_IMODE(info.st_mode) & READABLE_BY_OTHERS:
@@ -86,10 +86,10 @@ def _readers(patient: Patient) -> Iterator[Finding]:
             yield note("registry", message, f"chmod 600 {_word(registry)}")
 
 
-def check_lock(patient: Patient) -> Iterator[Finding]:
-    if patient.look is None:
+def check_lock(setup: Setup) -> Iterator[Finding]:
+    if setup.look is None:
         return
-    lock = files.lock_of(patient.app.registry.resolved)
+    lock = files.lock_of(setup.app.registry.resolved)
     yield from _misleading(lock)
     try:
         info = lock.lstat()
@@ -137,9 +137,9 @@ def _misleading(lock: Path) -> Iterator[Finding]:
         )
 
 
-def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
+def check_ledger(setup: Setup, trouble: str | None) -> Iterator[Finding]:
     """Check the ledger. `trouble` tells why its copy could not be read."""
-    look, app = patient.look, patient.app
+    look, app = setup.look, setup.app
     if look is None:
         return
     ledger = ledger_path(app.registry.resolved)
@@ -182,38 +182,38 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
             yield note("ledger", trouble, f"see its rules: sqlite3 {_word(ledger)} .schema")
 
 
-def check_intents(patient: Patient) -> Iterator[Finding]:
+def check_intents(setup: Setup) -> Iterator[Finding]:
     """Report intents in progress; those of dead owners are drift."""
-    if patient.look is None:
+    if setup.look is None:
         return
-    for name, intent in patient.app.books.open_intents().items():
-        if ActiveIntents.of(patient.app).is_in_progress(intent):
+    for name, intent in setup.app.books.open_intents().items():
+        if ActiveIntents.of(setup.app).is_in_progress(intent):
             yield note(
                 "intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}"
             )
 
 
-def check_sessions(patient: Patient) -> Iterator[Finding]:
+def check_sessions(setup: Setup) -> Iterator[Finding]:
     """Report drift, with the same findings as `reconcile`."""
-    if patient.look is None:
+    if setup.look is None:
         return
-    drifts = find_drifts(patient.app, patient.look).drifts
+    drifts = find_drifts(setup.app, setup.look).drifts
     for drift in drifts:
         if drift.kind is DriftKind.UNREGISTERED:
             continue  # check_unregistered covers more servers
-        memory = _memory(patient, drift.name) if drift.kind is DriftKind.SURVIVORS else ""
+        memory = _memory(setup, drift.name) if drift.kind is DriftKind.SURVIVORS else ""
         check = "orphans" if memory else "sessions"
         message = f"{drift.name}: {drift.kind.value}: {drift.evidence}{memory}"
         yield problem(check, message, drift.hint or "tmuxreap reconcile")
-    for row in patient.rows:
-        sight = patient.sights[row.name]
+    for row in setup.rows:
+        sight = setup.sights[row.name]
         if not row.status.ended and sight.live is Live.UNKNOWN and sight.trouble is not None:
             yield failed("sessions", sight.trouble)
 
 
-def _memory(patient: Patient, name: str) -> str:
-    own = patient.sights[name].owned.own
-    total = sum(patient.app.processes.memory(belonging.process.id) for belonging in own)
+def _memory(setup: Setup, name: str) -> str:
+    own = setup.sights[name].owned.own
+    total = sum(setup.app.processes.memory(belonging.process.id) for belonging in own)
     return f" ({megabytes(total)} MB)"
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tmuxreap.commands.reap.children import Ask, offspring
+from tmuxreap.commands.reap.children import Probes, offspring
 from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,
-    Closer,
+    CloserLook,
     Kind,
     Limits,
     Seen,
@@ -31,7 +31,7 @@ from tmuxreap.system.environment import MARK, PARENT, pane_word
 START_EVENTS = ("started", "resumed", "adopted")
 
 
-def nominate(
+def judge_rows(
     context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits
 ) -> list[Verdict | Kept]:
     """Judge each of these running rows."""
@@ -70,7 +70,7 @@ def _seen(
     under_way: bool,
 ) -> Seen:
     since = min(
-        (context.processes.started_epoch(process.id) for process in _life(sight)), default=None
+        (context.processes.started_epoch(process.id) for process in _this_run(sight)), default=None
     )
     ttl = row.ttl
     activity = sight.session.activity if sight.session else None
@@ -83,7 +83,7 @@ def _seen(
         attached=_is_watched(sight),
         agent_since=since,
         output_at=None if activity is None else float(activity),
-        in_the_way=_in_the_way(sight),
+        obstacle=_obstacle(sight),
         said=said,
         age=_age(context, said) if said else None,
         ttl=None if ttl is None else str(ttl),
@@ -112,7 +112,7 @@ def _is_watched(sight: Sight) -> bool:
     return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
 
 
-def _in_the_way(sight: Sight) -> str | None:
+def _obstacle(sight: Sight) -> str | None:
     if sight.trouble is not None:
         return sight.trouble.message
     return (
@@ -122,7 +122,7 @@ def _in_the_way(sight: Sight) -> str | None:
     )
 
 
-def _life(sight: Sight) -> list[Process]:
+def _this_run(sight: Sight) -> list[Process]:
     """Return the processes whose start began this run: the pane's first process and the agent."""
     leaders = [
         one.process
@@ -153,31 +153,31 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer:
+def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> CloserLook:
     profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
     screen = read_agent_screen(profile, known, text)
-    return Closer(
+    return CloserLook(
         state=screen.state,
         limited=screen.limit is not None,
         tool_since=running_since(context.books.heartbeats_of(row.name)),
-        children=offspring(sight, _ask(context)),
+        children=offspring(sight, _probes(context)),
         sub_agents=family.of(row.name),
     )
 
 
-def _ask(context: Context) -> Ask:
-    def talks(process: Process) -> bool:
+def _probes(context: Context) -> Probes:
+    def is_connected(process: Process) -> bool:
         return any(
             path.startswith(("pipe:", "socket:"))
             for path in context.processes.open_files(process.id)
         )
 
-    return Ask(
+    return Probes(
         lambda p: context.processes.started_epoch(p.id),
         lambda p: agent_of(context, p) is not None,
-        talks,
+        is_connected,
     )
 
 

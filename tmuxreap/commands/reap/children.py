@@ -21,7 +21,7 @@ LAUNCHERS = frozenset({"node", "MainThread", "bun", "deno"})
 HELPERS_S = 60.0  # an agent starts its servers within this time after its own start
 
 
-class What(Enum):
+class ChildKind(Enum):
     """A HELPER says nothing about work; the others may be working, as may what is unclear."""
 
     HELPER = "helper"
@@ -36,30 +36,30 @@ class What(Enum):
 class Child:
     pid: int
     name: str
-    what: What
+    kind: ChildKind
     started: float  # start of the youngest process in its branch
 
     @property
     def working(self) -> bool:
-        return self.what is not What.HELPER
+        return self.kind is not ChildKind.HELPER
 
     def as_json(self) -> dict[str, object]:
-        return {"pid": self.pid, "name": self.name, "what": self.what.value}
+        return {"pid": self.pid, "name": self.name, "what": self.kind.value}
 
 
 @frozen
-class Ask:
+class Probes:
     """Answers about a process: its start, whether it is a known agent, and whether it has a pipe or
     socket to another process, as servers of agents have and background jobs have not."""
 
     epoch: Callable[[Process], float]
     is_agent: Callable[[Process], bool]
-    talks: Callable[[Process], bool]
+    is_connected: Callable[[Process], bool]
 
 
-def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
+def offspring(sight: Sight, probes: Probes) -> tuple[Child, ...]:
     own = {one.process.pid: one.process for one in sight.owned.own}
-    core = _core(sight, own, ask.epoch)
+    core = _core(sight, own, probes.epoch)
     above = set(chain.from_iterable(_line(one.ppid, own) for one in core))
     leaders = {pane.pid or 0 for pane in sight.session.panes} if sight.session else set()
     branches: dict[int, list[Process]] = {}
@@ -68,8 +68,10 @@ def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
             branches.setdefault(_top(process, own, core_pids(core) | above | leaders), []).append(
                 process
             )
-    started = min((ask.epoch(one) for one in core), default=0.0)
-    return tuple(_child(own[top], branch, started, ask) for top, branch in sorted(branches.items()))
+    started = min((probes.epoch(one) for one in core), default=0.0)
+    return tuple(
+        _child(own[top], branch, started, probes) for top, branch in sorted(branches.items())
+    )
 
 
 def core_pids(core: tuple[Process, ...]) -> set[int]:
@@ -110,17 +112,17 @@ def _top(process: Process, own: dict[int, Process], known: set[int]) -> int:
     )
 
 
-def _child(top: Process, branch: list[Process], began: float, ask: Ask) -> Child:
-    agent = next((one for one in branch if ask.is_agent(one)), None)
+def _child(top: Process, branch: list[Process], began: float, probes: Probes) -> Child:
+    agent = next((one for one in branch if probes.is_agent(one)), None)
     if agent is not None:
-        kind = What.AGENT
+        kind = ChildKind.AGENT
     elif any(one.state in ("R", "D") for one in branch):
-        kind = What.RUNNING
+        kind = ChildKind.RUNNING
     elif top.comm in SHELLS:
-        kind = What.TOOL
-    elif ask.epoch(top) - began > HELPERS_S:
-        kind = What.LATER
+        kind = ChildKind.TOOL
+    elif probes.epoch(top) - began > HELPERS_S:
+        kind = ChildKind.LATER
     else:
-        kind = What.HELPER if ask.talks(top) else What.BACKGROUND
+        kind = ChildKind.HELPER if probes.is_connected(top) else ChildKind.BACKGROUND
     shown = agent or top
-    return Child(shown.pid, shown.comm, kind, max(ask.epoch(one) for one in branch))
+    return Child(shown.pid, shown.comm, kind, max(probes.epoch(one) for one in branch))

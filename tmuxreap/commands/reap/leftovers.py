@@ -137,7 +137,7 @@ class _Strays:
         remnants = [
             Remnant(name, None, self._own(ids), mark) for (name, mark), ids in found.items()
         ]
-        return [one for one in remnants if one.own and not self._holds_us(one.own)]
+        return [one for one in remnants if one.own and not self._contains_us(one.own)]
 
     def _own(self, ids: frozenset[ProcessId]) -> tuple[Belonging, ...]:
         nothing: frozenset[str] = frozenset()
@@ -148,7 +148,7 @@ class _Strays:
             return ()
         return own
 
-    def _holds_us(self, own: Iterable[Belonging]) -> bool:
+    def _contains_us(self, own: Iterable[Belonging]) -> bool:
         return any(one.process.pid in self._world.protected for one in own)
 
     def _is_stray(self, pid: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tmuxreap.commands.reap.candidates import nominate
+from tmuxreap.commands.reap.candidates import judge_rows
 from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits, Verdict
 from tmuxreap.commands.targets import left_out, warned_of_children
@@ -60,7 +60,7 @@ class Found:
         return self.verdict.kind, self.remnant.key if self.remnant else self.verdict.name
 
 
-def usual(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
+def defaults(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
     """Make a request with the user's configured defaults."""
     limits = Limits()
     stalled = context.default_seconds("reap.stalled_after")
@@ -122,7 +122,7 @@ def sweep_for_watch(
     context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]
 ) -> list[Change]:
     """Sweep after a full look of `watch`, and return events. That look reports failures itself."""
-    request = replace(usual(context, kinds), yes=True)
+    request = replace(defaults(context, kinds), yes=True)
     try:
         found, _ = _judged(context, context.registry.look(), request)
         items, _ = sweep(
@@ -146,7 +146,7 @@ def _judged(
     kinds: Collection[Kind] = request.kinds or tuple(Kind)
     running = [row for row in rows if not row.status.ended]
     by_name = {row.name: row for row in running}
-    judged = nominate(context, running, kinds, request.limits)
+    judged = judge_rows(context, running, kinds, request.limits)
     found = [Found(one, by_name[one.name]) for one in judged if isinstance(one, Verdict)]
     kept = [one for one in judged if isinstance(one, Kept)]
     if Kind.ORPHAN in kinds:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Protocol
 
 from tmuxreap.agents.screens import State
-from tmuxreap.commands.reap.children import Child, What
+from tmuxreap.commands.reap.children import Child, ChildKind
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live
 from tmuxreap.core.times import iso, short_duration
@@ -41,7 +41,7 @@ class Beat(Protocol):
     def at(self) -> float: ...
 
 
-class Said(Beat, Protocol):
+class Report(Beat, Protocol):
     @property
     def state(self) -> str: ...
 
@@ -71,11 +71,11 @@ class Seen:
     live: Live
     mine: bool = False
     under_way: bool = False  # another process is ending it
-    in_the_way: str | None = None  # why a stop would be refused
+    obstacle: str | None = None  # why a stop would be refused
     attached: bool = False
     agent_since: float | None = None
     output_at: float | None = None
-    said: Said | None = None
+    said: Report | None = None
     age: Age | None = None  # of `said`; None: by the wall clock
     ttl: str | None = None
     ttl_s: float | None = None
@@ -83,7 +83,7 @@ class Seen:
 
 
 @frozen
-class Closer:
+class CloserLook:
     """The facts that need a closer look."""
 
     state: State = State.UNKNOWN
@@ -101,12 +101,12 @@ class Verdict:
 
 
 def judge(
-    kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], Closer]
+    kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], CloserLook]
 ) -> Verdict | Kept:
     """Judge one row; `look` is called only if a claim holds."""
-    untouched = _untouched(seen)
-    if untouched is not None:
-        return Kept(seen.name, untouched)
+    exempt = _exempt(seen)
+    if exempt is not None:
+        return Kept(seen.name, exempt)
     reasons: list[str] = []
     for kind in (kind for kind in CLAIMS if kind in set(kinds)):
         claim = CLAIMS[kind](seen, limits)
@@ -116,7 +116,7 @@ def judge(
         closer = look()
         reason = DEFENCES[kind](seen, closer)
         if reason is None:
-            return Verdict(seen.name, kind, {**claim, **_beside(closer)})
+            return Verdict(seen.name, kind, {**claim, **_details(closer)})
         reasons.append(f"not {kind.value}: {reason}")
     return Kept(seen.name, "; ".join(reasons) or "nothing was asked of it")
 
@@ -140,15 +140,15 @@ def running_since(beats: Iterable[Beat]) -> float:
 TURN_ENDS = ("prompt", "turn_end", "session_start", "session_end")
 
 
-def _untouched(seen: Seen) -> str | None:
+def _exempt(seen: Seen) -> str | None:
     if seen.under_way:
         return "it is being ended by another"
     if seen.mine:
         return "this command runs inside it"
     if seen.live is not Live.ALIVE:
         return NOT_ALIVE[seen.live]
-    if seen.in_the_way is not None:
-        return seen.in_the_way
+    if seen.obstacle is not None:
+        return seen.obstacle
     return "somebody is attached to it" if seen.attached else None
 
 
@@ -166,7 +166,7 @@ Claim = dict[str, object] | str
 
 
 def _stalled(seen: Seen, limits: Limits) -> Claim:
-    said = _of_this_life(seen)
+    said = _current_report(seen)
     if said is None:
         return "it never reported"
     if said.state == STALLED_WORD:
@@ -200,11 +200,11 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     return {**evidence, "screen_still_s": round(still_s)}
 
 
-def _age(seen: Seen, said: Said) -> Age:
+def _age(seen: Seen, said: Report) -> Age:
     return seen.age or Age(seen.now - said.at, said.at)
 
 
-def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
+def _still_s(seen: Seen, said: Report, age: Age) -> float | None:
     """Return how long the screen has not changed: a thinking model redraws it all the time.
 
     tmux uses the wall clock. Time that did not pass awake counts against a stall, unless the output
@@ -218,7 +218,7 @@ def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
 def _idle(seen: Seen, limits: Limits) -> Claim:
     if seen.output_at is None:
         return "it is not known when it last showed something"
-    said = _of_this_life(seen)
+    said = _current_report(seen)
     last = max(seen.output_at, said.at if said else 0.0)
     idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
     if idle_s <= limits.idle_after_s:
@@ -248,7 +248,7 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     }
 
 
-def _of_this_life(seen: Seen) -> Said | None:
+def _current_report(seen: Seen) -> Report | None:
     """Return the report, unless it came from an earlier agent process."""
     if seen.said is None:
         return None
@@ -261,8 +261,8 @@ def _of_this_life(seen: Seen) -> Said | None:
 # Defenses: why the claim does not count, None if it does.
 
 
-def _no_stall(seen: Seen, closer: Closer) -> str | None:
-    if (reason := _held_up(seen, closer)) is not None:
+def _no_stall(seen: Seen, closer: CloserLook) -> str | None:
+    if (reason := _blocked(seen, closer)) is not None:
         return reason
     if seen.said is not None and (seen.said.kind == "heartbeat" or seen.said.state == STALLED_WORD):
         return None  # periodic reports are judged by their age alone
@@ -273,19 +273,19 @@ def _no_stall(seen: Seen, closer: Closer) -> str | None:
     )
 
 
-def _of_tool(child: Child, closer: Closer) -> Child | None:
-    if child.what is What.AGENT:
+def _of_tool(child: Child, closer: CloserLook) -> Child | None:
+    if child.kind is ChildKind.AGENT:
         return child
     return (
-        replace(child, what=What.TOOL)
+        replace(child, kind=ChildKind.TOOL)
         if child.started >= closer.tool_since - SAME_MOMENT_S
         else None
     )
 
 
-def _no_idling(seen: Seen, closer: Closer) -> str | None:
-    said = _of_this_life(seen)
-    if (reason := _held_up(seen, closer)) is not None:
+def _no_idling(seen: Seen, closer: CloserLook) -> str | None:
+    said = _current_report(seen)
+    if (reason := _blocked(seen, closer)) is not None:
         return reason
     if closer.state is State.BUSY or (
         said is not None and said.state == "working" and not _prompt_since(seen, closer)
@@ -296,41 +296,41 @@ def _no_idling(seen: Seen, closer: Closer) -> str | None:
     return _working([child for child in closer.children if child.working], closer)
 
 
-def _no_expiry(seen: Seen, closer: Closer) -> str | None:
+def _no_expiry(seen: Seen, closer: CloserLook) -> str | None:
     return "it waits for a person" if _waits(seen, closer) else None
 
 
-def _held_up(seen: Seen, closer: Closer) -> str | None:
+def _blocked(seen: Seen, closer: CloserLook) -> str | None:
     if closer.limited:
         return "it met a limit, and waits for its end"
     return "it waits for a person" if _waits(seen, closer) else None
 
 
-def _waits(seen: Seen, closer: Closer) -> bool:
-    said = _of_this_life(seen)
+def _waits(seen: Seen, closer: CloserLook) -> bool:
+    said = _current_report(seen)
     reported = said is not None and said.state == "waiting" and not _prompt_since(seen, closer)
     return reported or closer.state is State.DIALOG
 
 
-def _prompt_since(seen: Seen, closer: Closer) -> bool:
+def _prompt_since(seen: Seen, closer: CloserLook) -> bool:
     """Tell whether its prompt is back since the last event: no event reports an interrupt."""
     if seen.said is None or seen.output_at is None or closer.state not in (State.IDLE, State.DRAFT):
         return False
     return seen.output_at > seen.said.at + SINCE_S
 
 
-def _working(children: list[Child], closer: Closer) -> str | None:
+def _working(children: list[Child], closer: CloserLook) -> str | None:
     if closer.sub_agents:
         return f"sub-agents of it live: {', '.join(closer.sub_agents)}"
     if not children:
         return None
     return (
         "a child of it is at work:"
-        f" {', '.join(f'{one.name} ({one.pid}, {one.what.value})' for one in children)}"
+        f" {', '.join(f'{one.name} ({one.pid}, {one.kind.value})' for one in children)}"
     )
 
 
-def _beside(closer: Closer) -> dict[str, object]:
+def _details(closer: CloserLook) -> dict[str, object]:
     return {"state": closer.state.value, "children": [child.as_json() for child in closer.children]}
 
 
@@ -339,7 +339,7 @@ CLAIMS: Mapping[Kind, Callable[[Seen, Limits], Claim]] = {
     Kind.IDLE: _idle,
     Kind.EXPIRED: _expired,
 }
-DEFENCES: Mapping[Kind, Callable[[Seen, Closer], str | None]] = {
+DEFENCES: Mapping[Kind, Callable[[Seen, CloserLook], str | None]] = {
     Kind.STALLED: _no_stall,
     Kind.IDLE: _no_idling,
     Kind.EXPIRED: _no_expiry,

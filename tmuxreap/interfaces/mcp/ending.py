@@ -179,16 +179,18 @@ class Reap(Arguments):
             Kind.EXPIRED: self.expired,
             Kind.ORPHAN: self.orphans,
         }
-        usual = reap.usual(context, tuple(kind for kind, wanted in chosen_kinds.items() if wanted))
+        defaults = reap.defaults(
+            context, tuple(kind for kind, wanted in chosen_kinds.items() if wanted)
+        )
         given = self.model_fields_set
         request = replace(
-            usual,
+            defaults,
             limits=Limits(
-                self.stalled_after if "stalled_after" in given else usual.limits.stalled_after_s,
-                self.idle_after if "idle_after" in given else usual.limits.idle_after_s,
+                self.stalled_after if "stalled_after" in given else defaults.limits.stalled_after_s,
+                self.idle_after if "idle_after" in given else defaults.limits.idle_after_s,
             ),
-            grace_s=usual.grace_s if self.grace is None else self.grace,
-            cleanup=self.cleanup if "cleanup" in given else usual.cleanup,
+            grace_s=defaults.grace_s if self.grace is None else self.grace,
+            cleanup=self.cleanup if "cleanup" in given else defaults.cleanup,
             task_status=self.task_status,
             dry_run=self.dry_run,
             yes=self.yes,

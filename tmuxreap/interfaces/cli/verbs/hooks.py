@@ -31,14 +31,14 @@ def command(
     """
 
     def work(context: Context) -> Result:
-        from tmuxreap.commands.hooks import Deed, HooksRequest, run
+        from tmuxreap.commands.hooks import HooksAction, HooksRequest, run
 
-        if deed not in (Deed.INSTALL.value, Deed.REMOVE.value):
+        if deed not in (HooksAction.INSTALL.value, HooksAction.REMOVE.value):
             raise Failure(
                 Code.USAGE,
                 f"could not tell what to do with hooks: {deed!r}",
                 "say install or remove",
             )
-        return run(context, HooksRequest(Deed(deed), agent, dry_run))
+        return run(context, HooksRequest(HooksAction(deed), agent, dry_run))
 
     answer("hooks", registry, json, quiet, work)

@@ -65,7 +65,7 @@ def command(
     """
 
     def work(context: Context) -> Result:
-        from tmuxreap.commands.reap.reap import run, usual
+        from tmuxreap.commands.reap.reap import defaults, run
         from tmuxreap.commands.reap.verdicts import Kind, Limits
 
         wanted = {
@@ -78,7 +78,7 @@ def command(
             seconds(stalled_after, "--stalled-after"),
             seconds(idle_after, "--idle-after"),
         )
-        plain = usual(context, tuple(kind for kind, asked in wanted.items() if asked))
+        plain = defaults(context, tuple(kind for kind, asked in wanted.items() if asked))
         request = replace(
             plain,
             limits=Limits(
