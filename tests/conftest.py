@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -44,6 +45,21 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish() -> None:
+    if "hypothesis" in sys.modules:
+        _make_properties_patient()
+    _freeze()
+
+
+def _make_properties_patient() -> None:
+    """Let no property fail because the machine is slow: only CI has this by default."""
+    from hypothesis import HealthCheck, settings  # few files need it
+
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("patient", settings(), deadline=None, suppress_health_check=slow)
+    settings.load_profile("patient")
+
+
+def _freeze() -> None:
     """Exempt everything imported so far from garbage collection, which would traverse it repeatedly
     and copy its pages in each fork."""
     gc.freeze()

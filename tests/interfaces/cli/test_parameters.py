@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tmuxreap.interfaces.cli.commands import declared
@@ -72,6 +72,10 @@ def test_both_readers_read_the_same(line: tuple[str, list[str]]) -> None:
     with contextlib.redirect_stdout(None):
         by_typer(verb).main(words, standalone_mode=False)
     assert heard == [said]
+
+
+def test_no_property_fails_because_the_machine_is_slow() -> None:
+    assert settings().deadline is None
 
 
 @pytest.mark.parametrize("verb", FILES)
