@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands.list import SORT_KEYS, ListRequest, run
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.errors import Exit, Failure
 
 
 def names(story: Story, **request: object) -> list[object]:
@@ -67,3 +67,6 @@ def test_a_server_that_cannot_be_asked_is_named_once(rows: Story) -> None:
     assert {item.as_json()["live"] for item in result.results} == {"unknown"}
     (warning,) = result.warnings
     assert warning.startswith(f"tmux_unreachable: could not ask the server at {rows.SOCKET}: ")
+    assert result.exit is Exit.TMUX
+    rows.tmux.hung.clear()
+    assert run(rows.app(), ListRequest()).exit is Exit.OK

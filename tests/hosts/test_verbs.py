@@ -236,3 +236,12 @@ def test_hosts_are_listed_with_what_they_are(fleet: Fleet) -> None:
     assert result.results[0]["round_trip_ms"] > 0
     assert [one["name"] for one in fleet.run("hosts", "check", "b", "--json").results] == ["b"]
     assert fleet.run("hosts").out.splitlines()[0].startswith("a: ok")
+
+
+def test_a_host_that_answers_is_well_whatever_its_rows_say(fleet: Fleet) -> None:
+    block = fleet.hosts["a"]
+    fleet.configure({"a": {**block, "via": [*block["via"], "PATH=/nowhere"]}})
+    listed = fleet.run("list", "--host", "a", "--json")
+    assert (listed.exit, [one["live"] for one in listed.results]) == (4, ["unknown"])
+    result = fleet.run("hosts", "check", "a", "--json")
+    assert (result.exit, result.results[0]["state"]) == (0, "ok")

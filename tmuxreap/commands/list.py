@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.sessions import Listed, Session
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import as_dict, frozen, replace
+from tmuxreap.core.values import as_dict, frozen
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
@@ -59,12 +59,19 @@ def run(context: Context, request: ListRequest) -> Result:
         sessions = sorted(sessions, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     if request.tree:
         sessions = _as_trees(sessions, rows)
-    messages = (*context.warnings, *warnings, *_not_asked(sights))
+    silent = _not_asked(sights)
+    messages = (*context.warnings, *warnings, *silent)
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
-    result = Result(
-        "list", context.registry_name, context.clock.now(), [*sessions, *items], messages, more=more
+    return Result(
+        "list",
+        context.registry_name,
+        context.clock.now(),
+        [*sessions, *items],
+        messages,
+        more=more,
+        greeting=_greeting(rows),
+        status=Exit.TMUX if silent else Exit.OK,
     )
-    return replace(result, greeting=_greeting(rows))
 
 
 def _not_asked(sights: Sequence[Sight]) -> tuple[str, ...]:
