@@ -65,8 +65,8 @@ def test_a_server_that_cannot_be_asked_is_named_once(rows: Story) -> None:
     rows.tmux.hung.add(rows.SOCKET)
     result = run(rows.app(), ListRequest())
     assert {item.as_json()["live"] for item in result.results} == {"unknown"}
-    (warning,) = result.warnings
-    assert warning.startswith(f"tmux_unreachable: could not ask the server at {rows.SOCKET}: ")
-    assert result.exit is Exit.TMUX
+    assert result.failure is not None
+    assert result.failure.message.startswith(f"could not ask the server at {rows.SOCKET}: ")
+    assert (result.exit, result.warnings) == (Exit.TMUX, ())
     rows.tmux.hung.clear()
     assert run(rows.app(), ListRequest()).exit is Exit.OK

@@ -238,10 +238,10 @@ def test_hosts_are_listed_with_what_they_are(fleet: Fleet) -> None:
     assert fleet.run("hosts").out.splitlines()[0].startswith("a: ok")
 
 
-def test_a_host_that_answers_is_well_whatever_its_rows_say(fleet: Fleet) -> None:
+def test_a_host_without_tmux_lists_its_rows_and_says_so(fleet: Fleet) -> None:
     block = fleet.hosts["a"]
     fleet.configure({"a": {**block, "via": [*block["via"], "PATH=/nowhere"]}})
     listed = fleet.run("list", "--host", "a", "--json")
     assert (listed.exit, [one["live"] for one in listed.results]) == (4, ["unknown"])
     result = fleet.run("hosts", "check", "a", "--json")
-    assert (result.exit, result.results[0]["state"]) == (0, "ok")
+    assert (result.exit, result.results[0]["state"]) == (4, "tmux_missing")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.sessions import Listed, Session
-from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import as_dict, frozen
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.sessions.results import session_results, sights_for_list
 from tmuxreap.sessions.sight import Sight
 
@@ -60,31 +61,27 @@ def run(context: Context, request: ListRequest) -> Result:
     if request.tree:
         sessions = _as_trees(sessions, rows)
     silent = _not_asked(sights)
-    messages = (*context.warnings, *warnings, *silent)
+    further = [f"{one.code.text}: {one.message}" for one in silent[1:]]
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
     return Result(
         "list",
         context.registry_name,
         context.clock.now(),
         [*sessions, *items],
-        messages,
-        more=more,
-        greeting=_greeting(rows),
-        status=Exit.TMUX if silent else Exit.OK,
+        (*context.warnings, *warnings, *further),
+        next(iter(silent), None),
+        more,
+        _greeting(rows),
     )
 
 
-def _not_asked(sights: Sequence[Sight]) -> tuple[str, ...]:
-    """Return a warning for each server that could not be asked; one if there is no tmux at all."""
+def _not_asked(sights: Sequence[Sight]) -> list[Failure]:
+    """Return a failure for each server that could not be asked; one if there is no tmux at all."""
     servers = {sight.socket: sight.server for sight in sights}
     silent = [server for server in servers.values() if isinstance(server, Unreachable)]
-    missing = next((server for server in silent if server.missing), None)
-    if missing is not None:
-        return (f"tmux_missing: {missing.reason}: which sessions are alive is not known",)
-    return tuple(
-        f"tmux_unreachable: could not ask the server at {server.socket}: {server.reason}"
-        for server in silent
-    )
+    if any(server.missing for server in silent):
+        return [unreachable_failure("look at the sessions", silent[0])]
+    return [unreachable_failure(f"ask the server at {one.socket}", one) for one in silent]
 
 
 def _not_registered(

@@ -160,6 +160,7 @@ def test_the_monitor_loop_tells_who_was_lost(
 @pytest.mark.live
 def test_the_fixture_starts_an_agent_and_surely_ends_it(real: Real, tmp_path: Path) -> None:
     (tmp_path / "test_recipe.py").write_text(FIXTURE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # none of the folders above counts
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_recipe.py"]
     told = subprocess.run(
         words, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ}

@@ -36,10 +36,8 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     items = [_item(reply) for reply in every]
     result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
     greeting = f"{EMPTY} {hosts.path}"
-    # What is wrong with the rows of a host that answers is for `list` to say.
-    silent = [one for one in every if host_failure(one) is not None]
     return replace(
-        result, greeting=greeting, status=exit_of([], silent), summed=True, others=_failures(silent)
+        result, greeting=greeting, status=exit_of([], every), summed=True, others=_failures(every)
     )
 
 
