@@ -110,5 +110,7 @@ def test_in_the_home_folder_a_registry_has_to_be_named(
 def test_without_tmux_a_list_says_so(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tmuxreap("adopt", "--all").exit == 0
     blind = tmuxreap("list", "--json", env={"PATH": "/nonexistent"})
-    assert [one for one in blind.json["warnings"] if one.startswith("tmux_missing: ")]
+    assert (blind.exit, blind.error["code"]) == (4, "tmux_missing")
+    assert "install tmux" in blind.error["hint"]
+    assert {one["live"] for one in blind.json["results"]} == {"unknown"}
     assert tmuxreap("stop", "all").exit == 0
