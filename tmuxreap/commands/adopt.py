@@ -30,7 +30,7 @@ from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
 from tmuxreap.sessions.identity import unreachable_failure, unreadable_failure
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.newcomers import all_newcomers, describe
 from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
@@ -86,8 +86,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         if request.server
         else context.servers.default_sockets(context.default_server)
     )
-    seen = [] if request.server else look_at(context, rows, unregistered=True)
-    sights = [sight for sight, _ in seen]
+    sights = [] if request.server else sights_of(context, rows, unregistered=True)
     newcomers = [
         newcomer
         for newcomer in all_newcomers(context, rows, sights, sockets)
@@ -117,15 +116,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
-    more = {"registry_made": context.made_registry}
-    return Result(
-        "adopt",
-        context.registry_name,
-        context.clock.now(),
-        items,
-        tuple(context.warnings),
-        more=more,
-    )
+    return context.result("adopt", items, more={"registry_made": context.made_registry})
 
 
 def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None) -> Item:
@@ -201,11 +192,7 @@ def _outside(
     if request.pid is not None and request.pane is not None:
         reason = f"could not adopt {name}: --pid and --pane cannot be combined"
         raise Failure(Code.USAGE, reason, "name the pane; its process is found")
-    if (
-        old is not None
-        and not old.status.ended
-        and look_at(context, [old])[0][0].live is not Live.GONE
-    ):
+    if old is not None and not old.status.ended and sight_of(context, old).live is not Live.GONE:
         reason = f"could not adopt {name}: a session of that name is alive"
         raise Failure(
             Code.SESSION_EXISTS,
@@ -295,7 +282,7 @@ def _seen(
     name = agent or agents.pop()
     pane = _pane(matches, session)
     row = replace(row, agent=name, pane=replace(row.pane, id=pane.id if pane else None))
-    sight = look_at(context, [row])[0][0]
+    sight = sight_of(context, row)
     if sight.trouble is not None:
         raise sight.trouble
     if sight.pane is None:  # it ended between our two looks
@@ -321,8 +308,7 @@ def _spec(
 ) -> Launch:
     conversation = context.finder.known_of(row, sight, context.profiles.of(agent)).conversation
     cwd = next(
-        (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))),
-        None,
+        (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None
     )
     return Launch(
         name=request.name,

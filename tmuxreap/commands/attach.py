@@ -11,7 +11,7 @@ from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.registry.file import row_invalid
 from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.newcomers import not_registered
 
 
@@ -22,7 +22,7 @@ def run(
 
     `resume` asks whether to resume an ended session, and does so."""
     row = _row(context, name)
-    ((sight, _),) = look_at(context, [row])
+    sight = sight_of(context, row)
     if sight.trouble is not None:
         raise sight.trouble
     if sight.session is None or not isinstance(sight.server, Server):
@@ -63,7 +63,5 @@ def _ended(row: Row) -> Failure:
     else:
         hint = f"start it anew with: {command('start', row.name)}"
     return Failure(
-        Code.SESSION_NOT_REGISTERED,
-        f"could not attach to {row.name}: it has no session",
-        hint,
+        Code.SESSION_NOT_REGISTERED, f"could not attach to {row.name}: it has no session", hint
     )

@@ -24,9 +24,7 @@ class EventsRequest:
 def run(context: Context, request: EventsRequest) -> Result:
     recorded = [_result(event) for event in _events(context, request, 0)]
     items = [*recorded, *_unknown_targets(context, request, {event.name for event in recorded})]
-    return Result(
-        "events", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("events", items)
 
 
 def follow(

@@ -14,6 +14,4 @@ def run(context: Context, number: int, policy: str) -> Result:
     me = context.place.pid
     intent = wait_for_caller(context.books, context.processes, context.clock, me, number)
     items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []
-    return Result(
-        "finish", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("finish", items)

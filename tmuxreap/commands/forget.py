@@ -10,7 +10,7 @@ from tmuxreap.core.answers.endings import Forgotten
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import frozen, replace
+from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
@@ -41,15 +41,10 @@ def run(context: Context, request: ForgetRequest) -> Result:
     )
     rows = [row for row in chosen.rows if _old_enough(context, row, request)]
     if rows and not _agreed(rows, request, sweeping=chosen.sweeping):
-        none = Result(
-            "forget", context.registry_name, context.clock.now(), (), tuple(context.warnings)
-        )
-        return replace(none, greeting="nothing was done: the answer to forget was no")
+        return context.result("forget", greeting="nothing was done: the answer to forget was no")
     items = _forgotten(context, rows, request)
     items += not_chosen(look, chosen, Forgotten)
-    return Result(
-        "forget", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("forget", items)
 
 
 def _agreed(rows: Sequence[Row], request: ForgetRequest, *, sweeping: bool) -> bool:

@@ -11,7 +11,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.records import Heartbeat, Moment
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 
 
 def run(context: Context, name: str | None, state: str | None) -> Result:
@@ -29,9 +29,7 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
         Heartbeat(target, context.clock.now(), recorded, events.HEARTBEAT, None, moment.as_data())
     )
     item = Beat(target, recorded)
-    return Result(
-        "heartbeat", context.registry_name, context.clock.now(), [item], tuple(context.warnings)
-    )
+    return context.result("heartbeat", [item])
 
 
 def _caller(context: Context, rows: Sequence[Row]) -> str:
@@ -42,7 +40,7 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     running = [row for row in rows if not row.status.ended]
     enclosing = [
         row.name
-        for row, (sight, _) in zip(running, look_at(context, running), strict=True)
+        for row, sight in zip(running, sights_of(context, running), strict=True)
         if sight.contains_caller
     ]
     if len(enclosing) == 1:

@@ -156,7 +156,5 @@ def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]
 
 def _failed(request: HooksRequest, path: Path, code: Code, reason: str, hint: str) -> Failure:
     return Failure(
-        code,
-        f"could not {request.action.value} hooks of {request.agent} in {path}: {reason}",
-        hint,
+        code, f"could not {request.action.value} hooks of {request.agent} in {path}: {reason}", hint
     )

@@ -9,7 +9,7 @@ from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.endings import Interrupted
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import frozen, replace
+from tmuxreap.core.values import frozen
 from tmuxreap.ending.interrupt import interrupt_rows
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
@@ -32,10 +32,10 @@ def run(context: Context, request: InterruptRequest) -> Result:
     if asked and not _agreed(
         context, request, lambda: [*interrupt_rows(context, chosen.rows, dry_run=True), *rest]
     ):
-        return replace(
-            _result(context, []), greeting="nothing was done: the answer to interrupt was no"
-        )
-    return _result(context, [*interrupt_rows(context, chosen.rows, dry_run=request.dry_run), *rest])
+        greeting = "nothing was done: the answer to interrupt was no"
+        return context.result("interrupt", [], greeting=greeting)
+    items = interrupt_rows(context, chosen.rows, dry_run=request.dry_run)
+    return context.result("interrupt", [*items, *rest])
 
 
 def _agreed(
@@ -43,7 +43,7 @@ def _agreed(
 ) -> bool:
     """Decide as for a stop: ask the user, allow scripts, require --yes of registered agents."""
     if request.ask is not None:
-        return request.ask(_result(context, plan()))
+        return request.ask(context.result("interrupt", plan()))
     if is_inside(context):
         raise Failure(
             Code.USAGE,
@@ -52,9 +52,3 @@ def _agreed(
             "look at the plan with --dry-run, then add --yes",
         )
     return True
-
-
-def _result(context: Context, items: Sequence[Item]) -> Result:
-    return Result(
-        "interrupt", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )

@@ -61,17 +61,16 @@ def run(context: Context, request: ListRequest) -> Result:
     if request.tree:
         sessions = _as_trees(sessions, rows)
     silent = _not_asked(sights)
-    further = [f"{one.code.text}: {one.message}" for one in silent[1:]]
+    warnings = (*warnings, *(f"{one.code.text}: {one.message}" for one in silent[1:]))
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
-    return Result(
+    greeting = "no sessions match; see all with: tmuxreap list" if rows else None
+    return context.result(
         "list",
-        context.registry_name,
-        context.clock.now(),
         [*sessions, *items],
-        (*context.warnings, *warnings, *further),
-        next(iter(silent), None),
-        more,
-        _greeting(rows),
+        warnings,
+        failure=silent[0] if silent else None,
+        more=more,
+        greeting=greeting,
     )
 
 
@@ -115,10 +114,6 @@ def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session
     by_name, row_of = {session.name: session for session in found}, {row.name: row for row in rows}
     placed = as_trees([row_of[session.name] for session in found])
     return [Listed(**as_dict(by_name[name]), depth=depth) for name, depth in placed]
-
-
-def _greeting(rows: Sequence[Row]) -> str | None:
-    return "no sessions match; see all with: tmuxreap list" if rows else None
 
 
 def _known(flag: str, word: str | None, known: Iterable[str]) -> None:

@@ -33,7 +33,7 @@ def run(context: Context, request: ProtectRequest) -> Result:
     ]
     items += not_chosen(look, chosen, Protected)
     verb = "protect" if request.keep else "unprotect"
-    return Result(verb, context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return context.result(verb, items)
 
 
 def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dict[str, Failure]:

@@ -33,9 +33,7 @@ def run(context: Context, name: str, loss: str, tried: int) -> Result:
             is_same = known is not None and (known.loss, known.tried) == (loss, tried)
             if known is not None and is_same and context.restarts.claim(known):
                 items = _tried(context, row, known)
-    return Result(
-        "restart", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("restart", items)
 
 
 def _tried(context: Context, row: Row, known: Pending) -> list[Item]:
@@ -59,11 +57,7 @@ def _failed(context: Context, known: Pending, failure: Failure) -> None:
 
 
 def give_up(
-    context: Context,
-    name: str,
-    loss: str,
-    reason: str,
-    facts: Mapping[str, object] | None = None,
+    context: Context, name: str, loss: str, reason: str, facts: Mapping[str, object] | None = None
 ) -> bool:
     """Record that no restart follows; False if it was canceled or another watch gave up first."""
     data = {"reason": reason, "hint": command("resume", name), **(facts or {})}

@@ -9,12 +9,7 @@ from tmuxreap.agents.conversations.find import store_of, with_path
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.commands.starting.launch import (
-    existing_folder,
-    exists,
-    launch,
-    make_way,
-)
+from tmuxreap.commands.starting.launch import existing_folder, exists, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.base import problem_of
@@ -29,7 +24,7 @@ from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import MODES, Event, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import store_environment
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sight_of, sights_of
 
 DAY_S = 86400.0
 
@@ -64,9 +59,7 @@ def run(context: Context, request: ResumeRequest) -> Result:
         rows = [row for row in chosen.rows if _was_lost(context, row, request.lost)]
         items = _paced(context, rows, request, request.lost)
     items += not_chosen(look, chosen, failed_launch)
-    return Result(
-        "resume", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("resume", items)
 
 
 def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
@@ -95,7 +88,7 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     look = context.registry.look()
-    if exists(row, look_at(context, [row])[0][0]):
+    if exists(row, sight_of(context, row)):
         raise Failure(
             Code.SESSION_EXISTS,
             f"could not resume {row.name}: its session is alive",
@@ -186,7 +179,7 @@ def _not_in_use(
         and recorded_conversation(other, context.agents.of(other)) == conversation
         and (not profile.is_per_folder or other.pane.cwd == row.pane.cwd)
     ]
-    for other, (sight, _) in zip(others, look_at(context, others), strict=True):
+    for other, sight in zip(others, sights_of(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):
             raise Failure(
                 Code.CONVERSATION_IN_USE,

@@ -9,7 +9,7 @@ from tmuxreap.core.answers.sessions import Shown
 from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.results import shown_result
 
 
@@ -19,9 +19,7 @@ def run(context: Context, targets: Sequence[str]) -> Result:
     pulses = context.books.pulses()
     items: list[Item] = [
         shown_result(context, row, sight, pulses.get(row.name))
-        for row, (sight, _) in zip(chosen.rows, look_at(context, chosen.rows), strict=True)
+        for row, sight in zip(chosen.rows, sights_of(context, chosen.rows), strict=True)
     ]
     items += not_chosen(look, chosen, Shown)
-    return Result(
-        "show", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("show", items)

@@ -62,22 +62,13 @@ def run(context: Context, request: StartRequest) -> Result:
     if request.dry_run:
         worktree = {} if spec.worktree is None else {"worktree": spec.worktree.path}
         plan = {"plan": {"command": list(spec.words), **worktree}}
-        now = context.clock.now()
-        return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
+        return context.result("start", more=plan)
     if look is None:
         context.make_registry()
     if row is not None and wants_restart(row):
         context.restarts.cancel(row, "start", context.caller)
     started = launch(context, spec)
-    extra = {"registry_made": context.made_registry}
-    return Result(
-        "start",
-        context.registry_name,
-        context.clock.now(),
-        [started],
-        tuple(context.warnings),
-        more=extra,
-    )
+    return context.result("start", [started], more={"registry_made": context.made_registry})
 
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:

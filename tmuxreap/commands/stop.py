@@ -18,7 +18,7 @@ from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreadable_failure
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 
 
 @frozen
@@ -121,7 +121,7 @@ def is_inside(context: Context) -> bool:
     if context.settings.mark is not None:
         return True
     running = [row for row in context.registry.look().usable if not row.status.ended]
-    return any(sight.contains_caller for sight, _ in look_at(context, running))
+    return any(sight.contains_caller for sight in sights_of(context, running))
 
 
 def _unconfirmed(
@@ -142,10 +142,8 @@ def _unconfirmed(
 
 
 def _declined(context: Context, request: EndRequest) -> Result:
-    return replace(
-        _result(context, request, []),
-        greeting=f"nothing was done: the answer to {request.policy.verb.value} was no",
-    )
+    greeting = f"nothing was done: the answer to {request.policy.verb.value} was no"
+    return replace(_result(context, request, []), greeting=greeting)
 
 
 def _names_without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
@@ -192,12 +190,5 @@ def _not_found(name: str) -> Failure:
 def _result(
     context: Context, request: EndRequest, items: Sequence[Item], failure: Failure | None = None
 ) -> Result:
-    return Result(
-        command=request.policy.verb.value,
-        registry=context.registry_name,
-        at=context.clock.now(),
-        results=items,
-        warnings=tuple(context.warnings),
-        failure=failure,
-        more={"counts": counts(items)},
-    )
+    more = {"counts": counts(items)}
+    return context.result(request.policy.verb.value, items, failure=failure, more=more)

@@ -14,7 +14,7 @@ from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 
 HINTED = 5
 
@@ -54,9 +54,8 @@ def choose_rows(
 
     @cache
     def owners() -> dict[int, str]:
-        sights = zip(rows, look_at(context, rows), strict=True)
         names: dict[int, str] = {}
-        for row, (sight, _) in sights:
+        for row, sight in zip(rows, sights_of(context, rows), strict=True):
             names.update((one.process.pid, row.name) for one in sight.owned.own)
         return names
 
@@ -88,10 +87,7 @@ def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
 
     missing = [
         (
-            replace(
-                it,
-                failure=not_registered(context, it.target) or it.failure,
-            )
+            replace(it, failure=not_registered(context, it.target) or it.failure)
             if _may_be_session(it)
             else it
         )

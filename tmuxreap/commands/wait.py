@@ -84,9 +84,7 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
     answers = [_answer(one, request, in_time=in_time or done) for one in awaited]
     items: list[Item] = [replace(one, error=None) if done else one for one in answers]
     items += not_chosen(look, chosen, Awaited)
-    return Result(
-        "wait", context.registry_name, context.clock.now(), items, tuple(context.warnings)
-    )
+    return context.result("wait", items)
 
 
 @contextlib.contextmanager

@@ -4,15 +4,16 @@ never acts itself."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
+from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
 from tmuxreap.registry.file import Registry, RegistryLook
 from tmuxreap.sessions.observe import Observer, Place
@@ -105,6 +106,13 @@ class Context:
         self.processes.close()
         if "books" in self.__dict__:
             self.books.close()
+
+    def result(
+        self, command: str, results: Sequence[Item] = (), warnings: Iterable[str] = (), **more: Any
+    ) -> Result:
+        """Return a command's answer, with these warnings after those so far."""
+        warned = (*self.warnings, *warnings)
+        return Result(command, self.registry_name, self.clock.now(), results, warned, **more)
 
     @property
     def registry_name(self) -> str | None:

@@ -50,6 +50,11 @@ def sights_of(
     return [sight for sight, _ in looks]
 
 
+def sight_of(context: Context, row: Row) -> Sight:
+    """Look at one row without ending it."""
+    return sights_of(context, [row])[0]
+
+
 NONE: frozenset[ProcessId] = frozenset()
 
 

@@ -28,13 +28,9 @@ from tmuxreap.sessions.context import Context
 
 
 def run(context: Context) -> Result:
-    name = context.registry_name
     findings = list(examine(context))
     well = all(finding.level != Level.PROBLEM for finding in findings)
-    status = Exit.OK if well else Exit.FAILED
-    return Result(
-        "doctor", name, context.clock.now(), findings, tuple(context.warnings), status=status
-    )
+    return context.result("doctor", findings, status=Exit.OK if well else Exit.FAILED)
 
 
 def examine(context: Context) -> Iterator[Finding]:

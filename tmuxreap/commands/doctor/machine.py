@@ -20,7 +20,7 @@ from tmuxreap.core.errors import command
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.newcomers import without_row
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
@@ -47,10 +47,8 @@ class Setup:
     def sights(self) -> dict[str, Sight]:
         if self.look is None:
             return {}
-        return {
-            row.name: sight
-            for row, (sight, _) in zip(self.rows, look_at(self.app, self.rows), strict=True)
-        }
+        names = [row.name for row in self.rows]
+        return dict(zip(names, sights_of(self.app, self.rows), strict=True))
 
     @cached_property
     def used(self) -> dict[str, list[str]]:
@@ -102,9 +100,7 @@ def check_tmux(setup: Setup) -> Iterator[Finding]:
     number = re.match(r"(\d+)\.(\d+)", probe.version or "")
     if number and (int(number[1]), int(number[2])) < OLDEST_TMUX:
         yield problem(
-            "tmux",
-            f"{path} is {probe.version}; 3.2 is the oldest supported",
-            "install a later one",
+            "tmux", f"{path} is {probe.version}; 3.2 is the oldest supported", "install a later one"
         )
     elif probe.version:
         yield ok("tmux", f"{probe.version}, {path}")

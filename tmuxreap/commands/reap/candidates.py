@@ -23,7 +23,7 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import read_agent_screen
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.panes import describe_panes
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK, PARENT, pane_word
@@ -38,7 +38,7 @@ def judge_rows(
     wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
     if not wanted or not rows:
         return []
-    sights = [sight for sight, _ in look_at(context, rows)]
+    sights = sights_of(context, rows)
     family = _Family(context, rows, sights)
     beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
     pulses, busy = context.books.pulses(), ActiveIntents.of(context).busy()

@@ -29,7 +29,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.observe import canonical
 from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, owned
 from tmuxreap.sessions.sight import Past, Sight, spare_reason
@@ -57,7 +57,8 @@ class Remnant:
 
 
 def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant], list[Kept]]:
-    sights = {row.name: sight for row, (sight, _) in zip(rows, look_at(context, rows), strict=True)}
+    names = [row.name for row in rows]
+    sights = dict(zip(names, sights_of(context, rows), strict=True))
     busy = ActiveIntents.of(context).busy()
     remnants: list[Remnant] = []
     kept: list[Kept] = []
@@ -153,10 +154,7 @@ class _Strays:
 
     def _is_stray(self, pid: int) -> bool:
         """Tell whether it has this registry's mark, no terminal, and no pane that still exists."""
-        process, trace = (
-            self._world.index.processes[pid],
-            self._world.index.trace(pid),
-        )
+        process, trace = (self._world.index.processes[pid], self._world.index.trace(pid))
         environ = self._app.processes.environ(process.id) or {}
         if environ.get(REGISTRY_MARK) != str(self._app.registry.resolved) or process.tty:
             return False

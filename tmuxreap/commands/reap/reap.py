@@ -93,14 +93,8 @@ def run(context: Context, request: ReapRequest) -> Result:
     protected = [one.name for one in kept if one.why == PROTECTED]
     if protected:
         context.warnings.append(left_out(protected))
-    return Result(
-        "reap",
-        context.registry_name,
-        context.clock.now(),
-        items,
-        (*context.warnings, *look.warnings),
-        more={"counts": counts(items), "kept": kept},
-    )
+    more = {"counts": counts(items), "kept": kept}
+    return context.result("reap", items, look.warnings, more=more)
 
 
 def sweep(

@@ -72,17 +72,11 @@ def settle(
         if drift.changes is None or id(drift) in settled or drift.name in done.refused
     ]
     answers = [drift.answer for drift in drifts]
-    result = Result(
+    result = context.result(
         "reconcile",
-        context.registry_name,
-        context.clock.now(),
         answers,
-        (*context.warnings, *look.warnings, *_not_seen(findings.seen)),
-        more={
-            "tmux_confirmed": findings.confirmed,
-            "drifts": answers,
-            "actions": done.actions,
-        },
+        (*look.warnings, *_not_seen(findings.seen)),
+        more={"tmux_confirmed": findings.confirmed, "drifts": answers, "actions": done.actions},
         failure=_not_asked(context, findings.seen),
         greeting=(
             None

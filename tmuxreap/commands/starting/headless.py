@@ -17,7 +17,7 @@ from tmuxreap.core.model import RecordedPane, Row, Terminal
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system import headless
 from tmuxreap.system.headless import StartedProgram
@@ -71,7 +71,7 @@ def _confirm(context: Context, spec: Launch, row: Row, program: StartedProgram) 
         keeper = context.processes.identify(program.keeper)
         context.processes.wait({keeper} if keeper else (), LAST_WORDS_S if keeper else 0.0)
         raise agent_failed(spec, profile, True, _output(context, spec))
-    sight = look_at(context, [row])[0][0]
+    sight = sight_of(context, row)
     if profile is not None and not sight.agent:
         raise agent_failed(spec, profile, False, _output(context, spec))
     return sight

@@ -25,7 +25,7 @@ from tmuxreap.ledger.records import START
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure
-from tmuxreap.sessions.look import BANNER_OPTION, look_at
+from tmuxreap.sessions.look import BANNER_OPTION, sight_of
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import defer_interrupts
 
@@ -67,7 +67,7 @@ def make_way(
 ) -> None:
     """Refuse if a session of that name is alive; with `replace`, end it first."""
     if row is not None and look is not None:
-        sight = look_at(context, [row])[0][0]
+        sight = sight_of(context, row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
             raise sight.trouble
         if exists(row, sight):
@@ -162,7 +162,7 @@ def _confirm(
     gone = _is_gone_after(context, row, leader, spec.confirm_s) if leader else True
     if gone or not row.tmux.known:
         raise agent_failed(spec, profile, True, context.tmux.capture(spec.socket, pane_id) or "")
-    sight = look_at(context, [row])[0][0]
+    sight = sight_of(context, row)
     if not (sight.agent or sight.carrier) or sight.pane is None:
         raise agent_failed(spec, profile, False, context.tmux.capture(spec.socket, pane_id) or "")
     if sight.session is not None and sight.session.name != spec.name:

@@ -16,7 +16,7 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.registry.transitions import Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.ownership import TMUX_SERVER, Owned
 from tmuxreap.sessions.panes import agent_among
 from tmuxreap.sessions.sight import Sight
@@ -84,7 +84,7 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
     if leader is not None and row.terminal is Terminal.NONE:
         _check_not_in_tmux(context, row, leader)
     candidates = [row.agent] if row.agent else list(context.profiles.agents)
-    owned = look_at(context, [row])[0][0].owned
+    owned = sight_of(context, row).owned
     own = [one.process for one in owned.own]
     agents = {
         name: found
@@ -106,7 +106,7 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
         _check_not_shared(row, leader, found, owned)
     _check_other_rows(context, row, look, {process.pid for process in own})
     row = replace(row, agent=name)
-    return row, look_at(context, [row])[0][0]
+    return row, sight_of(context, row)
 
 
 def outside_launch(context: Context, row: Row, sight: Sight) -> Launch:
@@ -157,7 +157,7 @@ def _check_other_rows(context: Context, row: Row, look: RegistryLook | None, own
         for one in (look.usable if look else ())
         if not one.status.ended and one.name != row.name
     ]
-    for other, (sight, _) in zip(others, look_at(context, others), strict=True):
+    for other, sight in zip(others, sights_of(context, others), strict=True):
         if own & {one.process.pid for one in sight.owned.own}:
             reason = (
                 f"could not adopt {row.name}: the process {row.pane.pid} belongs to {other.name}"

@@ -28,7 +28,7 @@ from tmuxreap.interfaces.remote.terminal import attach_command
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sight_of
 
 T = TypeVar("T")
 ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
@@ -238,7 +238,7 @@ def _screen(context: Context, one: Session) -> str:
 
 
 def _jump(context: Context, row: Row, client: Client | None) -> None:
-    ((sight, _),) = look_at(context, [row])
+    sight = sight_of(context, row)
     if sight.session is None or not isinstance(sight.server, Server):
         reason = f"could not go to {row.name}: it has no session"
         raise Failure(
