@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property, partial
 
 from tmuxreap.commands.reap.children import Probes, offspring
 from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,
     CloserLook,
+    Found,
     Kind,
     Limits,
     Seen,
-    Verdict,
     judge,
     running_since,
 )
@@ -33,31 +34,29 @@ START_EVENTS = ("started", "resumed", "adopted")
 
 def judge_rows(
     context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits
-) -> list[Verdict | Kept]:
+) -> tuple[list[Found], list[Kept]]:
     """Judge each of these running rows."""
+    found: list[Found] = []
+    kept: list[Kept] = []
     wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
     if not wanted or not rows:
-        return []
+        return found, kept
     sights = sights_of(context, rows)
-    family = _Family(context, rows, sights)
+    alive = {
+        row.name: sight for row, sight in zip(rows, sights, strict=True) if sight.live is Live.ALIVE
+    }
+    family = _Family(context, alive)
     beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
     pulses, busy = context.books.pulses(), ActiveIntents.of(context).busy()
-    return [
-        judge(
-            wanted,
-            _seen(
-                context,
-                row,
-                sight,
-                pulses.get(row.name),
-                beginnings.get(row.name),
-                under_way=row.name in busy,
-            ),
-            limits,
-            lambda row=row, sight=sight: _closer(context, row, sight, family),  # type: ignore[misc]
-        )
-        for row, sight in zip(rows, sights, strict=True)
-    ]
+    for row, sight in zip(rows, sights, strict=True):
+        said, began = pulses.get(row.name), beginnings.get(row.name)
+        seen = _seen(context, row, sight, said, began, under_way=row.name in busy)
+        verdict = judge(wanted, seen, limits, partial(_closer, context, row, sight, family))
+        if isinstance(verdict, Kept):
+            kept.append(verdict)
+        else:
+            found.append(Found(verdict, row))
+    return found, kept
 
 
 def _seen(
@@ -69,9 +68,8 @@ def _seen(
     *,
     under_way: bool,
 ) -> Seen:
-    since = min(
-        (context.processes.started_epoch(process.id) for process in _this_run(sight)), default=None
-    )
+    starts = [context.processes.started_epoch(process.id) for process in _this_run(sight)]
+    since = min(starts, default=None)
     ttl = row.ttl
     activity = sight.session.activity if sight.session else None
     return Seen(
@@ -115,21 +113,16 @@ def _is_watched(sight: Sight) -> bool:
 def _obstacle(sight: Sight) -> str | None:
     if sight.trouble is not None:
         return sight.trouble.message
-    return (
-        f"other panes of its session are at work: {describe_panes(sight.foreign)}"
-        if sight.foreign
-        else None
-    )
+    if sight.foreign:
+        return f"other panes of its session are at work: {describe_panes(sight.foreign)}"
+    return None
 
 
 def _this_run(sight: Sight) -> list[Process]:
     """Return the processes whose start began this run: the pane's first process and the agent."""
-    leaders = [
-        one.process
-        for one in sight.owned.own
-        if sight.reach and one.process.id in sight.reach.leaders
-    ]
-    return [*leaders, *sight.agent]
+    leaders = sight.reach.leaders if sight.reach else ()
+    firsts = [one.process for one in sight.owned.own if one.process.id in leaders]
+    return [*firsts, *sight.agent]
 
 
 def _seconds(ttl: object) -> float | None:
@@ -168,15 +161,15 @@ def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer
 
 
 def _probes(context: Context) -> Probes:
+    processes = context.processes
+
     def is_connected(process: Process) -> bool:
-        return any(
-            path.startswith(("pipe:", "socket:"))
-            for path in context.processes.open_files(process.id)
-        )
+        paths = processes.open_files(process.id)
+        return any(path.startswith(("pipe:", "socket:")) for path in paths)
 
     return Probes(
-        lambda p: context.processes.started_epoch(p.id),
-        lambda p: agent_of(context, p) is not None,
+        lambda process: processes.started_epoch(process.id),
+        lambda process: agent_of(context, process) is not None,
         is_connected,
     )
 
@@ -192,22 +185,18 @@ def agent_of(context: Context, process: Process) -> str | None:
 class _Family:
     """Which session was started from within which, from the environment that `start` sets."""
 
-    def __init__(self, context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> None:
-        self._app = context
-        self._alive = {
-            row.name: sight
-            for row, sight in zip(rows, sights, strict=True)
-            if sight.live is Live.ALIVE
-        }
-        self._parents: Mapping[str, str | None] | None = None
+    def __init__(self, context: Context, alive: Mapping[str, Sight]) -> None:
+        self._processes = context.processes
+        self._alive = alive
+
+    @cached_property
+    def _parents(self) -> Mapping[str, str | None]:
+        return {name: self._word(sight, PARENT) for name, sight in self._alive.items()}
 
     def of(self, name: str) -> tuple[str, ...]:
-        if self._parents is None:
-            self._parents = {one: self._word(sight, PARENT) for one, sight in self._alive.items()}
         words = self._words(self._alive[name])
-        return tuple(
-            one for one, parent in self._parents.items() if parent in words and one != name
-        )
+        children = (child for child, parent in self._parents.items() if parent in words)
+        return tuple(child for child in children if child != name)
 
     def _words(self, sight: Sight) -> set[str]:
         """Return how its children name this session as their parent: by its mark or by its pane."""
@@ -218,7 +207,7 @@ class _Family:
 
     def _word(self, sight: Sight, variable: str) -> str | None:
         for leader in sight.reach.leaders if sight.reach else ():
-            environ = self._app.processes.environ(leader)
+            environ = self._processes.environ(leader)
             if environ is not None:
                 return environ.get(variable)
         return None

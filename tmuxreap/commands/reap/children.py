@@ -60,22 +60,17 @@ class Probes:
 def offspring(sight: Sight, probes: Probes) -> tuple[Child, ...]:
     own = {one.process.pid: one.process for one in sight.owned.own}
     core = _core(sight, own, probes.epoch)
-    above = set(chain.from_iterable(_line(one.ppid, own) for one in core))
-    leaders = {pane.pid or 0 for pane in sight.session.panes} if sight.session else set()
+    known = {one.pid for one in core}
+    known.update(chain.from_iterable(_line(one.ppid, own) for one in core))
+    known.update(pane.pid or 0 for pane in (sight.session.panes if sight.session else ()))
     branches: dict[int, list[Process]] = {}
     for pid, process in own.items():
-        if pid not in core_pids(core) and pid not in above and pid not in leaders:
-            branches.setdefault(_top(process, own, core_pids(core) | above | leaders), []).append(
-                process
-            )
-    started = min((probes.epoch(one) for one in core), default=0.0)
+        if pid not in known:
+            branches.setdefault(_top(process, own, known), []).append(process)
+    started = min(map(probes.epoch, core), default=0.0)
     return tuple(
         _child(own[top], branch, started, probes) for top, branch in sorted(branches.items())
     )
-
-
-def core_pids(core: tuple[Process, ...]) -> set[int]:
-    return {one.pid for one in core}
 
 
 def _core(
@@ -83,11 +78,9 @@ def _core(
 ) -> tuple[Process, ...]:
     """Return the agent's own processes: the topmost ones, and those they launched at once."""
     recognised = {one.pid: one for one in sight.agent}
-    firsts = [
-        one for one in recognised.values() if not set(_line(one.ppid, own)) & recognised.keys()
-    ]
+    firsts = [one for one in sight.agent if not recognised.keys() & _line(one.ppid, own)]
     core = dict.fromkeys(firsts)
-    for one in sorted(recognised.values(), key=lambda process: process.id.start):
+    for one in sorted(sight.agent, key=lambda process: process.id.start):
         parent = recognised.get(one.ppid)
         if parent is None or parent not in core or parent.comm not in LAUNCHERS:
             continue
@@ -107,9 +100,8 @@ def _line(pid: int, own: dict[int, Process]) -> list[int]:
 
 def _top(process: Process, own: dict[int, Process], known: set[int]) -> int:
     line = _line(process.pid, own)
-    return next(
-        (pid for pid in line if own[pid].ppid in known or own[pid].ppid not in own), line[-1]
-    )
+    tops = (pid for pid in line if own[pid].ppid in known or own[pid].ppid not in own)
+    return next(tops, line[-1])
 
 
 def _child(top: Process, branch: list[Process], began: float, probes: Probes) -> Child:
@@ -125,4 +117,4 @@ def _child(top: Process, branch: list[Process], began: float, probes: Probes) ->
     else:
         kind = ChildKind.HELPER if probes.is_connected(top) else ChildKind.BACKGROUND
     shown = agent or top
-    return Child(shown.pid, shown.comm, kind, max(probes.epoch(one) for one in branch))
+    return Child(shown.pid, shown.comm, kind, max(map(probes.epoch, branch)))

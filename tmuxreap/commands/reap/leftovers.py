@@ -7,15 +7,16 @@ that still exists, or got it from a tmux server that carries it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from tmuxreap.agents.spared import Spares
 from tmuxreap.commands.reap.candidates import agent_of
-from tmuxreap.commands.reap.verdicts import Kind, Verdict
+from tmuxreap.commands.reap.verdicts import Found, Kind, Verdict
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import (
     Live,
+    Process,
     ProcessId,
     RecordedPane,
     Row,
@@ -25,7 +26,6 @@ from tmuxreap.core.model import (
     Unreachable,
 )
 from tmuxreap.core.results import megabytes
-from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
@@ -33,34 +33,15 @@ from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.observe import canonical
 from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, owned
 from tmuxreap.sessions.sight import Past, Sight, spare_reason
-from tmuxreap.sessions.world import World
+from tmuxreap.sessions.world import World, panes_of
 from tmuxreap.system.environment import REGISTRY_MARK
 
 
-@frozen
-class Remnant:
-    """The processes left of a session. `row` is None if it has none, or only one of a later run."""
-
-    name: str
-    row: Row | None
-    own: tuple[Belonging, ...]
-    mark: str | None = None
-
-    @property
-    def key(self) -> tuple[str, bool, str | None]:
-        return self.name, self.row is not None, self.mark
-
-    @property
-    def past(self) -> Past:
-        """Return these very processes, for a look that also finds what they start."""
-        return Past(remembered=frozenset(one.process.id for one in self.own))
-
-
-def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant], list[Kept]]:
+def find_leftovers(context: Context, rows: Sequence[Row]) -> tuple[list[Found], list[Kept]]:
     names = [row.name for row in rows]
     sights = dict(zip(names, sights_of(context, rows), strict=True))
     busy = ActiveIntents.of(context).busy()
-    remnants: list[Remnant] = []
+    found: list[Found] = []
     kept: list[Kept] = []
     for row in rows:
         sight = sights[row.name]
@@ -71,10 +52,10 @@ def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant],
         elif sight.contains_caller:
             kept.append(Kept(row.name, "this command runs inside it"))
         else:
-            remnants.append(Remnant(row.name, row, sight.owned.own))
+            found.append(Found(_verdict(context, row.name, sight.owned.own, row=row), row))
     unknown = {name for name, sight in sights.items() if sight.live is Live.UNKNOWN}
     strays = _Strays(context, [*sights.values()], busy | unknown)
-    return [*remnants, *strays.of_ledger(set(sights)), *strays.of_marks()], kept
+    return [*found, *strays.of_ledger(set(sights)), *strays.of_marks()], kept
 
 
 def _is_over(row: Row, sight: Sight) -> bool:
@@ -88,7 +69,7 @@ class _Strays:
     """Leftovers of sessions without a row, and of earlier runs of those with one."""
 
     def __init__(self, context: Context, sights: Sequence[Sight], left_alone: set[str]) -> None:
-        self._app = context
+        self._context = context
         self._left_alone = left_alone
         self._sights = sights
         self._claimed = {
@@ -104,59 +85,52 @@ class _Strays:
         self._spare = spare_reason(spares, self._world)
         self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
 
-    def of_ledger(self, registered: set[str]) -> list[Remnant]:
-        survivors = self._app.books.survivors(self._app.place.boot_id)
-        unregistered = {
-            name: ids
-            for name, ids in survivors.items()
-            if name not in registered | self._left_alone
-        }
-        remnants = self._remnants(
-            {(name, None): ids - self._claimed for name, ids in unregistered.items()}
-        )
-        self._claimed |= {one.process.id for one in chain.from_iterable(it.own for it in remnants)}
-        return remnants
+    def of_ledger(self, registered: set[str]) -> list[Found]:
+        """Return the recorded survivors of sessions without a row."""
+        found: list[Found] = []
+        for name, ids in self._context.books.survivors(self._context.place.boot_id).items():
+            if name not in registered | self._left_alone:
+                found += self._found(name, ids - self._claimed)
+        for one in found:
+            self._claimed |= one.past.remembered if one.past else set()
+        return found
 
-    def of_marks(self) -> list[Remnant]:
+    def of_marks(self) -> list[Found]:
+        """Return the processes with a mark of this registry that no living session has."""
+        found: list[Found] = []
         living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
-        strays: dict[tuple[str, str | None], frozenset[ProcessId]] = {}
         for mark, pids in self._world.index.by_mark.items():
             ids = frozenset(
                 self._world.index.processes[pid].id for pid in pids if self._is_stray(pid)
             )
             if mark in living or not ids - self._claimed:
                 continue
-            name = self._app.books.name_of(mark)
-            if name in self._left_alone or not self._same_place(mark, name, ids):
-                continue
-            strays[(name or f"mark:{mark[:8]}", mark)] = ids - self._claimed
-        return self._remnants(strays)
+            name = self._context.books.name_of(mark)
+            if name not in self._left_alone and self._same_place(mark, name, ids):
+                found += self._found(name or f"mark:{mark[:8]}", ids - self._claimed, mark)
+        return found
 
-    def _remnants(
-        self, found: Mapping[tuple[str, str | None], frozenset[ProcessId]]
-    ) -> list[Remnant]:
-        remnants = [
-            Remnant(name, None, self._own(ids), mark) for (name, mark), ids in found.items()
-        ]
-        return [one for one in remnants if one.own and not self._contains_us(one.own)]
-
-    def _own(self, ids: frozenset[ProcessId]) -> tuple[Belonging, ...]:
+    def _found(self, name: str, ids: frozenset[ProcessId], mark: str | None = None) -> list[Found]:
+        """Judge these processes and what they started; nothing if we, or processes of a live
+        session, are among them."""
         nothing: frozenset[str] = frozenset()
         reach = Reach(None, nothing, frozenset(), frozenset(), nothing, None, ids)
         own = owned(self._world.index, reach, self._spare).own
-        # processes of a live session are among them
-        if any(one.process.id in self._claimed for one in own):
-            return ()
-        return own
-
-    def _contains_us(self, own: Iterable[Belonging]) -> bool:
-        return any(one.process.pid in self._world.protected for one in own)
+        processes = [one.process for one in own]
+        excluded = any(
+            one.id in self._claimed or one.pid in self._world.protected for one in processes
+        )
+        if excluded or not own:
+            return []
+        past = Past(remembered=frozenset(one.id for one in processes))
+        verdict = _verdict(self._context, name, own, mark=mark)
+        return [Found(verdict, _stand_in(self._context, name, processes), past)]
 
     def _is_stray(self, pid: int) -> bool:
         """Tell whether it has this registry's mark, no terminal, and no pane that still exists."""
-        process, trace = (self._world.index.processes[pid], self._world.index.trace(pid))
-        environ = self._app.processes.environ(process.id) or {}
-        if environ.get(REGISTRY_MARK) != str(self._app.registry.resolved) or process.tty:
+        process, trace = self._world.index.processes[pid], self._world.index.trace(pid)
+        environ = self._context.processes.environ(process.id) or {}
+        if environ.get(REGISTRY_MARK) != str(self._context.registry.resolved) or process.tty:
             return False
         if trace.tmux is None or trace.pane is None:
             return True
@@ -177,27 +151,22 @@ class _Strays:
             return frozenset()
         if self._world.index.trace(server.pid).mark is not None:
             return None
-        look = self._app.tmux.look(socket)
-        if isinstance(look, Unreachable) or (
-            isinstance(look, Server) and look.pid not in (0, server.pid)
-        ):
+        look = self._context.tmux.look(socket)
+        if isinstance(look, Unreachable):
             return None
-        if isinstance(look, Server) and look.unread:
+        if not isinstance(look, Server):
+            return frozenset()
+        if look.unread or look.pid not in (0, server.pid):
             return None
-        sessions = look.sessions if isinstance(look, Server) else ()
-        panes = chain.from_iterable(session.panes for session in sessions)
-        return frozenset((tmux, pane.id) for pane in panes)
+        return frozenset((tmux, pane.id) for _, _, pane in panes_of([look]))
 
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
         """Tell whether the processes come from the server where the ledger saw this mark, if
         any."""
-        events = self._app.books.events({name}, None) if name is not None else []
-        places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {
-            None
-        }
-        traces = (self._world.index.trace(one.pid) for one in ids)
-        came_from = {trace.tmux for trace in traces if trace.tmux is not None}
-        known = {_canonical(str(place)) for place in places}
+        events = self._context.books.events({name}, None) if name is not None else []
+        places = [event.data.get("tmux") for event in events if event.data.get("mark") == mark]
+        known = {_canonical(str(place)) for place in places if place is not None}
+        came_from = {self._world.index.trace(one.pid).tmux for one in ids} - {None}
         return not known or came_from <= known
 
 
@@ -206,24 +175,25 @@ def _canonical(tmux: str) -> str:
     return f"{canonical(socket)},{pid}"
 
 
-def verdict_of(context: Context, remnant: Remnant) -> Verdict:
-    now, row = context.clock.now(), remnant.row
-    processes = [_process(context, one, now) for one in remnant.own]
+def _verdict(
+    context: Context,
+    name: str,
+    own: Sequence[Belonging],
+    *,
+    row: Row | None = None,
+    mark: str | None = None,
+) -> Verdict:
+    now, ids = context.clock.now(), [one.process.id for one in own]
     ended = row.ended_at if row is not None else None
     evidence: dict[str, object] = {
-        "processes": processes,
-        "memory_mb": megabytes(
-            sum(context.processes.memory(one.process.id) for one in remnant.own)
-        ),
-        "age_s": max(
-            (round(now - context.processes.started_epoch(one.process.id)) for one in remnant.own),
-            default=0,
-        ),
+        "processes": [_process(context, one, now) for one in own],
+        "memory_mb": megabytes(sum(map(context.processes.memory, ids))),
+        "age_s": round(now - min(map(context.processes.started_epoch, ids))),
         "ended_at": None if ended is None else str(ended),
         "registered": row is not None,
-        "mark": remnant.mark,
+        "mark": mark,
     }
-    return Verdict(remnant.name, Kind.ORPHAN, evidence)
+    return Verdict(name, Kind.ORPHAN, evidence)
 
 
 def _process(context: Context, one: Belonging, now: float) -> dict[str, object]:
@@ -238,11 +208,9 @@ def _process(context: Context, one: Belonging, now: float) -> dict[str, object]:
     }
 
 
-def row_of(context: Context, remnant: Remnant) -> Row:
-    """Return a stand-in row: an ended session without a terminal, known only by its processes."""
-    agents = (agent_of(context, one.process) for one in remnant.own)
+def _stand_in(context: Context, name: str, processes: Sequence[Process]) -> Row:
+    """Return the row of an ended session without a terminal, known only by its processes."""
+    agents = (agent_of(context, process) for process in processes)
     agent = next((agent for agent in agents if agent is not None), None)
-    pane = RecordedPane(pid=remnant.own[0].process.pid)
-    return bare_row(
-        remnant.name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane
-    )
+    pane = RecordedPane(pid=processes[0].pid)
+    return bare_row(name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane)

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tmuxreap.commands.reap.candidates import judge_rows
-from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
-from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits, Verdict
+from tmuxreap.commands.reap.leftovers import find_leftovers
+from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Found, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Ending, Kept
 from tmuxreap.core.errors import Failure, command
-from tmuxreap.core.model import Live, Row, Verb
+from tmuxreap.core.model import Live, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
@@ -47,30 +47,18 @@ class ReapRequest:
         )
 
 
-@frozen
-class Found:
-    """A verdict and its subject: a row, or processes without a row."""
-
-    verdict: Verdict
-    row: Row | None
-    remnant: Remnant | None = None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        return self.verdict.kind, self.remnant.key if self.remnant else self.verdict.name
-
-
 def defaults(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
     """Make a request with the user's configured defaults."""
     limits = Limits()
     stalled = context.default_seconds("reap.stalled_after")
+    if stalled is not None:
+        limits = replace(limits, stalled_after_s=stalled)
     idle = context.default_seconds("reap.idle_after")
+    if idle is not None:
+        limits = replace(limits, idle_after_s=idle)
     return ReapRequest(
         kinds,
-        Limits(
-            limits.stalled_after_s if stalled is None else stalled,
-            limits.idle_after_s if idle is None else idle,
-        ),
+        limits,
         grace_s=context.default_seconds("reap.grace"),
         cleanup=context.defaults.get("cleanup") is True,
     )
@@ -81,9 +69,9 @@ def run(context: Context, request: ReapRequest) -> Result:
     found, kept = _judged(context, look, request)
     if request.yes and not request.dry_run:
         items, dropped = sweep(context, request, found)
-        kept = [*kept, *dropped]
+        kept += dropped
     else:
-        items = _planned(context, found, request)
+        items = [_planned(context, one, request) for one in found]
     unknown = [one.name for one in kept if one.why == NOT_ALIVE[Live.UNKNOWN]]
     if unknown:
         context.warnings.append(
@@ -136,36 +124,22 @@ def _news(one: Ending, at: str) -> Change:
 def _judged(
     context: Context, look: RegistryLook, request: ReapRequest
 ) -> tuple[list[Found], list[Kept]]:
-    rows = look.usable
     kinds: Collection[Kind] = request.kinds or tuple(Kind)
-    running = [row for row in rows if not row.status.ended]
-    by_name = {row.name: row for row in running}
-    judged = judge_rows(context, running, kinds, request.limits)
-    found = [Found(one, by_name[one.name]) for one in judged if isinstance(one, Verdict)]
-    kept = [one for one in judged if isinstance(one, Kept)]
+    running = [row for row in look.usable if not row.status.ended]
+    found, kept = judge_rows(context, running, kinds, request.limits)
     if Kind.ORPHAN in kinds:
-        remnants, busy = find_remnants(context, rows)
-        found += [Found(verdict_of(context, one), one.row, one) for one in remnants]
-        kept = [
-            *(one for one in kept if one.name not in {r.name for r in remnants if r.row}),
-            *busy,
-        ]
-    spared = [one for one in found if one.row is not None and is_protected(one.row)]
-    kept += [Kept(one.verdict.name, PROTECTED) for one in spared]
-    return [one for one in found if one not in spared], kept
+        leftovers, busy = find_leftovers(context, look.usable)
+        names = {one.row.name for one in leftovers if one.past is None}
+        found += leftovers
+        kept = [*(one for one in kept if one.name not in names), *busy]
+    kept += [Kept(one.row.name, PROTECTED) for one in found if is_protected(one.row)]
+    return [one for one in found if not is_protected(one.row)], kept
 
 
-def _planned(context: Context, found: Sequence[Found], request: ReapRequest) -> list[Item]:
-    return [_item(one, _plan(context, one, request.policy(one.verdict.kind))) for one in found]
-
-
-def _plan(context: Context, one: Found, policy: Policy) -> Item:
-    if one.row is not None:
-        return dry_run_answers(context, [one.row], policy)[0]
-    assert one.remnant is not None  # noqa: S101 - without a row, a remnant
-    return dry_run_answers(
-        context, [row_of(context, one.remnant)], policy, {one.remnant.name: one.remnant.past}
-    )[0]
+def _planned(context: Context, one: Found, request: ReapRequest) -> Item:
+    past = {one.row.name: one.past} if one.past else None
+    (plan,) = dry_run_answers(context, [one.row], request.policy(one.verdict.kind), past)
+    return _item(one, plan)
 
 
 def _ended(
@@ -174,25 +148,17 @@ def _ended(
     """End the rows, those with the same verdict together."""
     items: list[Item] = []
     for kind in Kind:
-        matching = [one for one in found if one.verdict.kind is kind and one.row is not None]
-        rows = [one.row for one in matching if one.row is not None]
-        ended = (
-            warned_of_children(look, end_rows(context, look, rows, request.policy(kind)))
-            if rows
-            else []
-        )
-        items += [_item(one, item) for one, item in zip(matching, ended, strict=True)]
-    return [*items, *(_swept(context, one, request) for one in found if one.row is None)]
+        same = [one for one in found if one.verdict.kind is kind and one.past is None]
+        if same:
+            ended = end_rows(context, look, [one.row for one in same], request.policy(kind))
+            items += map(_item, same, warned_of_children(look, ended))
+    return [*items, *(_swept(context, one, request) for one in found if one.past is not None)]
 
 
 def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
-    assert one.remnant is not None  # noqa: S101 - without a row, a remnant
-    item = end_unregistered(
-        context, row_of(context, one.remnant), request.policy(Kind.ORPHAN), one.remnant.past
-    )
-    context.books.note(
-        one.verdict.name, "reaped", {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
-    )
+    item = end_unregistered(context, one.row, request.policy(Kind.ORPHAN), one.past)
+    evidence = {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
+    context.books.note(one.row.name, "reaped", evidence)
     return _item(one, item)
 
 

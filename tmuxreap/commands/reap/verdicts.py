@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Protocol
 
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.children import Child, ChildKind
 from tmuxreap.core.answers.endings import Kept
-from tmuxreap.core.model import Live
+from tmuxreap.core.model import Live, Row
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.sessions.sight import Past
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0
@@ -30,20 +31,6 @@ class Kind(Enum):
     IDLE = "idle"
     EXPIRED = "expired"
     ORPHAN = "orphan"
-
-
-class Beat(Protocol):
-    """Something that an agent reported about itself."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def at(self) -> float: ...
-
-
-class Report(Beat, Protocol):
-    @property
-    def state(self) -> str: ...
 
 
 @frozen
@@ -75,7 +62,7 @@ class Seen:
     attached: bool = False
     agent_since: float | None = None
     output_at: float | None = None
-    said: Report | None = None
+    said: Pulse | None = None  # its last report
     age: Age | None = None  # of `said`; None: by the wall clock
     ttl: str | None = None
     ttl_s: float | None = None
@@ -100,6 +87,22 @@ class Verdict:
     evidence: Mapping[str, object]
 
 
+@frozen
+class Found:
+    """A verdict, and what is to be ended. Processes without a row have a stand-in, and a `past`
+    that names them."""
+
+    verdict: Verdict
+    row: Row
+    past: Past | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what a later verdict on the same subject has, too."""
+        evidence = self.verdict.evidence
+        return self.verdict.kind, self.row.name, evidence.get("registered"), evidence.get("mark")
+
+
 def judge(
     kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], CloserLook]
 ) -> Verdict | Kept:
@@ -121,7 +124,7 @@ def judge(
     return Kept(seen.name, "; ".join(reasons) or "nothing was asked of it")
 
 
-def running_since(beats: Iterable[Beat]) -> float:
+def running_since(beats: Iterable[Heartbeat]) -> float:
     """Return since when a new process belongs to a running tool. Of several open tools (`beats`:
     latest first) the first counts; with none, the last event."""
     open_tools, since, last = 0, 0.0, 0.0
@@ -169,27 +172,21 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     said = _current_report(seen)
     if said is None:
         return "it never reported"
-    if said.state == STALLED_WORD:
-        return {
-            "said": said.state,
-            "event": said.kind,
-            "at": iso(said.at),
-            "age_s": round(_age(seen, said).awake_s),
-        }
-    periodic = said.kind == "heartbeat"
-    if said.state != "working" and not (periodic and said.state == ""):
-        return f"it last said {said.state or said.kind}"
     age = _age(seen, said)
-    age_s = age.awake_s
-    if age_s <= limits.stalled_after_s:
-        return f"it said {said.state or 'so'} {short_duration(max(0.0, age_s))} ago"
     evidence: dict[str, object] = {
         "said": said.state or None,
         "event": said.kind,
         "at": iso(said.at),
-        "age_s": round(age_s),
-        "limit_s": limits.stalled_after_s,
+        "age_s": round(age.awake_s),
     }
+    if said.state == STALLED_WORD:
+        return evidence
+    periodic = said.kind == "heartbeat"
+    if said.state != "working" and not (periodic and said.state == ""):
+        return f"it last said {said.state or said.kind}"
+    if age.awake_s <= limits.stalled_after_s:
+        return f"it said {said.state or 'so'} {short_duration(max(0.0, age.awake_s))} ago"
+    evidence["limit_s"] = limits.stalled_after_s
     if periodic:
         return evidence
     still_s = _still_s(seen, said, age)
@@ -200,11 +197,11 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     return {**evidence, "screen_still_s": round(still_s)}
 
 
-def _age(seen: Seen, said: Report) -> Age:
+def _age(seen: Seen, said: Pulse) -> Age:
     return seen.age or Age(seen.now - said.at, said.at)
 
 
-def _still_s(seen: Seen, said: Report, age: Age) -> float | None:
+def _still_s(seen: Seen, said: Pulse, age: Age) -> float | None:
     """Return how long the screen has not changed: a thinking model redraws it all the time.
 
     tmux uses the wall clock. Time that did not pass awake counts against a stall, unless the output
@@ -248,14 +245,12 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     }
 
 
-def _current_report(seen: Seen) -> Report | None:
+def _current_report(seen: Seen) -> Pulse | None:
     """Return the report, unless it came from an earlier agent process."""
-    if seen.said is None:
-        return None
-    earlier = (
-        seen.agent_since is not None and _age(seen, seen.said).at < seen.agent_since - SAME_MOMENT_S
-    )
-    return None if earlier else seen.said
+    said, since = seen.said, seen.agent_since
+    if said is None or since is None:
+        return said
+    return None if _age(seen, said).at < since - SAME_MOMENT_S else said
 
 
 # Defenses: why the claim does not count, None if it does.
@@ -268,29 +263,21 @@ def _no_stall(seen: Seen, closer: CloserLook) -> str | None:
         return None  # periodic reports are judged by their age alone
     if _prompt_since(seen, closer):
         return "its turn is over: it has shown its prompt since"
-    return _working(
-        [tool for child in closer.children if (tool := _of_tool(child, closer))], closer
-    )
-
-
-def _of_tool(child: Child, closer: CloserLook) -> Child | None:
-    if child.kind is ChildKind.AGENT:
-        return child
-    return (
-        replace(child, kind=ChildKind.TOOL)
-        if child.started >= closer.tool_since - SAME_MOMENT_S
-        else None
-    )
+    tools: list[Child] = []
+    for child in closer.children:
+        if child.kind is ChildKind.AGENT:
+            tools.append(child)
+        elif child.started >= closer.tool_since - SAME_MOMENT_S:
+            tools.append(replace(child, kind=ChildKind.TOOL))
+    return _working(tools, closer)
 
 
 def _no_idling(seen: Seen, closer: CloserLook) -> str | None:
-    said = _current_report(seen)
     if (reason := _blocked(seen, closer)) is not None:
         return reason
-    if closer.state is State.BUSY or (
-        said is not None and said.state == "working" and not _prompt_since(seen, closer)
-    ):
+    if closer.state is State.BUSY or _still_says("working", seen, closer):
         return "it is busy"
+    said = _current_report(seen)
     if closer.state is State.UNKNOWN and (said is None or said.state not in ("idle", "ended")):
         return "its screen does not tell what it does"
     return _working([child for child in closer.children if child.working], closer)
@@ -307,9 +294,12 @@ def _blocked(seen: Seen, closer: CloserLook) -> str | None:
 
 
 def _waits(seen: Seen, closer: CloserLook) -> bool:
+    return _still_says("waiting", seen, closer) or closer.state is State.DIALOG
+
+
+def _still_says(state: str, seen: Seen, closer: CloserLook) -> bool:
     said = _current_report(seen)
-    reported = said is not None and said.state == "waiting" and not _prompt_since(seen, closer)
-    return reported or closer.state is State.DIALOG
+    return said is not None and said.state == state and not _prompt_since(seen, closer)
 
 
 def _prompt_since(seen: Seen, closer: CloserLook) -> bool:
@@ -322,12 +312,8 @@ def _prompt_since(seen: Seen, closer: CloserLook) -> bool:
 def _working(children: list[Child], closer: CloserLook) -> str | None:
     if closer.sub_agents:
         return f"sub-agents of it live: {', '.join(closer.sub_agents)}"
-    if not children:
-        return None
-    return (
-        "a child of it is at work:"
-        f" {', '.join(f'{one.name} ({one.pid}, {one.kind.value})' for one in children)}"
-    )
+    names = [f"{one.name} ({one.pid}, {one.kind.value})" for one in children]
+    return f"a child of it is at work: {', '.join(names)}" if names else None
 
 
 def _details(closer: CloserLook) -> dict[str, object]:
