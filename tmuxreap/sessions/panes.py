@@ -75,12 +75,12 @@ def _takes_command(flag: str) -> bool:
     return flag.startswith("--command") or (not flag.startswith("--") and "c" in flag)
 
 
-def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
+def live_in(pane: Pane, agent: tuple[Process, ...], world: World) -> Live:
     """Tell whether the agent is alive or gone. It is gone if only a shell is left, or nothing; any
     other program may be the agent under another name."""
     if agent:
         return Live.ALIVE
-    leader = leader_of(pane, world) if pane is not None else None
+    leader = leader_of(pane, world)
     shell = leader is None or is_interactive_shell(leader, world)
     return Live.AGENT_GONE if shell else Live.ALIVE
 

@@ -17,15 +17,6 @@ from tmuxreap.sessions.world import World
 
 
 @frozen
-class Judged:
-    """The panes of one session at one look: those that may be ended, and the busy ones that may
-    not."""
-
-    session: Session | None  # only with its own panes; None if none is left to end
-    foreign: tuple[Pane, ...] = ()
-
-
-@frozen
 class Known:
     """What is known of a session's panes at a later look."""
 
@@ -36,14 +27,18 @@ class Known:
     leader_of: frozenset[str] = frozenset()  # the conversations that teammates name
 
 
-def judge(session: Session, known: Known, profile: Profile | None, world: World) -> Judged:
+def judge(
+    session: Session, known: Known, profile: Profile | None, world: World
+) -> tuple[Session | None, tuple[Pane, ...]]:
+    """Return the session with only the panes that may be ended, None if none is left; and the busy
+    panes that may not."""
     own = own_panes(session, known.agent)
     foreign = tuple(pane for pane in own if not _may_end(pane, known, profile, world))
     ours = tuple(pane for pane in own if pane not in foreign) if foreign else own
     # Without foreign panes the session is closed even if it has no own pane: a linked window lives
     # on in the other session.
     left = within(session, ours) if ours or not foreign else None
-    return Judged(left, with_names(foreign, world))
+    return left, with_names(foreign, world)
 
 
 def within(session: Session, panes: tuple[Pane, ...]) -> Session:

@@ -110,67 +110,64 @@ def see(
         live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
         return Sight(live, socket, server, trouble=session)
     whole = session
-    pane = pick_pane(row, session, profile, world) if session else None
+    picked = pick_pane(row, session, profile, world) if session else None
+    trouble, pane = (picked, None) if isinstance(picked, Failure) else (None, picked)
     foreign: tuple[Pane, ...] = ()
-    agent: tuple[Process, ...] = ()
-    if pane is not None and not isinstance(pane, Failure):
-        agent = agent_in(pane, profile, world)
+    agent = agent_in(pane, profile, world) if pane else ()
     leads = conversations_of(agent, dict(row.conversations).values(), profile, world)
-    if session is not None and not isinstance(pane, Failure):
+    if session is not None and trouble is None:
         session, foreign = _judge_first(session, pane, leads, profile, world, past)
     reach = _reach(row, server, session, world, past)
     belongings = _belongings(server, session, reach, spares, world)
-    contains_caller = any(belonging.process.pid in world.protected for belonging in belongings.own)
-    if session is None or pane is None:
-        agent = _agent_left_behind(row, belongings, profile, world, past)
-        if session is not None:  # the agent's pane is gone; the others may be foreign
-            leads = conversations_of(agent, leads, profile, world)
-            gone = Sight(
-                Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings
-            )
-            return replace(
-                gone, foreign=foreign, reach=reach, contains_caller=contains_caller, leads=leads
-            )
-        return Sight(
-            Live.GONE,
-            socket,
-            server,
-            agent=agent,
-            owned=belongings,
-            reach=reach,
-            contains_caller=contains_caller,
-        )
-    if isinstance(pane, Failure):
-        return Sight(
-            Live.ALIVE,
-            socket,
-            server,
-            session,
-            whole,
-            owned=belongings,
-            reach=reach,
-            contains_caller=contains_caller,
-            trouble=pane,
-            leads=leads,
-        )
-    carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
-    return Sight(
-        live=Live.ALIVE if carrier else live_in(pane, agent, world),
-        socket=socket,
-        server=server,
-        session=session,
-        whole=whole,
-        pane=pane,
-        agent=agent,
-        keyed=_reached_by_keys(pane, agent, carrier, world),
-        carrier=carrier,
+    sight = Sight(
+        Live.GONE,
+        socket,
+        server,
+        session,
+        whole,
         owned=belongings,
         foreign=foreign,
         reach=reach,
-        contains_caller=contains_caller,
-        nested=None if agent else nested_in(belongings, profile, world),
-        leads=leads,
+        contains_caller=_contains_caller(belongings, world),
+        trouble=trouble,
+        leads=leads if session else frozenset(),
     )
+    if trouble is not None:
+        return replace(sight, live=Live.ALIVE)
+    if session is not None and pane is not None:
+        nested = None if agent else nested_in(belongings, profile, world)
+        return replace(_with_agent(sight, row, pane, agent, profile, spares, world), nested=nested)
+    agent = _agent_left_behind(row, belongings, profile, world, past)
+    if session is None:
+        return replace(sight, agent=agent)
+    # The agent's pane is gone; the others may be foreign.
+    leads = conversations_of(agent, leads, profile, world)
+    return replace(sight, live=Live.AGENT_GONE, agent=agent, leads=leads)
+
+
+def _with_agent(
+    sight: Sight,
+    row: Row,
+    pane: Pane,
+    agent: tuple[Process, ...],
+    profile: Profile | None,
+    spares: Spares,
+    world: World,
+) -> Sight:
+    """Add what runs in the agent's pane."""
+    carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
+    return replace(
+        sight,
+        live=Live.ALIVE if carrier else live_in(pane, agent, world),
+        pane=pane,
+        agent=agent,
+        keyed=(carrier.process,) if carrier else on_terminal(pane, agent, world),
+        carrier=carrier,
+    )
+
+
+def _contains_caller(belongings: Owned, world: World) -> bool:
+    return any(belonging.process.pid in world.protected for belonging in belongings.own)
 
 
 def is_certainly_gone(row: Row, server: ServerLook, world: World, past: Past) -> bool:
@@ -280,39 +277,23 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         return Sight(
             Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble
         )
-    if session is None:
-        return Sight(
-            Live.GONE,
-            first.socket,
-            server,
-            whole=whole,
-            owned=belongings,
-            foreign=foreign,
-            reach=reach,
-        )
-    pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
-    agent = agent_in(pane, profile, world) if pane else ()
-    carrier = carried_in(row, pane, agent, profile, spares.carriers, world) if pane else None
-    return Sight(
-        live=Live.ALIVE if carrier else live_in(pane, agent, world),
-        socket=first.socket,
-        server=server,
-        session=session,
-        whole=whole,
-        pane=pane,
-        agent=agent,
-        keyed=_reached_by_keys(pane, agent, carrier, world) if pane else (),
-        carrier=carrier,
+    sight = Sight(
+        Live.GONE,
+        first.socket,
+        server,
+        session,
+        whole,
         owned=belongings,
         foreign=foreign,
         reach=reach,
     )
-
-
-def _reached_by_keys(
-    pane: Pane, agent: tuple[Process, ...], carrier: Carried | None, world: World
-) -> tuple[Process, ...]:
-    return (carrier.process,) if carrier else on_terminal(pane, agent, world)
+    if session is None:
+        return sight
+    pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
+    if pane is None:
+        return replace(sight, live=Live.AGENT_GONE)
+    agent = agent_in(pane, profile, world)
+    return _with_agent(sight, row, pane, agent, profile, spares, world)
 
 
 def past_of(sight: Sight, before: Past) -> Past:
@@ -346,8 +327,8 @@ def _judge_first(
     own = within(session, own_panes(session, pane))
     if past.whole_session:
         return own, ()
-    known = Known(pane, (), leader_of=leads)
-    return own, judge(session, known, profile, world).foreign
+    _, foreign = judge(session, Known(pane, (), leader_of=leads), profile, world)
+    return own, foreign
 
 
 def _judge_again(
@@ -362,13 +343,8 @@ def _judge_again(
         )
         return (replace(session, panes=panes) if panes else None), ()
     planned = first.session.panes if first.session else ()
-    judged = judge(
-        session,
-        Known(first.pane, planned, past.struck, past.whole_session, first.leads),
-        profile,
-        world,
-    )
-    return judged.session, judged.foreign
+    known = Known(first.pane, planned, past.struck, past.whole_session, first.leads)
+    return judge(session, known, profile, world)
 
 
 def _belongings(
@@ -429,7 +405,6 @@ def _see_headless(
     )
     belongings = owned(world.index, reach, spare_reason(spares, world))
     trouble = None if known or past.mark or row.status.ended else _untracked(row)
-    contains_caller = any(belonging.process.pid in world.protected for belonging in belongings.own)
     server = world.servers[socket]
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
@@ -437,14 +412,9 @@ def _see_headless(
     # Processes left behind are not the agent, where the profile can tell them apart.
     marked = past.mark and (agent or (profile is None and belongings.own))
     live = Live.ALIVE if leader or marked else Live.GONE
+    inside = _contains_caller(belongings, world)
     return Sight(
-        live,
-        socket,
-        server,
-        agent=agent,
-        owned=belongings,
-        reach=reach,
-        contains_caller=contains_caller,
+        live, socket, server, agent=agent, owned=belongings, reach=reach, contains_caller=inside
     )
 
 
