@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tmuxreap.registry.edits import (
-    parse,
-    set_fields,
-)
+from tmuxreap.registry.edits import edit_rows
+from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.places import Document
 
 REGISTRY = """\
 # Agents of this project.
@@ -31,6 +30,10 @@ other: [1, 2] # end
 """
 
 
+def set_fields(document: Document, index: int, changes: Any) -> str:
+    return edit_rows(document, {index: changes})
+
+
 def set_one(text: str, changes: Any, index: int = 0) -> str:
     return set_fields(parse(text), index, changes)
 
@@ -38,3 +41,22 @@ def set_one(text: str, changes: Any, index: int = 0) -> str:
 def swapped(old: str, new: str, text: str = REGISTRY) -> str:
     assert text.count(old) == 1
     return text.replace(old, new)
+
+
+# Good rows and bad ones of each kind.
+ROWS = """\
+tmux_sessions:
+  - name: a
+    status: running   # of a
+  - {name: b, status: stopped}
+  - &anchor
+    name: c
+    status: running
+  - name: d
+    status: odd
+  - name: e
+    status: running
+  - name: e
+    status: stopped
+  - status: running
+"""

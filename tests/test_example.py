@@ -11,7 +11,8 @@ import yaml
 from tmuxreap.core.model import Conversation, Row, Status, StoppedBy, Terminal
 from tmuxreap.core.times import iso
 from tmuxreap.registry import edits
-from tmuxreap.registry.file import Registry, RegistryLook, edited
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     TRANSITIONS,
@@ -140,7 +141,7 @@ def test_an_event_changes_its_row_alone(name: str, event: Event) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_goes_alone(name: str) -> None:
     row = row_of(name)
-    after = chunks(edits.remove_row(look().document, row.index))
+    after = chunks(edits.remove_rows(look().document, row.index))
     old = chunks(TEXT)
     assert len(after) == len(old) - 1
     joined = "".join(after)

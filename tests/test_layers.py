@@ -24,7 +24,7 @@ ROOMS = {
         " terminals"
         " tmux.sockets tmux.versions processes.procfs"
     ),
-    "registry": "file rows transitions targets trees edits restarts",
+    "registry": "file look failures rows transitions targets trees edits restarts",
     "ledger": "books records database schema copy",
     "agents": (
         "blocks load profiles spared programs screens conversations.* hooks.events"
@@ -49,7 +49,7 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 # Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
 core.* registry.rows registry.targets registry.trees registry.restarts registry.transitions
-registry.edits registry.yaml.*
+registry.edits registry.failures registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership

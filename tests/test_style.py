@@ -33,8 +33,6 @@ LONGER = [
     "interfaces/remote/near.py",
     "ledger/books.py",
     "ledger/ledger.py",
-    "registry/edits.py",
-    "registry/file.py",
     "sessions/conversation.py",
     "sessions/sight.py",
 ]

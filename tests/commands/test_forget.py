@@ -6,7 +6,8 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands.forget import ForgetRequest, run
-from tmuxreap.registry.file import Registry, RegistryLook
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook
 
 
 def forget(story: Story, **request: object) -> tuple[object, str | None]:

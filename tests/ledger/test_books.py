@@ -16,7 +16,8 @@ from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.ledger import ledger
 from tmuxreap.ledger.books import Books, mirror_row
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewEvent, NewIntent
-from tmuxreap.registry.file import Registry, RegistryLook, edited
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.transitions import Changes
 
 TEXT = (

@@ -1,12 +1,15 @@
-"""Runs tests with both YAML loaders."""
+"""A registry with good and bad rows, and tests with both YAML loaders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.registry_text import ROWS
+from tmuxreap.registry.file import Registry
 from tmuxreap.registry.yaml import parse as yamlparse
 
 
@@ -20,3 +23,10 @@ def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     )
     monkeypatch.setattr(yamlparse, "LOADER", chosen)
     yield
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    path = tmp_path / "rows.yaml"
+    path.write_text(ROWS)
+    return Registry(path)

@@ -16,7 +16,8 @@ from tests import plain_yaml
 from tests.command_line import Child, command, temporaries
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.ledger.ledger import Ledger
-from tmuxreap.registry.file import Registry, RegistryLook, edited
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.system import files
 
 AT_ONCE = 50

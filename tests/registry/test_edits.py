@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.registry_text import REGISTRY
+from tests.registry_text import REGISTRY, set_fields
 from tmuxreap.registry import edits
-from tmuxreap.registry.edits import (
-    REMOVE,
-    Unsafe,
-    add_row,
-    edit_rows,
-    new_document,
-    parse,
-    remove_row,
-    remove_rows,
-    set_fields,
-)
+from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, new_document, remove_rows
 from tmuxreap.registry.yaml import parse as yamlparse
+from tmuxreap.registry.yaml.fields import REMOVE
+from tmuxreap.registry.yaml.parse import parse
 
 pytestmark = pytest.mark.usefixtures("loader")
 
@@ -219,7 +211,7 @@ def test_no_row_behind_an_open_block_scalar() -> None:
     ],
 )
 def test_a_row_is_removed_alone(before: str, index: int, after: str) -> None:
-    assert remove_row(parse(before), index) == after
+    assert remove_rows(parse(before), index) == after
 
 
 @pytest.mark.parametrize("gone", [(0, 1), (1, 3), (0, 3), (0, 1, 2, 3)])
@@ -233,21 +225,21 @@ def test_rows_that_go_at_once_leave_what_they_leave_in_turn(
     ).replace("\n", newline)
     in_turn = text
     for index in reversed(gone):
-        in_turn = remove_row(parse(in_turn), index)
-    assert remove_rows(parse(text), gone) == in_turn
+        in_turn = remove_rows(parse(in_turn), index)
+    assert remove_rows(parse(text), *gone) == in_turn
 
 
 def test_several_rows_of_a_list_in_braces_go_in_turn_alone() -> None:
     document = parse("tmux_sessions: [{a: 1}, {b: 1}, {c: 1}]\n")
     with pytest.raises(Unsafe, match="in braces"):
-        remove_rows(document, [0, 2])
+        remove_rows(document, 0, 2)
 
 
 def test_a_row_that_others_refer_to_stays() -> None:
     document = parse("tmux_sessions:\n- &a {x: 1}\n- *a\n")
     with pytest.raises(Unsafe, match="undefined alias"):
-        remove_row(document, 0)
-    assert remove_row(document, 1) == "tmux_sessions:\n- &a {x: 1}\n"
+        remove_rows(document, 0)
+    assert remove_rows(document, 1) == "tmux_sessions:\n- &a {x: 1}\n"
 
 
 def test_from_nothing_to_a_row_and_back() -> None:
@@ -255,7 +247,7 @@ def test_from_nothing_to_a_row_and_back() -> None:
     assert parse(fresh).rows == ()
     filled = add_row(parse(fresh), ROW)
     assert [row.data for row in parse(filled).rows] == [ROW]
-    assert remove_row(parse(filled), 0) == fresh
+    assert remove_rows(parse(filled), 0) == fresh
 
 
 # -- cost

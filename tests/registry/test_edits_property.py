@@ -12,18 +12,13 @@ import yaml
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
+from tests.registry_text import set_fields
 from tests.yaml_documents import KEYS, Field, Made, RowPlace, documents
-from tmuxreap.registry.edits import (
-    REMOVE,
-    Document,
-    Unsafe,
-    add_row,
-    edit_rows,
-    parse,
-    remove_row,
-    set_fields,
-)
+from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
 from tmuxreap.registry.yaml import parse as yamlparse
+from tmuxreap.registry.yaml.fields import REMOVE
+from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.places import Document
 
 pytestmark = pytest.mark.long
 some = settings(
@@ -335,7 +330,7 @@ def test_a_removed_row_goes_alone(made: Made, troubled: bool, data: st.DataObjec
     assume(made.rows)
     index = data.draw(st.integers(0, len(made.rows) - 1))
     try:
-        after = remove_row(document, index)
+        after = remove_rows(document, index)
     except Unsafe as refusal:
         tally(f"row stays: {refusal.reason}")
         return

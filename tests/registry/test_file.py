@@ -1,4 +1,4 @@
-"""The registry file: bad rows, changes under the lock, and a retry when another program wrote
+"""The registry file: changes under the lock, and a retry when another program wrote
 without it."""
 
 from __future__ import annotations
@@ -9,134 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import temporaries
+from tests.registry_text import ROWS as TEXT
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import BadRow, Remove, Row
 from tmuxreap.registry import edits
-from tmuxreap.registry.file import Registry, RegistryLook, edited, edited_where_safe, row_invalid
-from tmuxreap.registry.rows import folder_of
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.system import files
-
-TEXT = """\
-tmux_sessions:
-  - name: a
-    status: running   # of a
-  - {name: b, status: stopped}
-  - &anchor
-    name: c
-    status: running
-  - name: d
-    status: odd
-  - name: e
-    status: running
-  - name: e
-    status: stopped
-  - status: running
-"""
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    path = tmp_path / "rows.yaml"
-    path.write_text(TEXT)
-    return Registry(path)
-
-
-def test_rows_and_bad_rows_in_their_order(registry: Registry) -> None:
-    rows = registry.look().rows
-    assert [(row.index, row.name, isinstance(row, Row)) for row in rows] == [
-        (0, "a", True),
-        (1, "b", True),
-        (2, "c", False),
-        (3, "d", False),
-        (4, "e", False),
-        (5, "e", False),
-        (6, None, False),
-    ]
-
-
-def bad(registry: Registry, index: int) -> BadRow:
-    row = registry.look().rows[index]
-    assert isinstance(row, BadRow)
-    return row
-
-
-@pytest.mark.parametrize(
-    ("index", "reason", "line"),
-    [
-        (2, "anchor", 5),
-        (3, "'odd' is not one of", 8),
-        (4, "stands 2 times", 10),
-        (5, "stands 2 times", 12),
-    ],
-)
-def test_a_bad_row_says_why_and_where(
-    index: int, reason: str, line: int, registry: Registry
-) -> None:
-    row = bad(registry, index)
-    assert reason in row.reason
-    assert row.line == line
-    failure = row_invalid(registry.path, row)
-    assert failure.code is Code.ROW_INVALID
-    assert failure.message.startswith(f"could not use the row '{row.name}': ")
-    assert f"line {line}, column {row.column}" in failure.message
-    assert str(line) in failure.hint
-
-
-def test_a_row_without_a_name_is_told_by_its_number(registry: Registry) -> None:
-    assert row_invalid(registry.path, bad(registry, 6)).message.startswith(
-        "could not use the row number 7: it has no"
-    )
-
-
-def test_named_means_a_good_row_of_exactly_that_name(registry: Registry) -> None:
-    look = registry.look()
-    assert look.named("a") is look.rows[0]
-    for name in ("c", "d", "e", "A", "", "nosuch"):
-        assert look.named(name) is None
-
-
-def test_the_before_image_is_the_row_as_it_stands(registry: Registry) -> None:
-    look = registry.look()
-    texts = [look.text_of(row) for row in look.rows[:2] if isinstance(row, Row)]
-    assert texts == ["name: a\n    status: running", "{name: b, status: stopped}"]
-
-
-def test_edited_changes_what_was_asked_for(registry: Registry) -> None:
-    look = registry.look()
-    text = edited(
-        look,
-        {
-            "a": {("status",): "stopped"},
-            "b": {("status",): Remove.KEY, ("x",): 1},
-            "nosuch": {("y",): 1},
-        },
-    )
-    assert text == TEXT.replace("running   # of a", "stopped   # of a").replace(
-        "b, status: stopped", "b, x: 1"
-    )
-
-
-UNSAFE = (
-    "tmux_sessions:\n  - name: a\n    status: running\n  - name: b\n    ? status\n    : running\n"
-)
-
-
-def test_one_row_that_cannot_be_edited_stops_no_other(tmp_path: Path) -> None:
-    registry = Registry(tmp_path / "x.yaml")
-    registry.path.write_text(UNSAFE)
-    changes = {"a": {("status",): "stopped"}, "b": {("status",): "stopped"}}
-    with pytest.raises(Failure) as caught:
-        edited(registry.look(), changes)
-    assert caught.value.code is Code.ROW_INVALID
-    assert "line 5, column 7" in caught.value.message
-    text, stuck = edited_where_safe(registry.look(), changes)
-    assert text == UNSAFE.replace("name: a\n    status: running", "name: a\n    status: stopped")
-    assert list(stuck) == ["b"]
-    assert stuck["b"].code is Code.ROW_INVALID
-
-
-# Under the lock
 
 
 def stop_a(look: RegistryLook) -> str:
@@ -306,24 +185,3 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(Failure) as caught:
         Registry(tmp_path / "file" / "rows.yaml").create()
     assert caught.value.code is Code.REGISTRY_UNWRITABLE
-
-
-@pytest.mark.parametrize("data", [b"\xff", "tmux_sessions: []\n# \xe9".encode("latin-1")])
-def test_what_is_not_utf8_says_its_line(data: bytes, registry: Registry) -> None:
-    registry.path.write_bytes(data)
-    with pytest.raises(Failure, match=f"line {data.count(10) + 1}, column 1: it is not UTF-8 text"):
-        registry.look()
-
-
-@pytest.mark.parametrize("bad", ["", "  - name: a\n    status: odd\n", "  - just words\n"])
-def test_after_an_edit_the_rows_are_those_that_a_reader_finds(tmp_path: Path, bad: str) -> None:
-    path = tmp_path / "agent-sessions.yaml"
-    path.write_text(
-        "tmux_sessions:\n  - name: one\n    status: running\n    pane: {pid: 7, cwd: /srv}\n"
-        f"{bad}  - name: two\n    status: stopped\n"
-    )
-    _, after = Registry(path).change(lambda look: edited(look, {"two": {("status",): "running"}}))
-    found = Registry(path).look()
-    assert after.rows == found.rows
-    assert [folder_of(row) for row in after.usable] == [row.pane.cwd for row in found.usable]
-    assert len(after.usable) == 2

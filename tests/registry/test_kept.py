@@ -21,18 +21,13 @@ from tmuxreap.core import cache
 from tmuxreap.core.model import BadRow
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry import edits, kept
-from tmuxreap.registry.edits import (
-    REMOVE,
-    Document,
-    Unsafe,
-    add_row,
-    edit_rows,
-    parse,
-    remove_row,
-)
-from tmuxreap.registry.file import RegistryLook, edited
+from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
 from tmuxreap.registry.kept import CachedRows, Change, Excerpt
+from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.yaml import parse as yamlparse
+from tmuxreap.registry.yaml.fields import REMOVE
+from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.places import Document
 from tmuxreap.system.files import Content
 
 some = settings(
@@ -110,7 +105,7 @@ def test_fields_of_rows(made: Made, data: st.DataObject) -> None:
     compared(
         document,
         lambda: edit_rows(document, edits),
-        lambda: excerpt.changed(edit_rows(excerpt.document, here), edits),
+        lambda: excerpt.applied(edit_rows(excerpt.document, here), edits, (), False),
         len(edits),
     )
 
@@ -118,15 +113,16 @@ def test_fields_of_rows(made: Made, data: st.DataObject) -> None:
 @pytest.mark.long
 @some
 @given(made=documents(least=9), data=st.data())
-def test_a_row_less(made: Made, data: st.DataObject) -> None:
+def test_rows_less(made: Made, data: st.DataObject) -> None:
     document, found = whole(made)
     assume(found.lengths)
-    index = data.draw(st.integers(0, len(document.rows) - 1))
-    excerpt = Excerpt(found, made.text, [index])
+    gone = data.draw(st.sets(st.integers(0, len(document.rows) - 1), min_size=1, max_size=2))
+    excerpt = Excerpt(found, made.text, gone)
+    here = [excerpt.place(index) for index in gone]
     compared(
         document,
-        lambda: remove_row(document, index),
-        lambda: excerpt.without(remove_row(excerpt.document, excerpt.place(index)), index),
+        lambda: remove_rows(document, *gone),
+        lambda: excerpt.applied(remove_rows(excerpt.document, *here), (), gone, False),
         0,
     )
 
@@ -141,7 +137,7 @@ def test_a_row_more(made: Made, row: Any) -> None:
     compared(
         document,
         lambda: add_row(document, row),
-        lambda: excerpt.with_another(add_row(excerpt.document, row)),
+        lambda: excerpt.applied(add_row(excerpt.document, row), (), (), True),
         1,
     )
 
@@ -185,6 +181,7 @@ CHANGES: dict[str, Callable[[RegistryLook], str]] = {
     "two rows": lambda look: edited(look, {f"r{n}": {("x",): n} for n in (0, ROWS - 1)}),
     "a row less": lambda look: look.without(300),
     "the first less": lambda look: look.without(0),
+    "two rows less": lambda look: look.without(299, 300),
     "a row more": lambda look: look.with_row({"name": "new", "status": "running"}),
 }
 

@@ -24,7 +24,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context

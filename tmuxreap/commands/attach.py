@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tmuxreap.core.deeds import SwitchClient
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Row, Server, Terminal
-from tmuxreap.registry.file import row_invalid
+from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of

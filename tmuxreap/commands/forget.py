@@ -14,7 +14,8 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.file import RegistryLook, unsafe
+from tmuxreap.registry.failures import unsafe
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import wants_restart

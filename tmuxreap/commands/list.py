@@ -10,7 +10,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import as_dict, frozen
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure

@@ -10,7 +10,7 @@ from tmuxreap.core.model import Remove, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.file import RegistryLook, edited_where_safe
+from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context

@@ -18,7 +18,7 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import MODES, Event, wants_restart

@@ -16,7 +16,7 @@ from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value, wants_restart
 from tmuxreap.sessions.context import Context

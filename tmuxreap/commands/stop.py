@@ -13,7 +13,7 @@ from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts, failed_target
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context

@@ -10,7 +10,8 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.registry.file import RegistryLook, row_invalid
+from tmuxreap.registry.failures import row_invalid
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context

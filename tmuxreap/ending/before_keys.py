@@ -12,7 +12,8 @@ from tmuxreap.core.model import Row, Verb
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import failed_target
-from tmuxreap.registry.file import Registry, RegistryLook, not_editable
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_changes
 

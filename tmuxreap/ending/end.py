@@ -29,7 +29,9 @@ from tmuxreap.ending.record import record
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
-from tmuxreap.registry.file import Registry, RegistryLook, row_invalid
+from tmuxreap.registry.failures import row_invalid
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.servers import Servers
 from tmuxreap.sessions.sight import Past, Sight

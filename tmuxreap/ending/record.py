@@ -22,7 +22,8 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
-from tmuxreap.registry.file import RegistryLook, edited_where_safe, row_invalid
+from tmuxreap.registry.failures import row_invalid
+from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.servers import Servers

@@ -31,7 +31,8 @@ from tmuxreap.ledger.records import (
     Pulse,
     Survivor,
 )
-from tmuxreap.registry.file import Registry, RegistryLook
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import folder_of
 
 if TYPE_CHECKING:
@@ -359,11 +360,10 @@ class Books:
             """Called within the transaction: a later writer of the registry updates it after us."""
             return self.registry.is_unchanged_since(look)
 
-        written = look.written
-        if written is None or written.base != shown:
+        if look.change is None or look.base != shown:
             return Mirror([*map(mirror_row, look.usable)], look.digest, is_current=is_current)
-        rows = [mirror_row(look.usable[index]) for index in written.rows]
-        return Mirror(rows, look.digest, shown, written.gone, is_current)
+        rows = [mirror_row(look.usable[index]) for index in look.change.rows]
+        return Mirror(rows, look.digest, shown, look.change.gone, is_current)
 
     def _read(self, work: Callable[[Ledger], T]) -> T | None:
         """Read from the ledger, but never create it."""

@@ -5,9 +5,9 @@ everything else must still mean the same. Knows no field's purpose, and never to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from tmuxreap.registry.yaml.fields import REMOVE, Change, Changes, Path, changed
+from tmuxreap.registry.yaml.fields import Changes, changed
 from tmuxreap.registry.yaml.parse import parse
 from tmuxreap.registry.yaml.places import (
     BREAKS,
@@ -24,30 +24,8 @@ from tmuxreap.registry.yaml.places import (
     skip_gap,
 )
 from tmuxreap.registry.yaml.rows import find_colon
-from tmuxreap.registry.yaml.scalars import Scalar, Value, as_loaded, entry, same, written
+from tmuxreap.registry.yaml.scalars import Value, as_loaded, entry, same, written
 from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, spliced
-
-__all__ = [
-    "REMOVE",
-    "Change",
-    "Changes",
-    "Document",
-    "Malformed",
-    "Path",
-    "RowText",
-    "Scalar",
-    "Unsafe",
-    "Value",
-    "add_row",
-    "edit_rows",
-    "new_document",
-    "parse",
-    "remove_row",
-    "remove_rows",
-    "row_starts",
-    "set_fields",
-    "warm_up",
-]
 
 
 class Unsafe(ValueError):  # noqa: N818 - a result about one row, caught per target
@@ -72,13 +50,8 @@ def new_document() -> str:
 def warm_up() -> None:
     """Make a trial edit, so that imports and compiled patterns are ready before time matters."""
     once = add_row(parse(new_document()), {"name": "a", "status": "running"})
-    set_fields(
-        parse(once), 0, {("status",): "stopped", ("last_visible_status",): "a line\nanother"}
-    )
-
-
-def set_fields(document: Document, index: int, changes: Changes) -> str:
-    return edit_rows(document, {index: changes})
+    stopped: Changes = {("status",): "stopped", ("last_visible_status",): "a line\nanother"}
+    edit_rows(parse(once), {0: stopped})
 
 
 def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
@@ -129,11 +102,7 @@ def add_row(document: Document, row: Mapping[str, Value]) -> str:
         raise
 
 
-def remove_row(document: Document, index: int) -> str:
-    return remove_rows(document, [index])
-
-
-def remove_rows(document: Document, indices: Collection[int]) -> str:
+def remove_rows(document: Document, *indices: int) -> str:
     """Remove rows in one edit; several of a list in braces are refused."""
     gone = frozenset(indices)
     rows = [document.rows[index] for index in sorted(gone)]

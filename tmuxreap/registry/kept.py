@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cached_value
@@ -149,53 +149,38 @@ class Excerpt:
     def place(self, index: int) -> int:
         return self.indices.index(index)
 
-    def changed(self, after: str, edited: Collection[int]) -> Change | None:
-        """Apply an edit of these rows in the excerpt; None if the whole must be parsed."""
-        return self._apply(after, self.indices, edited, None)
-
-    def without(self, after: str, index: int) -> Change | None:
-        indices = [each for each in self.indices if each != index]
-        return self._apply(after, indices, (), index)
-
-    def with_another(self, after: str) -> Change | None:
-        new = len(self._kept.rows)
-        return self._apply(after, [*self.indices, new], (new,), None)
-
-    def _apply(
-        self, after: str, indices: Sequence[int], edited: Collection[int], gone: int | None
+    def applied(
+        self, after: str, changed: Collection[int], gone: Collection[int], added: bool
     ) -> Change | None:
-        """Put the text of all other rows back in place. `indices`: the old numbers of the rows in
-        the edited excerpt."""
+        """Apply an edit of the excerpt to the whole: put the text of all other rows back in place.
+        None if the whole must be parsed."""
         from tmuxreap.registry.edits import row_starts
         from tmuxreap.registry.yaml.parse import parse
 
         document, before = parse(after), self._kept
-        starts = row_starts(document)
+        starts, new = row_starts(document), [len(before.rows)] if added else []
+        indices = [*(index for index in self.indices if index not in gone), *new]
         if starts is None or len(starts) != len(indices):
             return None
-        ends = [*starts[1:], len(after)]
-        lines = dict(zip(indices, zip(starts, ends, strict=True), strict=True))
-        parsed = dict(zip(indices, document.rows, strict=True))
-        rows, lengths, touched = [*before.rows, {}], [*before.lengths, 0], set(edited)
-        for index, (start, end) in lines.items():
+        lines = dict(zip(indices, pairwise([*starts, len(after)]), strict=True))
+        rows, lengths = [*before.rows, *({} for _ in new)], [*before.lengths, *(0 for _ in new)]
+        edited = sorted([*changed, *new])
+        touched = set(edited)
+        for row, (index, (start, end)) in zip(document.rows, lines.items(), strict=True):
             if lengths[index] != end - start:
                 touched.add(index)
             lengths[index] = end - start
-        for index in edited:
-            data = parsed[index].data
-            if data is None:
-                return None
-            rows[index] = dict(data)
-        new = len(before.rows) in lines
-        for index in [*([] if new else [len(before.rows)]), *([] if gone is None else [gone])]:
+            if index in edited:
+                if row.data is None:
+                    return None
+                rows[index] = dict(row.data)
+        for index in sorted(gone, reverse=True):
             del rows[index], lengths[index]
-        kept_now = CachedRows(starts[0], rows, lengths, self._pieces(touched, gone, new))
-        later = 0 if gone is None else gone
         return Change(
             self._join(after, starts[0], lines),
-            kept_now,
-            tuple(index - (gone is not None and index > later) for index in sorted(edited)),
-            () if gone is None else (str(before.rows[gone].get("name")),),
+            CachedRows(starts[0], rows, lengths, self._pieces(touched, gone, added)),
+            tuple(edited),
+            tuple(str(before.rows[index].get("name")) for index in gone),
         )
 
     def _join(self, after: str, head: int, lines: Mapping[int, tuple[int, int]]) -> str:
@@ -208,16 +193,18 @@ class Excerpt:
         new = lines.get(len(self._kept.rows))
         return "".join([*parts, after[slice(*new)] if new else ""])
 
-    def _pieces(self, touched: Collection[int], gone: int | None, new: bool) -> tuple[Piece, ...]:
+    def _pieces(
+        self, touched: Collection[int], gone: Collection[int], added: bool
+    ) -> tuple[Piece, ...]:
         pieces, at = list[Piece](), 0
         for piece in self._kept.pieces:
             rows = range(at, at + piece.count)
-            less = gone is not None and gone in rows
+            less = sum(index in rows for index in gone)
             same = not less and not any(index in rows for index in touched)
             pieces.append(Piece(piece.number, piece.stamp if same else None, piece.count - less))
             at = rows.stop
-        if new and pieces[-1].count < 2 * MANY:
+        if added and pieces[-1].count < 2 * MANY:
             pieces[-1] = Piece(pieces[-1].number, None, pieces[-1].count + 1)
-        elif new:
+        elif added:
             pieces.append(Piece(max(piece.number for piece in pieces) + 1, None, 1))
         return tuple(piece for piece in pieces if piece.count)

@@ -15,7 +15,8 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
 from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
-from tmuxreap.registry.file import Registry, RegistryLook
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.observe import Observer, Place
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 

@@ -12,7 +12,8 @@ from tmuxreap.commands import adopt, start
 from tmuxreap.commands.starting.launch import existing_folder
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Unreachable
-from tmuxreap.registry.file import Registry, edited
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import edited
 
 
 @pytest.mark.parametrize(

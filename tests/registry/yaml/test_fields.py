@@ -7,10 +7,8 @@ import re
 import pytest
 
 from tests.registry_text import set_one, swapped
-from tmuxreap.registry.edits import (
-    REMOVE,
-    Unsafe,
-)
+from tmuxreap.registry.edits import Unsafe
+from tmuxreap.registry.yaml.fields import REMOVE
 
 pytestmark = pytest.mark.usefixtures("loader")
 

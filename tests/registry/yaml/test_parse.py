@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.registry_text import REGISTRY, set_one
-from tmuxreap.registry.edits import (
-    Malformed,
-    Unsafe,
-    parse,
-    remove_row,
-    set_fields,
-)
+from tests.registry_text import REGISTRY, set_fields, set_one
+from tmuxreap.registry.edits import Unsafe, remove_rows
+from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.places import Malformed
 
 pytestmark = pytest.mark.usefixtures("loader")
 
@@ -149,7 +145,7 @@ def test_a_troubled_row_is_read_but_not_edited(
     found = caught.value
     assert (found.reason, found.line, found.column, found.index) == (trouble, line, column, 0)
     assert set_fields(document, 1, {("name",): "well"}) == document.text.replace("healthy", "well")
-    assert [each.data for each in parse(remove_row(document, 1)).rows] == [data]
+    assert [each.data for each in parse(remove_rows(document, 1)).rows] == [data]
 
 
 def test_a_pair_without_braces_is_not_edited() -> None:

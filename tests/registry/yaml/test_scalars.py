@@ -8,9 +8,7 @@ import pytest
 import yaml
 
 from tests.registry_text import set_one
-from tmuxreap.registry.edits import (
-    Unsafe,
-)
+from tmuxreap.registry.edits import Unsafe
 
 pytestmark = pytest.mark.usefixtures("loader")
 

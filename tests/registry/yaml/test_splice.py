@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from tests.registry_text import REGISTRY, set_one, swapped
-from tmuxreap.registry.edits import (
-    REMOVE,
-)
+from tmuxreap.registry.yaml.fields import REMOVE
 
 pytestmark = pytest.mark.usefixtures("loader")
 

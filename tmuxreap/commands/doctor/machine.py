@@ -18,7 +18,7 @@ from tmuxreap.commands.doctor.versions import Probe, ask_all, entries, find_prog
 from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.newcomers import without_row

@@ -20,7 +20,7 @@ from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Intent
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 
 # The ledger follows the registry within this time, unless its writer died between the two writes.

@@ -27,7 +27,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,

@@ -15,7 +15,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending import unfinished
 from tmuxreap.ledger.records import Closing, NewEvent
-from tmuxreap.registry.file import RegistryLook, edited_where_safe
+from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT

@@ -22,7 +22,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Live, ProcessId, Row, Server, Terminal, Unreachable, Verb
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ledger.records import START
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.sessions.look import BANNER_OPTION, sight_of

@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Process, ProcessId, RecordedPane, RecordedTmux, Row, Terminal
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Intent
-from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.registry.transitions import Event
 from tmuxreap.sessions.context import Context

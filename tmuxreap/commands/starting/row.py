@@ -24,7 +24,8 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.file import RegistryLook, edited, row_invalid, unsafe
+from tmuxreap.registry.failures import row_invalid, unsafe
+from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
