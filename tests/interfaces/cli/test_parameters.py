@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tmuxreap.interfaces.cli.commands import declared
 from tmuxreap.interfaces.cli.main import HIDDEN, VERBS
-from tmuxreap.interfaces.cli.parameters import Argument, Command, Parameter, read
+from tmuxreap.interfaces.cli.parameters import Command, Parameter, read
 from tmuxreap.interfaces.cli.program import typed
 
 FILES = (*VERBS, *HIDDEN.values())
@@ -50,7 +50,7 @@ def by_typer(verb: str) -> Any:
 
 
 def lines(verb: str) -> st.SearchStrategy[list[str]]:
-    flags = [flag for one in parameters(verb) for flag in one.spec.flags]
+    flags = [flag for one in parameters(verb) for flag in one.flags]
     word = st.sampled_from(["acme", "tag:x", "a b"]) | st.sampled_from(["acme", *ODD])
     flag = st.sampled_from([*flags, "--json"])
     said = st.one_of(
@@ -81,17 +81,13 @@ def test_no_property_fails_because_the_machine_is_slow() -> None:
 @pytest.mark.parametrize("verb", FILES)
 def test_what_people_say_is_plain(verb: str) -> None:
     """Each flag once, and a name wherever one is allowed."""
-    names = [
-        "12" if one.kind is int else "acme"
-        for one in parameters(verb)
-        if isinstance(one.spec, Argument)
-    ]
+    names = ["12" if one.kind is int else "acme" for one in parameters(verb) if not one.flags]
     words = list(names)
     for one in parameters(verb):
         if one.kind is bool:
-            words.append(one.spec.flags[-1])
-        elif one.spec.flags and one.kind not in (int, int | None):
-            words += [one.spec.flags[0], "some word"]
+            words.append(one.flags[-1])
+        elif one.flags and one.kind not in (int, int | None):
+            words += [one.flags[0], "some word"]
     said = read(parameters(verb), words)
     assert said is not None
     heard.clear()

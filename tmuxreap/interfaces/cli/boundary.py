@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
-from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.model import Scope
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice, pad, plain, width
 from tmuxreap.core.times import parse_duration
-from tmuxreap.interfaces.cli.parameters import Done
+from tmuxreap.core.values import frozen
+from tmuxreap.interfaces.cli.parameters import Done, Words
 from tmuxreap.interfaces.text.report import lines, print_failure, report, terminal_columns
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
@@ -27,47 +28,55 @@ if TYPE_CHECKING:
     from tmuxreap.commands.reap.verdicts import Kind
     from tmuxreap.ending.plan import Policy
 
-# the last one gets results instead of the terminal, with the tool that is recorded for its endings
-_listeners: list[tuple[Callable[[Result], None], str]] = []
 LENIENT = ("stop", "kill", "finish")  # a broken settings file is only a warning for these
 UNCONFIGURED = ("hook", "heartbeat")  # agents call these all the time, and they have no defaults
 TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # the default is the command line
-TASK_STATUSES = ("failed", "ready", "cancelled")
+
+
+@frozen
+class Call:
+    """What a verb works with, and how its answer is printed."""
+
+    context: Context
+    voice: Voice
+
+    def question(self, *, purge: bool = False) -> Callable[[Result], bool] | None:
+        """Return how to ask about a plan; None without a terminal: then nobody is asked."""
+        return question(self.voice, purge=purge) if on_terminal() else None
+
+
+Work = Callable[[Call], Result]
 
 
 def answer(
-    command: str,
+    verb: str,
+    work: Work,
     registry: str | None,
-    json: bool,
-    quiet: bool,
-    work: Callable[[Context], Result],
-    progress: Progress | None = None,
+    *,
+    json: bool = False,
+    quiet: bool = False,
+    progress: bool = False,
 ) -> None:
-    """Run a verb and report its result; a failure becomes a result too."""
-    settings = Settings.from_environment()
-    voice = voice_of(settings, json, quiet)
-    faults.arm(settings.fault)
-    tool = _listeners[-1][1] if _listeners else "cli"
-    context = real_app(settings, registry, TOOLS.get(command, tool), progress=progress)
-    result = run_work(command, context, work)
-    if _listeners:
-        _listeners[-1][0](result)
-    else:
-        report(result, voice)
+    """Run a verb and print its result; a failure becomes a result too."""
+    voice = voice_of(Settings.from_environment(), json, quiet)
+    result = result_of(verb, work, registry, voice, progress=_progress() if progress else None)
+    report(result, voice)
     raise Done(int(result.exit))
 
 
-def captured_result(call: Callable[[], None], tool: str) -> Result:
-    """Run a verb for another host: return its result instead of printing it."""
-    answers: list[Result] = []
-    _listeners.append((answers.append, tool))
-    try:
-        call()
-    except Done:
-        pass
-    finally:
-        _listeners.pop()
-    return answers[-1]
+def result_of(
+    verb: str,
+    work: Work,
+    registry: str | None,
+    voice: Voice,
+    tool: str = "cli",
+    progress: Progress | None = None,
+) -> Result:
+    """Run a verb. `tool` is recorded for its endings."""
+    settings = Settings.from_environment()
+    faults.arm(settings.fault)
+    context = real_app(settings, registry, TOOLS.get(verb, tool), progress=progress)
+    return run_work(verb, context, lambda context: work(Call(context, voice)))
 
 
 def run_work(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
@@ -76,25 +85,14 @@ def run_work(command: str, context: Context, work: Callable[[Context], Result]) 
             context.configure(lenient=command in LENIENT)
         return work(context)
     except Failure as failure:
-        shown = (
-            _first_run(command, context, failure)
-            if failure.code is Code.REGISTRY_NOT_FOUND
-            else failure
-        )
-        return Result(
-            command, context.registry_name, context.clock.now(), (), tuple(context.warnings), shown
-        )
+        found_none = failure.code is Code.REGISTRY_NOT_FOUND
+        shown = _first_run(command, context, failure) if found_none else failure
     except KeyboardInterrupt:  # here the registry is still known; the parser would swallow it
-        return Result(
-            command,
-            context.registry_name,
-            context.clock.now(),
-            (),
-            tuple(context.warnings),
-            interrupted(),
-        )
+        shown = interrupted()
     finally:
         context.close()
+    warnings = tuple(context.warnings)
+    return Result(command, context.registry_name, context.clock.now(), (), warnings, shown)
 
 
 def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
@@ -120,35 +118,19 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{flag}")
 
 
-def end(
-    verb: Verb,
-    policy: Callable[[Context], Policy],
-    targets: list[str] | None,
-    registry: str | None,
-    *,
-    json: bool,
-    quiet: bool,
-    dry_run: bool,
-    yes: bool,
-) -> None:
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.stop import EndRequest, run
+def end(call: Call, policy: Policy, targets: Words, dry_run: bool, yes: bool) -> Result:
+    from tmuxreap.commands.stop import EndRequest, run
 
-        heed_signals()
-        chosen_policy = policy(context)
-        ask = (
-            question(voice_of(context.settings, json, quiet), purge=chosen_policy.purge)
-            if on_terminal()
-            else None
-        )
-        return run(context, EndRequest(targets_of(targets), chosen_policy, dry_run, yes, ask))
-
-    answer(verb.value, registry, json, quiet, work, _progress(shown=not (json or quiet or dry_run)))
+    heed_signals()
+    ask = call.question(purge=policy.purge)
+    return run(call.context, EndRequest(targets_of(targets), policy, dry_run, yes, ask))
 
 
-def _progress(*, shown: bool) -> Progress | None:
-    if not shown:
-        return None
+def grace_of(call: Call, text: str | None) -> float | None:
+    return call.context.default_seconds("grace") if text is None else seconds(text, "--grace")
+
+
+def _progress() -> Progress:
     from tmuxreap.interfaces.text import progress  # not needed by scripts
 
     return progress.Progress(sys.stderr, monotonic, live=sys.stderr.isatty())
@@ -176,16 +158,13 @@ def scope_of(whole_session: bool, pane_only: bool) -> Scope:
 
 
 def task_status_of(word: str) -> str:
-    if word not in TASK_STATUSES:
-        reason = f"could not read --task-status: {word!r} is not one of {', '.join(TASK_STATUSES)}"
-        raise Failure(Code.USAGE, reason, "as in: --task-status cancelled")
-    return word
+    return one_of(("failed", "ready", "cancelled"), word, "--task-status", "cancelled")
 
 
-def one_of(known: Sequence[str], word: str, flag: str) -> str:
+def one_of(known: Sequence[str], word: str, flag: str, example: str | None = None) -> str:
     if word not in known:
         reason = f"could not read {flag}: {word!r} is not one of {', '.join(known)}"
-        raise Failure(Code.USAGE, reason, f"as in: {flag} {known[0]}")
+        raise Failure(Code.USAGE, reason, f"as in: {flag} {example or known[0]}")
     return word
 
 
@@ -193,13 +172,9 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     """Read the kinds for unattended reaping: not orphans, which the user should see first."""
     from tmuxreap.commands.reap.verdicts import Kind
 
-    known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
-    wanted = [word.strip() for word in words.split(",")]
-    unknown = next((word for word in wanted if word not in known), None)
-    if unknown is not None:
-        reason = f"could not read {flag}: {unknown!r} is not one of {', '.join(known)}"
-        raise Failure(Code.USAGE, reason, f"as in: {flag} stalled,idle")
-    return tuple(known[word] for word in dict.fromkeys(wanted))
+    known = [kind.value for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)]
+    wanted = [one_of(known, word.strip(), flag, "stalled,idle") for word in words.split(",")]
+    return tuple(Kind(word) for word in dict.fromkeys(wanted))
 
 
 def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
@@ -252,7 +227,7 @@ def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
     return Voice(json, quiet, color, terminal_columns() if terminal else None)
 
 
-def targets_of(targets: list[str] | None) -> tuple[str, ...]:
+def targets_of(targets: Words) -> tuple[str, ...]:
     """Return the targets; `-` stands for the names on stdin, one per line."""
     names: list[str] = []
     for target in targets or []:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-from tmuxreap.interfaces.cli.parameters import (
-    Command,
-    Done,
-    Option,
-    Parameter,
-    parameter,
-    parameters_of,
-)
-from tmuxreap.interfaces.cli.verbs.options import Yes
+from tmuxreap.core.values import replace
+from tmuxreap.interfaces.cli.parameters import Command, Done, Parameter, parameters_of
+from tmuxreap.interfaces.cli.verbs.options import HOST, HOSTS_AT_ONCE, JSON, QUIET, REGISTRY, YES
+
+if TYPE_CHECKING:
+    from tmuxreap.core.results import Result
+    from tmuxreap.interfaces.cli.boundary import Call
 
 LOOKING = frozenset({"list", "show", "events", "doctor"})
 CHANGING = frozenset(
@@ -40,67 +38,88 @@ PLANNED = frozenset({"stop", "kill", "forget", "interrupt"})
 ASKED = frozenset({"stop", "kill", "interrupt"})  # confirmed on a terminal if patterns are given
 NEVER_SENT = ("registry", "json", "quiet")  # options that stay on this host
 
-HostWords = Annotated[
-    list[str] | None,
-    Option("--host", help="Run on other hosts: names, @tag, all, or local.", metavar="H"),
-]
-AtOnce = Annotated[
-    int | None,
-    Option(
-        "--hosts-at-once", help="Hosts to ask at the same time. [32]", metavar="N", min=1, max=1000
-    ),
-]
-
-
-def plain_command(verb: str) -> Callable[..., None]:
-    command: Callable[..., None] = import_module(f"tmuxreap.interfaces.cli.verbs.{verb}").command
-    return command
+# Never --json or --quiet: they take over the terminal.
+SILENT = frozenset({"attach", "popup"})
+WITHOUT_REGISTRY = frozenset({"agents", "completion", "config", "hosts", "skills"})
+# These run without a context of their own, or are called by ourselves.
+DIRECT = frozenset({"at", "finish", "hook", "restart", "schema"})
+SHOWING_PROGRESS = frozenset({"stop", "kill"})
 
 
 def declared(verb: str) -> Command:
     """Return the command of a verb, with `--host` where it applies."""
     command = plain_command(verb)
-    own = tuple(parameters_of(command))
-    if verb in HOSTED:
-        return hosted(verb, command, own)
-    return Command(command, own, command.__doc__)
+    return _hosted(verb, command) if verb in HOSTED else command
+
+
+def plain_command(verb: str) -> Command:
+    """Return the command of a verb, for this host."""
+    function = _function(verb)
+    own = tuple(parameters_of(function))
+    if verb in DIRECT:
+        return Command(function, own, function.__doc__)
+
+    def call(
+        registry: str | None = None, json: bool = False, quiet: bool = False, **words: object
+    ) -> None:
+        from tmuxreap.interfaces.cli.boundary import answer
+
+        progress = verb in SHOWING_PROGRESS and not (json or quiet or words.get("dry_run"))
+        quiet = quiet or verb in SILENT
+        answer(verb, work_of(verb, words), registry, json=json, quiet=quiet, progress=progress)
+
+    return Command(call, _with_common(verb, own), function.__doc__)
+
+
+def work_of(verb: str, words: Mapping[str, object]) -> Callable[[Call], Result]:
+    """Return what the verb does with these words, and with its defaults for all others."""
+    function = _function(verb)
+    defaults = {one.name: one.default for one in parameters_of(function)}
+    return lambda call: function(call, **{**defaults, **words})
+
+
+def _function(verb: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = import_module(f"tmuxreap.interfaces.cli.verbs.{verb}").command
+    return function
+
+
+def _with_common(verb: str, own: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """Insert the flags that most verbs have, before --dry-run and --yes."""
+    common = [] if verb in WITHOUT_REGISTRY else [replace(REGISTRY, name="registry")]
+    if verb not in SILENT:
+        common += [replace(JSON, name="json"), replace(QUIET, name="quiet")]
+    at = next((n for n, one in enumerate(own) if one.name in ("dry_run", "yes")), len(own))
+    return (*own[:at], *common, *own[at:])
 
 
 def changes(verb: str, words: Mapping[str, object]) -> bool:
-    return (
-        verb in CHANGING
-        and not (words.get("dry_run") or words.get("print_only"))
-        and not _only_shows(verb, words)
-    )
-
-
-def _only_shows(verb: str, words: Mapping[str, object]) -> bool:
-    return verb == "reap" and not words.get("yes")
+    only_shows = verb == "reap" and not words.get("yes")
+    return verb in CHANGING and not (words.get("dry_run") or words.get("print_only") or only_shows)
 
 
 def is_endless(verb: str, words: Mapping[str, object]) -> bool:
     return verb in ENDLESS or (verb == "events" and bool(words.get("follow")))
 
 
-def hosted(verb: str, command: Callable[..., None], own: tuple[Parameter, ...]) -> Command:
-    asks = any(one.name == "yes" for one in own)
+def _hosted(verb: str, plain: Command) -> Command:
+    asks = "yes" in plain.defaults
 
     def call(
         host: list[str] | None = None, hosts_at_once: int | None = None, **words: object
     ) -> None:
         if host or _names_a_host(words):
             remote = import_module("tmuxreap.interfaces.remote.near")
-            status = remote.call_hosts(verb, command, host, hosts_at_once, words)
+            status = remote.call_hosts(verb, host, hosts_at_once, words)
             if status is not None:
                 raise Done(int(status))
         if not asks:
             words.pop("yes", None)
-        return command(**words)
+        plain.call(**words)
 
-    more = [parameter("host", HostWords, None), parameter("hosts_at_once", AtOnce, None)]
+    more = [replace(HOST, name="host"), replace(HOSTS_AT_ONCE, name="hosts_at_once")]
     if verb in CHANGING and not asks:
-        more.append(parameter("yes", Yes, default=False))
-    return Command(call, (*own, *more), command.__doc__)
+        more.append(replace(YES, name="yes"))
+    return Command(call, (*plain.parameters, *more), plain.about)
 
 
 def _names_a_host(words: dict[str, object]) -> bool:

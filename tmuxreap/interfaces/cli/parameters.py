@@ -4,12 +4,14 @@ to import it takes a third of the time of a stop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from tmuxreap.core.values import NOTHING, frozen
+from tmuxreap.core.values import NOTHING, field, frozen, replace
 
-WORD, NUMBER, WORDS = (str, str | None), (int, int | None), list[str] | None
+Text: TypeAlias = str | None
+Number: TypeAlias = int | None
+Words: TypeAlias = list[str] | None
 
 
 class Done(Exception):  # noqa: N818 - not an error
@@ -20,29 +22,17 @@ class Done(Exception):  # noqa: N818 - not an error
         self.status = status
 
 
-class Spec:
-    """The flags of a parameter, and what the help says about it."""
-
-    __slots__ = ("details", "flags")
-
-    def __init__(self, *flags: str, **details: Any) -> None:
-        self.flags, self.details = flags, details
-
-
-class Option(Spec):
-    __slots__ = ()
-
-
-class Argument(Spec):
-    __slots__ = ()
-
-
 @frozen
 class Parameter:
-    name: str
+    """A flag, or without flags an argument; `name` is that of the function's parameter."""
+
     kind: object
-    spec: Spec
-    default: object = NOTHING
+    flags: tuple[str, ...]
+    metavar: str | None
+    about: str | None
+    default: object  # NOTHING if it is required
+    details: Mapping[str, object] = field(default_factory=dict)  # for typer alone
+    name: str = ""
 
 
 @frozen
@@ -51,32 +41,70 @@ class Command:
     parameters: tuple[Parameter, ...]
     about: str | None
 
+    @property
+    def defaults(self) -> dict[str, object]:
+        return {one.name: one.default for one in self.parameters}
 
-def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
-    """Yield the parameters like `inspect`, whose import takes as long as all the verbs' flags."""
+
+def flag(usage: str, about: str) -> Any:
+    """Declare a flag without a value, as in `--quiet -q`."""
+    return Parameter(bool, tuple(usage.split()), None, about, default=False)
+
+
+def text(usage: str, about: str, default: str | None = None, **details: object) -> Any:
+    """Declare a flag with a value, as in `--cwd DIR`."""
+    return _valued(str, usage, about, default, details)
+
+
+def number(usage: str, about: str, default: int | None = None, **details: object) -> Any:
+    return _valued(int, usage, about, default, details)
+
+
+def words(usage: str, about: str) -> Any:
+    """Declare a flag that may be given several times."""
+    return _valued(list[str], usage, about, None, {})
+
+
+def _valued(
+    kind: Any, usage: str, about: str, default: object, details: Mapping[str, object]
+) -> Parameter:
+    name, _, metavar = usage.partition(" ")
+    return Parameter(
+        kind | None if default is None else kind, (name,), metavar, about, default, details
+    )
+
+
+def argument(
+    metavar: str | None = None,
+    about: str | None = None,
+    kind: object = str,
+    default: object = NOTHING,
+) -> Any:
+    """Declare an argument, by default a required word."""
+    return Parameter(kind, (), metavar, about, default)
+
+
+def arguments(metavar: str, about: str) -> Any:
+    return Parameter(Words, (), metavar, about, None)
+
+
+def parameters_of(function: Callable[..., object]) -> Iterator[Parameter]:
+    """Yield what a verb's function declares as the defaults of its parameters."""
+    declared: tuple[Parameter, ...] = function.__defaults__ or ()
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    defaults: tuple[object, ...] = function.__defaults__ or ()
-    required = len(names) - len(defaults)
-    for name, default in zip(names, (*[NOTHING] * required, *defaults), strict=True):
-        kind = eval(function.__annotations__[name], function.__globals__)  # noqa: S307 - our own annotations
-        yield parameter(name, kind, default)
+    for name, one in zip(names[len(names) - len(declared) :], declared, strict=True):
+        yield replace(one, name=name)
 
 
-def parameter(name: str, kind: Any, default: object) -> Parameter:
-    """Return a parameter; without a description it is a positional one, for our own programs."""
-    spec = getattr(kind, "__metadata__", (Argument(),))[0]
-    return Parameter(name, getattr(kind, "__origin__", kind), spec, default)
-
-
-def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, object] | None:
+def read(parameters: Sequence[Parameter], line: Sequence[str]) -> dict[str, object] | None:
     """Parse a plain line with the same result as typer: flags in full, each once, values without a
     leading dash. Return None for any other line, and for every mistake."""
     flags: dict[str, Parameter] = {}
     for one in parameters:
-        flags.update(dict.fromkeys(one.spec.flags, one))
+        flags.update(dict.fromkeys(one.flags, one))
     given: dict[str, list[str]] = {}
     names: list[str] = []
-    rest = iter(words)
+    rest = iter(line)
     for word in rest:
         if word[:1] != "-":
             names.append(word)
@@ -86,9 +114,9 @@ def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, obj
             one = flags[word]
             given.setdefault(one.name, []).append("" if one.kind is bool else next(rest, "-"))
     for one in parameters:
-        if isinstance(one.spec, Argument) and names:
-            given[one.name] = names if one.kind == WORDS else names[:1]
-            names = [] if one.kind == WORDS else names[1:]
+        if not one.flags and names:
+            given[one.name] = names if one.kind == Words else names[:1]
+            names = [] if one.kind == Words else names[1:]
     values = {one.name: _value(one, given.get(one.name)) for one in parameters}
     return None if names or any(value is NOTHING for value in values.values()) else values
 
@@ -101,9 +129,9 @@ def _value(one: Parameter, given: list[str] | None) -> object:
         return True
     if any(word[:1] == "-" for word in given):
         return NOTHING
-    if one.kind == WORDS:
+    if one.kind == Words:
         return given
-    if len(given) == 1 and one.kind in WORD:
+    if len(given) == 1 and one.kind in (str, Text):
         return given[0]
-    number = len(given) == 1 and one.kind in NUMBER and "min" not in one.spec.details
-    return int(given[0]) if number and given[0].isdecimal() and len(given[0]) < 10 else NOTHING
+    countable = len(given) == 1 and one.kind in (int, Number) and "min" not in one.details
+    return int(given[0]) if countable and given[0].isdecimal() and len(given[0]) < 10 else NOTHING

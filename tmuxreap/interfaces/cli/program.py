@@ -15,7 +15,7 @@ import typer.core
 from tmuxreap import __version__
 from tmuxreap.core.values import NOTHING
 from tmuxreap.interfaces.cli import commands
-from tmuxreap.interfaces.cli.parameters import Argument, Command, Parameter
+from tmuxreap.interfaces.cli.parameters import Command, Parameter
 from tmuxreap.interfaces.cli.words import GROUPS, UNGROUPED
 
 
@@ -66,8 +66,9 @@ def typed(command: Command) -> Callable[..., None]:
 
 
 def _place(one: Parameter) -> Place:
-    factory = typer.Argument if isinstance(one.spec, Argument) else typer.Option
-    kind = cast("Any", Annotated)[one.kind, factory(*one.spec.flags, **one.spec.details)]
+    factory: Any = typer.Option if one.flags else typer.Argument
+    spec = factory(*one.flags, help=one.about, metavar=one.metavar, **one.details)
+    kind = cast("Any", Annotated)[one.kind, spec]
     default = Place.empty if one.default is NOTHING else one.default
     return Place(one.name, Place.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
 

@@ -9,7 +9,6 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable
 
 from tmuxreap.app import real_app
 from tmuxreap.core.answers.changes import Change
@@ -23,18 +22,18 @@ SETTLED_S = 1.0  # a watch of this host has recorded the event by then: it is re
 WATCH, NEWS = "watch", {"follow": True, "since": "1s"}
 
 
-def run_endless(output: Output, request: Request, command: Callable[..., None]) -> None:
+def run_endless(output: Output, request: Request) -> None:
     """Run the verb until it ends or the caller has gone."""
     reader, writer = os.pipe()
     os.dup2(writer, 1)
     os.close(writer)
     threading.Thread(target=_pass_on, args=(output, request.verb, reader), daemon=True).start()
     threading.Thread(target=_exit_when_caller_left, args=(output,), daemon=True).start()
-    words = request.words
-    if request.verb == WATCH:
-        command, words = verbs.plain_command("events"), NEWS
+    verb, words = request.verb, request.words
+    if verb == WATCH:
+        verb, words = "events", NEWS
         threading.Thread(target=_observe, args=(output, request.registry), daemon=True).start()
-    command(**words, registry=request.registry, json=True)
+    verbs.plain_command(verb).call(**words, registry=request.registry, json=True)
 
 
 def _pass_on(output: Output, verb: str, reader: int) -> None:

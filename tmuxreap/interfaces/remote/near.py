@@ -5,7 +5,6 @@ Never sends a pattern after a confirmation: it sends names with identities."""
 
 from __future__ import annotations
 
-import inspect
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -38,7 +37,6 @@ FIELDS = ("targets", "names")
 
 def call_hosts(
     verb: str,
-    command: Callable[..., None],
     host: list[str] | None,
     at_once: int | None,
     words: dict[str, object],
@@ -54,7 +52,7 @@ def call_hosts(
     only_local: list[bool] = []
 
     def work(context: Context) -> Result:
-        near = _near(context, verb, command, host, at_once or THREADS, words, field, on_terminal())
+        near = _near(context, verb, host, at_once or THREADS, words, field, on_terminal())
         if near is None:
             only_local.append(True)
             return Result(verb, None, context.clock.now())
@@ -79,8 +77,7 @@ def run_on_hosts(
 ) -> Result | None:
     """Run the verb for a program, without questions; None if only this machine is meant."""
     field = next((name for name in FIELDS if name in words), None)
-    command = verbs.plain_command(verb)
-    near = _near(context, verb, command, host, THREADS, words, field, asks=False)
+    near = _near(context, verb, host, THREADS, words, field, asks=False)
     return None if near is None else near.run(Voice())
 
 
@@ -93,7 +90,6 @@ def _interrupted() -> Failure:
 def _near(
     context: Context,
     verb: str,
-    command: Callable[..., None],
     host: list[str] | None,
     at_once: int,
     words: dict[str, object],
@@ -116,7 +112,7 @@ def _near(
     every = errands(targets, flagged, hosts, lambda target: _is_row(context, target))
     if every is None:
         return None
-    return Near(context, verb, command, every, at_once, words, field, asks)
+    return Near(context, verb, every, at_once, words, field, asks)
 
 
 def _refuse_a_host_in(name: str, hosts: Hosts) -> None:
@@ -149,7 +145,6 @@ class Near:
 
     context: Context
     verb: str
-    command: Callable[..., None]
     errands: Sequence[Errand]
     at_once: int
     words: Mapping[str, object]
@@ -207,7 +202,7 @@ class Near:
     # Requests
 
     def request(self, errand: Errand, **changes: object) -> Request:
-        known = inspect.signature(self.command).parameters
+        known = verbs.plain_command(self.verb).defaults
         words = {**self.words, **changes}
         if self.field == "name":
             words["name"] = errand.targets[0] if errand.targets else None
@@ -218,7 +213,7 @@ class Near:
         sent = {
             name: value
             for name, value in words.items()
-            if name in known and name not in verbs.NEVER_SENT and value != known[name].default
+            if name in known and name not in verbs.NEVER_SENT and value != known[name]
         }
         given = self.words.get("registry")
         return Request(
@@ -283,8 +278,7 @@ class Near:
         )
 
     def _plan_only(self) -> Result:
-        known = inspect.signature(self.command).parameters
-        if "dry_run" in known:
+        if "dry_run" in verbs.plain_command(self.verb).defaults:
             return self._merged(self._plans())
         return Result(self.verb, None, self.context.clock.now())
 

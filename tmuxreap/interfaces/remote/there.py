@@ -7,13 +7,11 @@ answer of a changing verb is in the ledger before it is sent."""
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tmuxreap import __version__
@@ -27,7 +25,7 @@ from tmuxreap.ending.results import failed_target
 from tmuxreap.hosts.link import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of
 from tmuxreap.interfaces.cli import commands as verbs
-from tmuxreap.interfaces.cli.boundary import captured_result
+from tmuxreap.interfaces.cli.boundary import result_of
 from tmuxreap.interfaces.remote.mouth import Output
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger.records import is_owned
@@ -59,19 +57,18 @@ def _answer(output: Output, request: Request) -> None:
         _change_to_home(request)
     if request.verb == OUTCOME:
         return _send_outcome(output, request)
-    command = verbs.plain_command(request.verb) if request.verb in verbs.HOSTED else None
-    if command is None:
+    if request.verb not in verbs.HOSTED:
         return output.say(Say.INCOMPATIBLE, why=f"the verb {request.verb} is not known there")
-    known = inspect.signature(command).parameters
+    known = verbs.plain_command(request.verb).defaults
     unknown = next((word for word in request.words if word not in known), None)
     if unknown is not None:
         return output.say(Say.INCOMPATIBLE, why=f"{request.verb} knows no {unknown} there")
     if verbs.is_endless(request.verb, request.words):
         from tmuxreap.interfaces.remote.goes_on import run_endless
 
-        run_endless(output, request, command)
+        run_endless(output, request)
         return None
-    return _run_once(output, request, command)
+    return _run_once(output, request)
 
 
 def _change_to_home(request: Request) -> None:
@@ -99,11 +96,11 @@ def _ledger_context(request: Request) -> Iterator[Context | None]:
         context.close()
 
 
-def _run_once(output: Output, request: Request, command: Callable[..., None]) -> None:
+def _run_once(output: Output, request: Request) -> None:
     changing = verbs.changes(request.verb, request.words)
     if changing and not _is_new(request):
         return output.say(Say.INCOMPATIBLE, why="that request came before")
-    message = _message(request, _run(request, command))
+    message = _message(request, _run(request))
     if changing:
         with _ledger_context(request) as context:
             if context is not None:
@@ -163,7 +160,7 @@ def _session_changed(name: str) -> Failure:
     )
 
 
-def _run(request: Request, command: Callable[..., None]) -> Result:
+def _run(request: Request) -> Result:
     """Run the verb like the command line, without the sessions that must not be ended."""
     refused = _refused(request)
     words = dict(request.words)
@@ -173,15 +170,16 @@ def _run(request: Request, command: Callable[..., None]) -> Result:
             return Result(
                 request.verb, _registry_name(request), _now(request), list(refused.values())
             )
-    result = _call(request, command, words)
+    result = _call(request, words)
     kept = [item for item in result.results if getattr(item, "name", None) not in refused]
     return replace(result, results=[*kept, *refused.values()]) if refused else result
 
 
-def _call(request: Request, command: Callable[..., None], words: Mapping[str, object]) -> Result:
+def _call(request: Request, words: Mapping[str, object]) -> Result:
     try:
-        run = partial(command, **words, registry=request.registry, json=True)
-        return captured_result(run, "cli" if request.here else "remote")
+        work = verbs.work_of(request.verb, words)
+        tool = "cli" if request.here else "remote"
+        return result_of(request.verb, work, request.registry, Voice(json=True), tool)
     except Failure as failure:
         return Result(request.verb, _registry_name(request), _now(request), failure=failure)
 

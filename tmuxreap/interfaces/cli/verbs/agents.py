@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call
 
 
-def command(json: Json = False, quiet: Quiet = False) -> None:
+def command(call: Call) -> Result:
     """List the known agents and what can be done with each."""
+    from tmuxreap.commands.agents import run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.agents import run
-
-        return run(context)
-
-    answer("agents", None, json, quiet, work)
+    return run(call.context)

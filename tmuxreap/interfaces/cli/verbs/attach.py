@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
 
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result, failure_in
-from tmuxreap.interfaces.cli.boundary import answer, confirm, on_terminal
-from tmuxreap.interfaces.cli.parameters import Argument
-from tmuxreap.interfaces.cli.verbs.options import Registry
+from tmuxreap.interfaces.cli.boundary import Call, confirm, on_terminal
+from tmuxreap.interfaces.cli.parameters import argument
 from tmuxreap.sessions.context import Context
 
 
-def command(
-    name: Annotated[str, Argument(help="Session to attach to.", metavar="NAME")],
-    registry: Registry = None,
-) -> None:
+def command(call: Call, name: str = argument("NAME", "Session to attach to.")) -> Result:
     """Attach this terminal to a session, or switch the tmux client."""
+    from tmuxreap.commands.attach import run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.attach import run
-
-        if not sys.stdin.isatty():
-            reason = f"could not attach to {name}: this is no terminal"
-            raise Failure(Code.USAGE, reason, f"see its screen with: tmuxreap show {name}")
-        words = _elsewhere(context, name) or run(
-            context, name, (lambda: _resumed(context, name)) if on_terminal() else None
-        )
-        if words is not None:
-            context.close()
-            os.execvp(words[0], words)  # noqa: S606 - tmux takes over the terminal
-        return Result("attach", context.registry_name, context.clock.now())
-
-    answer("attach", registry, json=False, quiet=True, work=work)
+    context = call.context
+    if not sys.stdin.isatty():
+        reason = f"could not attach to {name}: this is no terminal"
+        raise Failure(Code.USAGE, reason, f"see its screen with: tmuxreap show {name}")
+    words = _elsewhere(context, name) or run(
+        context, name, (lambda: _resumed(context, name)) if on_terminal() else None
+    )
+    if words is not None:
+        context.close()
+        os.execvp(words[0], words)  # noqa: S606 - tmux takes over the terminal
+    return Result("attach", context.registry_name, context.clock.now())
 
 
 def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:

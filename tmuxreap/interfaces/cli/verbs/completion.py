@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.parameters import Argument
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call
+from tmuxreap.interfaces.cli.parameters import argument
 
 
-def command(
-    shell: Annotated[str, Argument(help="Shell to print it for.", metavar="bash|zsh|fish")],
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+def command(call: Call, shell: str = argument("bash|zsh|fish", "Shell to print it for.")) -> Result:
     """Print the shell completion script.
 
     \b
@@ -23,10 +15,6 @@ def command(
     source <(tmuxreap completion zsh)       in ~/.zshrc, after compinit
     tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
     """
+    from tmuxreap.commands.completion import run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.completion import run
-
-        return run(context, shell)
-
-    answer("completion", None, json, quiet, work)
+    return run(call.context, shell)

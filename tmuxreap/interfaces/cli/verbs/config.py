@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call
 
 
-def command(json: Json = False, quiet: Quiet = False) -> None:
+def command(call: Call) -> Result:
     """Show the defaults and where each one is set.
 
     \b
@@ -16,10 +14,6 @@ def command(json: Json = False, quiet: Quiet = False) -> None:
 
     Order: flag, environment variable, config.yaml, built-in default.
     """
+    from tmuxreap.commands.config import ConfigRequest, run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.config import ConfigRequest, run
-
-        return run(context, ConfigRequest())
-
-    answer("config", None, json, quiet, work)
+    return run(call.context, ConfigRequest())

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call
 
 
-def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
+def command(call: Call) -> Result:
     """Check the setup and print the command that fixes each problem.
 
     Changes nothing.
     """
+    from tmuxreap.commands.doctor.doctor import run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.doctor.doctor import run
-
-        return run(context)
-
-    answer("doctor", registry, json, quiet, work)
+    return run(call.context)

@@ -1,18 +1,20 @@
-"""Declares the command line of `finish`; `commands.finish` does the work."""
+"""Declares the command line of `_finish`; `commands.finish` does the work."""
 
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call, answer
+from tmuxreap.interfaces.cli.parameters import argument
 
 
-def command(registry: str, number: int, policy: str) -> None:
+def command(
+    registry: str = argument(), number: int = argument(kind=int), policy: str = argument()
+) -> None:
     """Internal: finish an ending that `--self` handed over."""
 
-    def work(context: Context) -> Result:
+    def work(call: Call) -> Result:
         from tmuxreap.commands.finish import run
 
-        return run(context, number, policy)
+        return run(call.context, number, policy)
 
-    answer("finish", registry, False, True, work)
+    answer("finish", work, registry, quiet=True)

@@ -3,36 +3,19 @@ imported, `commands.heartbeat` the rest."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.parameters import Argument, Option
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call
+from tmuxreap.interfaces.cli.parameters import Text, argument, text
 
 
 def command(
-    name: Annotated[
-        str | None, Argument(help="Session (default: the one this command runs in).")
-    ] = None,
-    state: Annotated[
-        str | None,
-        Option(
-            "--state",
-            help="What the agent is doing: working, waiting (for a person) or idle.",
-            metavar="STATE",
-        ),
-    ] = None,
-    registry: Registry = None,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+    call: Call,
+    name: Text = argument(None, "Session (default: the one this command runs in).", Text, None),
+    state: Text = text(
+        "--state STATE", "What the agent is doing: working, waiting (for a person) or idle."
+    ),
+) -> Result:
     """Record that a session is alive and what it is doing."""
+    from tmuxreap.commands.heartbeat import run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.heartbeat import run
-
-        return run(context, name, state)
-
-    answer("heartbeat", registry, json, quiet, work)
+    return run(call.context, name, state)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from tmuxreap.interfaces.cli.parameters import Argument
+from tmuxreap.interfaces.cli.parameters import argument
 from tmuxreap.interfaces.hook import answer
 
 
 def command(
-    agent: Annotated[
-        str,
-        Argument(help="Agent whose hook this is (see `tmuxreap agents`).", metavar="AGENT"),
-    ],
-    event: Annotated[
-        str,
-        Argument(help="Event, for agents that do not name it on stdin.", metavar="[EVENT]"),
-    ] = "",
+    agent: str = argument("AGENT", "Agent whose hook this is (see `tmuxreap agents`)."),
+    event: str = argument("[EVENT]", "Event, for agents that do not name it on stdin.", default=""),
 ) -> None:
     """Internal: called by the agent's hooks.
 

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import (
-    answer,
-    heed_signals,
-    on_terminal,
-    question,
-    targets_of,
-    voice_of,
-)
-from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets, Yes
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call, heed_signals, targets_of
+from tmuxreap.interfaces.cli.parameters import Words
+from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS, YES
 
 
 def command(
-    targets: Targets = None,
-    registry: Registry = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-) -> None:
+    call: Call, targets: Words = TARGETS, dry_run: bool = DRY_RUN, yes: bool = YES
+) -> Result:
     """End the turn of agents; the sessions go on.
 
     \b
@@ -31,16 +19,8 @@ def command(
 
     A dialog is closed, approving nothing; a queued prompt returns to the input.
     """
+    from tmuxreap.commands.interrupt import InterruptRequest, run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.interrupt import InterruptRequest, run
-
-        heed_signals()
-        ask = (
-            question(voice_of(context.settings, json, quiet), purge=False)
-            if on_terminal()
-            else None
-        )
-        return run(context, InterruptRequest(targets_of(targets), dry_run, yes, ask))
-
-    answer("interrupt", registry, json, quiet, work)
+    heed_signals()
+    request = InterruptRequest(targets_of(targets), dry_run, yes, call.question())
+    return run(call.context, request)

@@ -2,57 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from tmuxreap.core.model import Verb
+from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import REASONS, TERM_GRACE_S, Policy
-from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds, task_status_of
-from tmuxreap.interfaces.cli.parameters import Option
-from tmuxreap.interfaces.cli.verbs.options import (
-    Cleanup,
-    DryRun,
-    ForceNoYaml,
-    Itself,
-    Json,
-    NoForce,
-    PaneOnly,
-    Purge,
-    Quiet,
-    Reason,
-    Registry,
-    Targets,
-    TaskStatus,
-    WholeSession,
-    Yes,
+from tmuxreap.interfaces.cli.boundary import (
+    Call,
+    end,
+    grace_of,
+    scope_of,
+    task_status_of,
 )
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.parameters import Text, Words, text
+from tmuxreap.interfaces.cli.verbs import options
 
 
 def command(
-    targets: Targets = None,
-    reason: Reason = None,
-    grace: Annotated[
-        str | None,
-        Option(
-            "--grace",
-            help=f"How long to wait after SIGTERM (0: SIGKILL at once). [{TERM_GRACE_S:g}s]",
-            metavar="S",
-        ),
-    ] = None,
-    no_force: NoForce = False,
-    purge: Purge = False,
-    whole_session: WholeSession = False,
-    pane_only: PaneOnly = False,
-    itself: Itself = False,
-    task_status: TaskStatus = "failed",
-    cleanup: Cleanup = False,
-    force_no_yaml: ForceNoYaml = False,
-    registry: Registry = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-) -> None:
+    call: Call,
+    targets: Words = options.TARGETS,
+    reason: Text = options.REASON,
+    grace: Text = text(
+        "--grace S", f"How long to wait after SIGTERM (0: SIGKILL at once). [{TERM_GRACE_S:g}s]"
+    ),
+    no_force: bool = options.NO_FORCE,
+    purge: bool = options.PURGE,
+    whole_session: bool = options.WHOLE_SESSION,
+    pane_only: bool = options.PANE_ONLY,
+    itself: bool = options.ITSELF,
+    task_status: str = options.TASK_STATUS,
+    cleanup: bool = options.CLEANUP,
+    force_no_yaml: bool = options.UNREGISTERED,
+    dry_run: bool = options.DRY_RUN,
+    yes: bool = options.YES,
+) -> Result:
     """Kill sessions: SIGTERM, then SIGKILL.
 
     \b
@@ -62,21 +43,16 @@ def command(
 
     Saves the conversation first; `tmuxreap resume` continues it.
     """
-
-    def policy(context: Context) -> Policy:
-        return Policy(
-            verb=Verb.KILL,
-            reason=reason or context.default_word("reason") or REASONS[Verb.KILL],
-            grace_s=(
-                context.default_seconds("grace") if grace is None else seconds(grace, "--grace")
-            ),
-            force=not no_force,
-            scope=scope_of(whole_session, pane_only),
-            itself=itself,
-            purge=purge,
-            cleanup=cleanup,
-            task_status=task_status_of(task_status),
-            unregistered=force_no_yaml,
-        )
-
-    end(Verb.KILL, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)
+    policy = Policy(
+        verb=Verb.KILL,
+        reason=reason or call.context.default_word("reason") or REASONS[Verb.KILL],
+        grace_s=grace_of(call, grace),
+        force=not no_force,
+        scope=scope_of(whole_session, pane_only),
+        itself=itself,
+        purge=purge,
+        cleanup=cleanup,
+        task_status=task_status_of(task_status),
+        unregistered=force_no_yaml,
+    )
+    return end(call, policy, targets, dry_run, yes)

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer, on_terminal
-from tmuxreap.interfaces.cli.parameters import Done, Option
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call, on_terminal
+from tmuxreap.interfaces.cli.parameters import Done, flag
 
 
 def command(
-    hosts: Annotated[
-        bool, Option("--hosts", help="Give the tools an argument `host`: other machines.")
-    ] = False,
-    registry: Registry = None,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+    call: Call,
+    hosts: bool = flag("--hosts", "Give the tools an argument `host`: other machines."),
+) -> Result:
     """Run the MCP server: these commands as tools for agents."""
-
-    def work(context: Context) -> Result:
-        try:
-            from tmuxreap.interfaces.mcp.server import serve
-        except ImportError as error:
-            raise _no_sdk(error) from None
-        if on_terminal() and not quiet:
-            print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
-        serve(registry, hosts=hosts)
-        raise Done
-
-    answer("mcp", registry, json, quiet, work)
+    try:
+        from tmuxreap.interfaces.mcp.server import serve
+    except ImportError as error:
+        raise _no_sdk(error) from None
+    if on_terminal() and not call.voice.quiet:
+        print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
+    serve(call.context.given_registry, hosts=hosts)
+    raise Done
 
 
 def _no_sdk(error: ImportError) -> Failure:

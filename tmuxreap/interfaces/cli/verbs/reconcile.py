@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call
+from tmuxreap.interfaces.cli.verbs.options import DRY_RUN
 
 
-def command(
-    registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False
-) -> None:
+def command(call: Call, dry_run: bool = DRY_RUN) -> Result:
     """Compare the registry with what runs and fix what is certain.
 
     For the rest, print the command to run.
     """
+    from tmuxreap.commands.reconcile.reconcile import run
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.reconcile.reconcile import run
-
-        return run(context, dry_run=dry_run)
-
-    answer("reconcile", registry, json, quiet, work)
+    return run(call.context, dry_run=dry_run)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer, heed_signals
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call, answer, heed_signals
+from tmuxreap.interfaces.cli.parameters import argument
 
 
-def command(registry: str, name: str, loss: str, tried: int) -> None:
+def command(
+    registry: str = argument(),
+    name: str = argument(),
+    loss: str = argument(),
+    tried: int = argument(kind=int),
+) -> None:
     """Internal: restart a lost session for a watch."""
 
-    def work(context: Context) -> Result:
+    def work(call: Call) -> Result:
         from tmuxreap.commands.restart import run
 
         heed_signals()
-        return run(context, name, loss, tried)
+        return run(call.context, name, loss, tried)
 
-    answer("restart", registry, False, True, work)
+    answer("restart", work, registry, quiet=True)

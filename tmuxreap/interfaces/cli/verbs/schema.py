@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
 
-from tmuxreap.interfaces.cli.parameters import Argument
+from tmuxreap.interfaces.cli.parameters import Text, argument
 
 
 def command(
-    verb: Annotated[
-        str | None, Argument(help="Verb (default: the part that all answers share).")
-    ] = None,
+    verb: Text = argument(None, "Verb (default: the part that all answers share).", Text, None),
 ) -> None:
     """Print the JSON Schema of a verb's --json output.
 

@@ -3,84 +3,51 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.interfaces.cli.boundary import answer, kinds_of, seconds, voice_of
-from tmuxreap.interfaces.cli.parameters import Done, Option
-from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.boundary import Call, kinds_of, seconds
+from tmuxreap.interfaces.cli.parameters import Done, Text, flag, text
 
 
 def command(
-    interval: Annotated[
-        str | None,
-        Option(
-            "--interval",
-            help="How often to check everything, besides on events. [10s]",
-            metavar="S",
-        ),
-    ] = None,
-    execute: Annotated[
-        str | None,
-        Option("--exec", help="Run COMMAND for each event (JSON on stdin).", metavar="COMMAND"),
-    ] = None,
-    reap: Annotated[
-        str | None,
-        Option(
-            "--reap",
-            help="Also end sessions found stalled, idle or expired.",
-            metavar="stalled,idle,expired",
-        ),
-    ] = None,
-    notify: Annotated[
-        bool,
-        Option(
-            "--notify", help="Also show each event to the tmux clients attached to that session."
-        ),
-    ] = False,
-    registry: Registry = None,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+    call: Call,
+    interval: Text = text(
+        "--interval S", "How often to check everything, besides on events. [10s]"
+    ),
+    execute: Text = text("--exec COMMAND", "Run COMMAND for each event (JSON on stdin)."),
+    reap: Text = text(
+        "--reap stalled,idle,expired", "Also end sessions found stalled, idle or expired."
+    ),
+    notify: bool = flag(
+        "--notify", "Also show each event to the tmux clients attached to that session."
+    ),
+) -> Result:
     """Reconcile whenever an agent or a tmux server exits.
 
     Keeps the registry up to date until interrupted.
     """
+    from tmuxreap.commands.watch import notifier
+    from tmuxreap.commands.watch.telling import dropped
+    from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
+    from tmuxreap.interfaces.text.watching import EventWriter, greeting
 
-    def work(context: Context) -> Result:
-        from tmuxreap.commands.watch import notifier
-        from tmuxreap.commands.watch.telling import dropped
-        from tmuxreap.commands.watch.watch import (
-            INTERVAL_S,
-            LEAST_INTERVAL_S,
-            WatchRequest,
-            run,
-        )
-        from tmuxreap.interfaces.text.watching import EventWriter, greeting
-
-        interval_s = seconds(interval, "--interval")
-        if interval_s is not None and interval_s < LEAST_INTERVAL_S:
-            reason = f"could not read --interval: {interval} is too short"
-            raise Failure(
-                Code.USAGE,
-                reason,
-                f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway",
-            )
-        kinds = () if reap is None else kinds_of(reap, "--reap")
-        request = WatchRequest(
-            INTERVAL_S if interval_s is None else interval_s, execute, kinds, notify=notify
-        )
-        voice = voice_of(context.settings, json, quiet)
-        if execute is not None:
-            notifier.check(execute)
-        if not (json or quiet):
-            print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
-        tell = EventWriter(voice, lambda count: dropped(context.clock.now(), count))
-        run(context, request, tell)
-        tell.close()
-        raise Done
-
-    answer("watch", registry, json, quiet, work)
+    context, voice = call.context, call.voice
+    interval_s = seconds(interval, "--interval")
+    if interval_s is not None and interval_s < LEAST_INTERVAL_S:
+        reason = f"could not read --interval: {interval} is too short"
+        hint = f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway"
+        raise Failure(Code.USAGE, reason, hint)
+    kinds = () if reap is None else kinds_of(reap, "--reap")
+    request = WatchRequest(
+        INTERVAL_S if interval_s is None else interval_s, execute, kinds, notify=notify
+    )
+    if execute is not None:
+        notifier.check(execute)
+    if not (voice.json or voice.quiet):
+        print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
+    tell = EventWriter(voice, lambda count: dropped(context.clock.now(), count))
+    run(context, request, tell)
+    tell.close()
+    raise Done
