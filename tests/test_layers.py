@@ -58,7 +58,7 @@ ending.ladder.requests ending.ladder.turns
 ending.ladder.interrupt ending.ladder.handing_over
 hosts.choose hosts.wire hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
-interfaces.completion.vocabulary interfaces.python.options interfaces.python.errors
+interfaces.python.options interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

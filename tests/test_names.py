@@ -28,7 +28,7 @@ WITHOUT = {
     "interfaces/cli/program.py": "the same",
     "ledger/requests.py": "tests/hosts/test_faults.py asks twice for one thing",
     "interfaces/cli/verbs/*": "declarations only; tests/interfaces/cli/test_help.py reads them",
-    "interfaces/completion/vocabulary.py": "written by scripts/vocabulary, which a test compares",
+    "interfaces/completion/vocabulary.py": "test_help.py compares what it reads",
     "interfaces/popup/choosing.py": "tests/interfaces/popup/test_app.py presses its keys",
     "interfaces/popup/drawing.py": "the same: what it sees is what they drew",
     "interfaces/popup/looking.py": "the same, and tests/hosts/test_popup.py",

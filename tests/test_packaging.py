@@ -35,7 +35,8 @@ def test_the_wheel_holds_the_package_and_runs_alone(tmp_path: Path) -> None:
         names = set(packed.namelist())
         packed.extractall(tmp_path / "alone")
     modules = {str(path.relative_to(PACKAGE.parent)) for path in PACKAGE.rglob("*.py")}
-    assert modules | {"tmuxreap/agents/agents.yaml", "tmuxreap/py.typed"} <= names
+    data = ("agents/agents.yaml", "interfaces/completion/vocabulary.tsv", "py.typed")
+    assert modules | {f"tmuxreap/{name}" for name in data} <= names
     assert {name.split("/")[0] for name in names} == {
         "tmuxreap",
         f"tmuxreap-{tmuxreap.__version__}.dist-info",

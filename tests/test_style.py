@@ -28,7 +28,6 @@ LONGER = [
     "ending/ladder/execute.py",
     "ending/outcome.py",
     "ending/plan.py",
-    "interfaces/completion/vocabulary.py",
     "interfaces/python/registry.py",
     "interfaces/remote/near.py",
     "ledger/books.py",

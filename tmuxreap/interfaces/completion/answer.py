@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
-from tmuxreap.interfaces.completion.vocabulary import AGENTS, FLAGS, VERBS
+from tmuxreap.interfaces.completion.vocabulary import AGENTS, VERBS
 from tmuxreap.system.environment import Settings, registry_path
 from tmuxreap.system.whereabouts import ledger_beside
 
@@ -64,9 +64,8 @@ class _Line:
 
     def __init__(self, verb: str, words: Sequence[str]) -> None:
         self.verb, self.words = verb, words
-        _, arguments, flags, own = VERBS[verb]
+        _, arguments, self.flags = VERBS[verb]
         self.arguments = arguments.split()
-        self.flags = {flag: own.get(flag) or FLAGS[flag] for flag in flags.split()}
         self.given: list[str] = []
         self.named: list[str] = []
         self.pending = ""  # a flag whose value is missing
