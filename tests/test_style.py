@@ -17,7 +17,6 @@ FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 LONGER = [
     "agents/conversations/find.py",
     "agents/demo.py",
-    "agents/load.py",
     "commands/adopt.py",
     "commands/reap/verdicts.py",
     "commands/reconcile/drift.py",

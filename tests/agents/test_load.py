@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from tests.command_line import tmuxreap as run
 from tmuxreap.agents import blocks, load
 from tmuxreap.agents.blocks import Block
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.profiles import Hooks
-from tmuxreap.core.errors import Failure
 
 
 @pytest.fixture
@@ -108,48 +105,12 @@ def test_a_row_of_an_agent_that_nobody_knows_is_shown(mine: Path, tmp_path: Path
     assert run("resume", "acme", "--registry", str(registry), "--json").codes == ["not_resumable"]
 
 
-HOOKS = {"file": "settings.json", "events": ["Stop"], "entry": {"command": "{command}"}}
-
-
-def hooks_of(mine: Path, block: dict[str, object]) -> Hooks | None:
-    mine.write_text(json.dumps({"agents": {"other": {"process": ["other"], "hooks": block}}}))
-    return load_profiles(mine).agents["other"].hooks
-
-
-def test_a_block_of_hooks_becomes_what_an_agent_takes(mine: Path) -> None:
-    assert hooks_of(mine, HOOKS) == Hooks("settings.json", ("Stop",), {"command": "{command}"})
-    assert hooks_of(mine, {}) is None
-    named = hooks_of(mine, {**HOOKS, "named": False, "base": {"version": 1}})
-    assert named is not None
-    assert (named.named, named.base) == (False, {"version": 1})
-
-
-@pytest.mark.parametrize(
-    ("over", "key"),
-    [
-        ({"file": ""}, "file"),
-        ({"events": []}, "file"),
-        ({"entry": {}}, "file"),
-        ({"file": "/etc/passwd"}, "file"),
-        ({"file": "~/x"}, "file"),
-        ({"file": "a/../../x"}, "file"),
-        ({"named": "yes"}, "named"),
-        ({"evnets": []}, "evnets"),
-    ],
-)
-def test_what_is_wrong_in_hooks_is_told_with_its_place(
-    over: dict[str, object], key: str, mine: Path
-) -> None:
-    with pytest.raises(Failure, match=rf"agents\.other\.hooks\.{key}: "):
-        hooks_of(mine, {**HOOKS, **over})
-
-
 def test_ours_are_known_without_yaml_and_each_of_their_patterns_is_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried = load._profiles(Block(blocks.read(load.BUILT_IN)))
     tuple(tried.agents.values())  # compiles them all
-    load._read.cache_clear()
+    load._ours.cache_clear()
     monkeypatch.delattr(blocks, "read")
     ours = load_profiles(None)
     assert (dict(ours.agents), ours.common_spare) == (dict(tried.agents), tried.common_spare)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents import load
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import State
@@ -108,13 +106,3 @@ def test_the_user_s_file_is_merged_over_ours(tmp_path: Path) -> None:
 
 def test_a_user_s_file_that_is_not_there_is_none(tmp_path: Path) -> None:
     assert load_profiles(tmp_path / "none.yaml").agents.keys() == load_profiles(None).agents.keys()
-
-
-def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
-    head = (
-        (Path(load.__file__).with_name("agents.yaml"))
-        .read_text(encoding="utf-8")
-        .partition("common:")[0]
-    )
-    explained = set(re.findall(r"[a-z_]+", head))
-    assert {*load.BLOCK_KEYS, *load.TALK_KEYS, *load.HOOK_KEYS} - explained == set()

@@ -189,32 +189,24 @@ def place(file: Path, path: Path_, *, of_key: bool = False) -> str | None:
     node = yaml.compose(file.read_text("utf-8"), _loader())
     at = node
     for key in path:
-        at = _key(node, key)
-        node = _below(node, key)
+        at, node = _entry(node, key)
         if node is None:
             return None
     node = at if of_key and at else node
     return _where(node.start_mark) if node else None
 
 
-def _key(node: yaml.Node | None, key: str) -> yaml.Node | None:
-    import yaml
-
-    if not isinstance(node, yaml.MappingNode):
-        return None
-    return next((name for name, _ in node.value if name.value == key), None)
-
-
-def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:
+def _entry(node: yaml.Node | None, key: str) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """Return the node of this key, if it has one, and that of its value."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):
-        return next((value for name, value in node.value if name.value == key), None)
+        entries = ((name, value) for name, value in node.value if name.value == key)
+        return next(entries, (None, None))
     if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
-        below: yaml.Node = node.value[int(key)]
-        return below
+        return None, node.value[int(key)]
     # A bare word may mean a block.
-    return node if isinstance(node, yaml.ScalarNode) else None
+    return None, node if isinstance(node, yaml.ScalarNode) else None
 
 
 def _where(mark: yaml.Mark | None) -> str:
