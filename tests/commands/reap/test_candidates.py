@@ -8,7 +8,9 @@ import pytest
 
 from tests.fakes import FakeSession, Story
 from tests.reaping import draws, hung, kept, passes, reaped, says, tells, told
+from tmuxreap.commands.reap.candidates import running_since
 from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.ledger.records import Heartbeat
 
 HOUR_S = 3600.0
 
@@ -142,3 +144,24 @@ def test_who_met_a_limit_is_neither_stalled_nor_idle(story: Story, kind: Kind) -
         passes(story, 3 * HOUR_S)
     assert "it met a limit" in kept(reaped(story, kind))
     assert story.processes.alive(agent.process)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "since"),
+    [
+        ("tool_before", 0),
+        ("prompt tool_before tool_after", 2),
+        ("prompt tool_before tool_before tool_after", 1),  # the first of two still runs
+        ("tool_before tool_before tool_after tool_after", 3),
+        ("tool_after tool_before", 1),  # the start of the history was dropped
+        ("tool_before prompt", 1),  # a denied tool never ends: the next turn resets
+        ("tool_before permission heartbeat", 0),
+        ("", 0),
+    ],
+)
+def test_since_when_a_tool_runs(kinds: str, since: float) -> None:
+    beats = [
+        Heartbeat("acme", float(at), "working", kind, None, {})
+        for at, kind in enumerate(kinds.split())
+    ]
+    assert running_since(reversed(beats)) == since

@@ -14,11 +14,10 @@ from tmuxreap.commands.reap.verdicts import (
     Seen,
     Verdict,
     judge,
-    running_since,
 )
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
-from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.ledger.records import Pulse
 
 NOW = 1_795_000_000.0
 ALL = (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)
@@ -275,24 +274,3 @@ def test_every_reason_is_told() -> None:
         " no ttl"
     )
     assert kept == Kept("acme", reasons)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "since"),
-    [
-        ("tool_before", 0),
-        ("prompt tool_before tool_after", 2),
-        ("prompt tool_before tool_before tool_after", 1),  # the first of two still runs
-        ("tool_before tool_before tool_after tool_after", 3),
-        ("tool_after tool_before", 1),  # the start of the history was dropped
-        ("tool_before prompt", 1),  # a denied tool never ends: the next turn resets
-        ("tool_before permission heartbeat", 0),
-        ("", 0),
-    ],
-)
-def test_since_when_a_tool_runs(kinds: str, since: float) -> None:
-    beats = [
-        Heartbeat("acme", float(at), "working", kind, None, {})
-        for at, kind in enumerate(kinds.split())
-    ]
-    assert running_since(reversed(beats)) == since

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from tmuxreap.commands.reap.children import Probes, offspring
@@ -10,26 +10,42 @@ from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,
     CloserLook,
-    Found,
     Kind,
     Limits,
     Seen,
+    Verdict,
     judge,
-    running_since,
 )
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live, Process, Row, Server
 from tmuxreap.core.times import parse_duration
+from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents
-from tmuxreap.ledger.records import Pulse
+from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import read_agent_screen
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.panes import describe_panes
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.environment import MARK, PARENT, pane_word
 
 START_EVENTS = ("started", "resumed", "adopted")
+
+
+@frozen
+class Found:
+    """A verdict, and what is to be ended. Processes without a row have a stand-in, and a `past`
+    that names them."""
+
+    verdict: Verdict
+    row: Row
+    past: Past | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what a later verdict on the same subject has, too."""
+        evidence = self.verdict.evidence
+        return self.verdict.kind, self.row.name, evidence.get("registered"), evidence.get("mark")
 
 
 def judge_rows(
@@ -158,6 +174,25 @@ def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer
         children=offspring(sight, _probes(context)),
         sub_agents=family.of(row.name),
     )
+
+
+def running_since(beats: Iterable[Heartbeat]) -> float:
+    """Return since when a new process belongs to a running tool. Of several open tools (`beats`:
+    latest first) the first counts; with none, the last event."""
+    open_tools, since, last = 0, 0.0, 0.0
+    for beat in reversed(list(beats)):
+        last = beat.at
+        if beat.kind == "tool_before":
+            open_tools += 1
+            since = beat.at if open_tools == 1 else since
+        elif beat.kind == "tool_after":
+            open_tools = max(0, open_tools - 1)
+        elif beat.kind in TURN_ENDS:
+            open_tools = 0
+    return since if open_tools else last
+
+
+TURN_ENDS = ("prompt", "turn_end", "session_start", "session_end")
 
 
 def _probes(context: Context) -> Probes:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import chain
 
 from tmuxreap.agents.spared import Spares
-from tmuxreap.commands.reap.candidates import agent_of
-from tmuxreap.commands.reap.verdicts import Found, Kind, Verdict
+from tmuxreap.commands.reap.candidates import Found, agent_of
+from tmuxreap.commands.reap.verdicts import Kind, Verdict
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import (
     Live,

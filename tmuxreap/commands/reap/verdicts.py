@@ -5,17 +5,16 @@ at screen and children). In doubt the session is kept, with the reason. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.children import Child, ChildKind
 from tmuxreap.core.answers.endings import Kept
-from tmuxreap.core.model import Live, Row
+from tmuxreap.core.model import Live
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ledger.records import Heartbeat, Pulse
-from tmuxreap.sessions.sight import Past
+from tmuxreap.ledger.records import Pulse
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0
@@ -87,60 +86,29 @@ class Verdict:
     evidence: Mapping[str, object]
 
 
-@frozen
-class Found:
-    """A verdict, and what is to be ended. Processes without a row have a stand-in, and a `past`
-    that names them."""
-
-    verdict: Verdict
-    row: Row
-    past: Past | None = None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Return what a later verdict on the same subject has, too."""
-        evidence = self.verdict.evidence
-        return self.verdict.kind, self.row.name, evidence.get("registered"), evidence.get("mark")
-
-
 def judge(
-    kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], CloserLook]
+    kinds: Collection[Kind], seen: Seen, limits: Limits, look: Callable[[], CloserLook]
 ) -> Verdict | Kept:
     """Judge one row; `look` is called only if a claim holds."""
     exempt = _exempt(seen)
     if exempt is not None:
         return Kept(seen.name, exempt)
     reasons: list[str] = []
-    for kind in (kind for kind in CLAIMS if kind in set(kinds)):
-        claim = CLAIMS[kind](seen, limits)
+    for kind, (claim_of, defense_of) in RULES.items():
+        if kind not in kinds:
+            continue
+        claim = claim_of(seen, limits)
         if isinstance(claim, str):
             reasons.append(f"not {kind.value}: {claim}")
             continue
         closer = look()
-        reason = DEFENCES[kind](seen, closer)
+        reason = defense_of(seen, closer)
         if reason is None:
-            return Verdict(seen.name, kind, {**claim, **_details(closer)})
+            children = [child.as_json() for child in closer.children]
+            evidence = {**claim, "state": closer.state.value, "children": children}
+            return Verdict(seen.name, kind, evidence)
         reasons.append(f"not {kind.value}: {reason}")
     return Kept(seen.name, "; ".join(reasons) or "nothing was asked of it")
-
-
-def running_since(beats: Iterable[Heartbeat]) -> float:
-    """Return since when a new process belongs to a running tool. Of several open tools (`beats`:
-    latest first) the first counts; with none, the last event."""
-    open_tools, since, last = 0, 0.0, 0.0
-    for beat in reversed(list(beats)):
-        last = beat.at
-        if beat.kind == "tool_before":
-            open_tools += 1
-            since = beat.at if open_tools == 1 else since
-        elif beat.kind == "tool_after":
-            open_tools = max(0, open_tools - 1)
-        elif beat.kind in TURN_ENDS:
-            open_tools = 0
-    return since if open_tools else last
-
-
-TURN_ENDS = ("prompt", "turn_end", "session_start", "session_end")
 
 
 def _exempt(seen: Seen) -> str | None:
@@ -316,17 +284,9 @@ def _working(children: list[Child], closer: CloserLook) -> str | None:
     return f"a child of it is at work: {', '.join(names)}" if names else None
 
 
-def _details(closer: CloserLook) -> dict[str, object]:
-    return {"state": closer.state.value, "children": [child.as_json() for child in closer.children]}
-
-
-CLAIMS: Mapping[Kind, Callable[[Seen, Limits], Claim]] = {
-    Kind.STALLED: _stalled,
-    Kind.IDLE: _idle,
-    Kind.EXPIRED: _expired,
-}
-DEFENCES: Mapping[Kind, Callable[[Seen, CloserLook], str | None]] = {
-    Kind.STALLED: _no_stall,
-    Kind.IDLE: _no_idling,
-    Kind.EXPIRED: _no_expiry,
+Defense = Callable[[Seen, CloserLook], str | None]
+RULES: Mapping[Kind, tuple[Callable[[Seen, Limits], Claim], Defense]] = {
+    Kind.STALLED: (_stalled, _no_stall),
+    Kind.IDLE: (_idle, _no_idling),
+    Kind.EXPIRED: (_expired, _no_expiry),
 }
