@@ -31,7 +31,7 @@ ROOMS = {
         " hooks.settings_file"
     ),
     "sessions": (
-        "context look sight conversation results observe world ownership panes identity"
+        "context look see reach sight conversation results observe world ownership panes identity"
         " elsewhere newcomers state configuration restarts servers editors"
     ),
     "ending": ("end interrupt plan results outcome one_at_a_time unfinished handover"),
@@ -52,7 +52,8 @@ core.* registry.rows registry.targets registry.trees registry.restarts registry.
 registry.edits registry.failures registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
-sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
+sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight
+sessions.see sessions.reach sessions.ownership
 ending.plan ending.results ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns
 ending.ladder.interrupt ending.ladder.handing_over

@@ -31,7 +31,6 @@ LONGER = [
     "ledger/books.py",
     "ledger/ledger.py",
     "sessions/conversation.py",
-    "sessions/sight.py",
 ]
 LONGEST = 300
 

@@ -1,107 +1,17 @@
-"""One row compared with one look: the same session, another, none, or unknown."""
+"""What one look says of a row, and what a later look needs of it."""
 
 from __future__ import annotations
 
-import pytest
-
-from tests.fakes import DEMO, OWN_PID, Story
-from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.spared import Spares
-from tmuxreap.core.model import Live, ProcessId, Row
-from tmuxreap.core.values import replace
+from tests.fakes import Story
+from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.sight import Past, Sight, spare_reason
+from tmuxreap.sessions.sight import Past, past_of, wanted_by
 
 
 def row_of(story: Story, name: str = "acme") -> Row:
     row = story.app().registry.look().named(name)
     assert row is not None
     return row
-
-
-def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
-    return look_at(story.app(pid), [row_of(story, name)])[0][0]
-
-
-def code(seen: Sight) -> str | None:
-    return seen.trouble.code.text if seen.trouble else None
-
-
-def write(story: Story, old: str, new: str) -> None:
-    text = story.path.read_text()
-    assert old in text
-    story.path.write_text(text.replace(old, new))
-
-
-def test_alive(story: Story) -> None:
-    agent = story.agent()
-    seen = sight(story)
-    assert (seen.live, seen.trouble, seen.contains_caller, seen.foreign) == (
-        Live.ALIVE,
-        None,
-        False,
-        (),
-    )
-    assert [process.id for process in seen.agent] == [agent.process]
-    assert seen.pane is not None
-    assert seen.pane.id == "%0"
-    assert seen.owned.ids == {agent.process}
-
-
-def test_agent_gone(story: Story) -> None:
-    agent = story.agent(shell=True)
-    assert agent.shell is not None
-    story.processes.put_in_front(agent.shell)
-    story.processes.die(agent.process)
-    seen = sight(story)
-    assert (seen.live, seen.agent, seen.owned.ids) == (Live.AGENT_GONE, (), {agent.shell})
-
-
-def test_gone_with_its_server_and_gone_alone(story: Story) -> None:
-    agent = story.agent()
-    story.processes.die(agent.process)
-    assert sight(story).live is Live.GONE
-    story.agent("other")
-    assert sight(story).live is Live.GONE
-
-
-def test_replaced_by_a_later_session_of_that_name(story: Story) -> None:
-    agent = story.agent()
-    story.agent("other")
-    story.processes.die(agent.process)
-    story.processes.wait((), 5.0)
-    story.tmux.open(story.SOCKET, "acme", *DEMO)
-    seen = sight(story)
-    assert (seen.live, code(seen), seen.owned.own) == (Live.REPLACED, "session_replaced", ())
-
-
-def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
-    story: Story,
-) -> None:
-    """Neither its mark nor its control group, with everything in it."""
-    agent = story.agent()
-    other = story.agent("other").process
-    story.processes.scopes = {"other's": [other]}
-    known = Past(leaders=frozenset({ProcessId(other.pid, other.start - 1)}))
-    story.processes.die(agent.process)
-    seen = look_at(story.app(), [row_of(story)], known={"acme": known}, unregistered=True)[0][0]
-    assert seen.reach is not None
-    assert (seen.reach.mark, seen.reach.scopes) == (None, frozenset())
-
-
-@pytest.mark.parametrize(("status", "known"), [("stopped", False), ("running", True)])
-def test_a_kernel_session_that_lost_its_leader_is_no_ended_rows(
-    story: Story, status: str, known: bool
-) -> None:
-    """Nothing was left of it: a daemon has reused the leader's pid since, and its parent exited."""
-    agent = story.agent(status=status)
-    story.tmux.servers[story.SOCKET].sessions.clear()
-    story.processes.die(agent.process)
-    story.processes.wait((), 5.0)
-    again = story.processes.add("start", pid=agent.process.pid, new_session=True)
-    daemon = story.processes.add("daemon", parent=again)
-    story.processes.die(again)
-    assert (daemon in sight(story).owned.ids) is known  # for a running one this is unknown
 
 
 def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:
@@ -118,196 +28,20 @@ def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Sto
     assert [(one.process.id, one.why) for one in seen.owned.own] == [(late, "scope")]
 
 
-@pytest.mark.parametrize("field", ["session_created", "server_pid", "server_started"])
-def test_every_part_of_the_identity_counts(story: Story, field: str) -> None:
-    story.agent()
-    known = getattr(row_of(story).tmux, field)
-    write(story, f'"{field}": {known}', f'"{field}": {known + 1}')
-    assert code(sight(story)) == "session_replaced"
-
-
-def test_a_renamed_session_is_the_same(story: Story) -> None:
+def test_what_belonged_once_is_remembered_and_the_first_look_stays_the_first(story: Story) -> None:
     agent = story.agent()
-    story.tmux.servers[story.SOCKET].sessions[0].name = "renamed"
-    seen = sight(story)
-    assert (seen.live, [process.id for process in seen.agent]) == (Live.ALIVE, [agent.process])
-
-
-def test_after_a_boot_nothing_is_the_same(story: Story) -> None:
-    story.agent()
-    write(story, '"boot_id": "this-boot"', '"boot_id": "another"')
-    app = story.app()
-    seen = look_at(app, [row_of(story)])[0][0]
-    assert seen.live is not Live.ALIVE
-    assert seen.owned.own == ()
-
-
-def test_another_host_cannot_be_looked_at(story: Story) -> None:
-    story.agent()
-    write(story, '"host": "here"', '"host": "there"')
-    seen = sight(story)
-    assert (seen.live, code(seen)) == (Live.UNKNOWN, "tmux_unreachable")
-    assert seen.trouble is not None
-    assert "there" in seen.trouble.message
-
-
-# Rows by other tools
-
-
-def foreign_row(story: Story, pane_pid: int | None, name: str = "acme") -> None:
-    story.path.write_text("tmux_sessions: []\n")
-    pane = {"pid": pane_pid, "cmd": "python3", "cwd": "/"}
-    story.add_row(
-        {
-            "name": name,
-            "status": "running",
-            "agent": "demo",
-            "tmux_server": story.SOCKET,
-            "pane": pane,
-        }
-    )
-
-
-def test_a_row_with_the_pid_of_a_pane_only(story: Story) -> None:
-    agent = story.agent()
-    foreign_row(story, agent.process.pid)
-    assert [process.id for process in sight(story).agent] == [agent.process]
-
-
-def test_a_row_with_an_old_pid_is_taken_when_the_agent_is_there(story: Story) -> None:
-    agent = story.agent()
-    foreign_row(story, 4242)
-    assert [process.id for process in sight(story).agent] == [agent.process]
-
-
-def test_a_row_with_an_old_pid_and_another_program_is_not(story: Story) -> None:
-    story.tmux.open(story.SOCKET, "acme", "nginx")
-    foreign_row(story, 4242)
-    assert (sight(story).live, code(sight(story))) == (Live.REPLACED, "session_replaced")
-
-
-def test_a_pid_from_a_file_alone_is_nobody(story: Story) -> None:
-    stranger = story.processes.add("nginx")
-    foreign_row(story, stranger.pid)
-    seen = sight(story)
-    assert (seen.live, seen.owned.own) == (Live.GONE, ())
-
-
-# The pane
-
-
-def test_the_agent_s_window_need_not_be_in_front(story: Story) -> None:
-    agent = story.agent()
-    session = story.tmux.servers[story.SOCKET].sessions[0]
-    story.tmux.split(story.SOCKET, session, "bash")
-    session.panes.reverse()
-    seen = sight(story)
-    assert (seen.pane and seen.pane.id, [p.id for p in seen.agent]) == ("%0", [agent.process])
-    assert seen.foreign == ()  # an idle shell
-
-
-def test_a_pane_that_is_at_work_is_foreign(story: Story) -> None:
-    story.agent()
-    session = story.tmux.servers[story.SOCKET].sessions[0]
-    story.tmux.split(story.SOCKET, session, "vim")
-    assert [pane.id for pane in sight(story).foreign] == ["%1"]
-
-
-def test_a_shell_with_a_child_is_at_work(story: Story) -> None:
-    story.agent()
-    session = story.tmux.servers[story.SOCKET].sessions[0]
-    pane = story.tmux.split(story.SOCKET, session, "bash")
-    story.processes.add("make", parent=pane.process, foreground=True)
-    assert [one.id for one in sight(story).foreign] == ["%1"]
-
-
-def test_a_script_is_no_idle_shell(story: Story) -> None:
-    story.agent()
-    session = story.tmux.servers[story.SOCKET].sessions[0]
-    story.tmux.split(story.SOCKET, session, "bash", "-c", "read x")
-    assert [one.id for one in sight(story).foreign] == ["%1"]
-
-
-def test_the_only_pane_with_the_agent(story: Story) -> None:
-    agent = story.agent()
-    session = story.tmux.servers[story.SOCKET].sessions[0]
-    story.tmux.split(story.SOCKET, session, "bash")
-    foreign_row(story, 4242)
-    assert [process.id for process in sight(story).agent] == [agent.process]
-
-
-def test_two_agents_in_one_session_are_ambiguous(story: Story) -> None:
-    story.agent()
-    session = story.tmux.servers[story.SOCKET].sessions[0]
-    story.tmux.split(story.SOCKET, session, *DEMO)
-    foreign_row(story, 4242)
-    seen = sight(story)
-    assert code(seen) == "ambiguous_pane"
-    assert seen.trouble is not None
-    assert "%0" in seen.trouble.message
-    assert "%1" in seen.trouble.message
-
-
-# The caller, and spared processes
-
-
-def test_the_caller_inside_is_seen(story: Story) -> None:
-    agent = story.agent(shell=True)
-    caller = story.processes.add("tmuxreap", parent=agent.process)
-    assert sight(story, pid=caller.pid).contains_caller
-    assert not sight(story).contains_caller
-
-
-def test_the_caller_in_the_background_of_it_is_seen(story: Story) -> None:
-    agent = story.agent()
-    marks = {
-        "TMUXREAP_ID": "mark-of-acme",
-        "TMUX": f"{story.SOCKET},{story.tmux.servers[story.SOCKET].process.pid},0",
-    }
-    caller = story.processes.add(
-        "tmuxreap", new_session=True, environ={**marks, "TMUX_PANE": agent.pane.now.id}
-    )
-    assert sight(story, pid=caller.pid).contains_caller
-
-
-def test_the_server_is_never_own(story: Story) -> None:
-    story.agent()
-    server = story.tmux.servers[story.SOCKET].process
-    story.processes.table[server.pid].environ = {"TMUXREAP_ID": "mark-of-acme"}
-    seen = sight(story)
-    assert server not in seen.owned.ids
-    assert server.pid in {one.process.pid for one in seen.owned.spared}
-
-
-def test_two_sessions_share_nothing(story: Story) -> None:
-    one, two = story.agent("one"), story.agent("two")
-    sights = look_at(story.app(), [row_of(story, "one"), row_of(story, "two")])
-    assert [seen.owned.ids for seen, _ in sights] == [{one.process}, {two.process}]
-
-
-def test_a_dead_pane_holds_no_agent(story: Story) -> None:
-    agent = story.agent()
-    story.tmux.change(agent.pane, remain_on_exit="on")
+    app, row = story.app(), row_of(story)
+    first, past = look_at(app, [row])[0]
     story.processes.die(agent.process)
-    story.processes.wait((), 1.0)
-    story.processes.add(*DEMO, pid=agent.process.pid)  # now an unrelated process
-    seen = sight(story)
-    assert (seen.live, seen.agent, seen.owned.own) == (Live.AGENT_GONE, (), ())
+    later = look_at(app, [row])[0][0]
+    after = past_of(later, past)
+    assert (after.first, after.remembered) == (first, {agent.process})
+    assert (after.mark, after.foreign_seen) == (past.mark, False)
 
 
-def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
-    story.agent()
-    row = replace(row_of(story), name="renamed row")
-    assert look_at(story.app(), [row])[0][0].live is Live.ALIVE
-
-
-def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -> None:
-    profiles = load_profiles(None)
-    daemon = story.processes.add("claude.exe", "daemon", "run", "--origin", "transient")
-    other = story.processes.add("claude.exe", "--resume", "x")
-    world = story.app().observer.look([], 0)
-    reason = spare_reason(
-        Spares.of(*profiles.common_spare, *profiles.agents["claude"].spare), world
-    )
-    reasons = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
-    assert reasons == ["a shared claude daemon", None]
+def test_wanted_are_all_names_and_the_pids_that_a_row_could_mean(story: Story) -> None:
+    agent = story.agent("ac.me")
+    wanted = wanted_by([(row_of(story, "ac.me"), Past(remembered=frozenset({ProcessId(7, 1)})))])
+    assert {"ac.me", "ac_me"} <= wanted.sessions
+    assert wanted.pids == {agent.process.pid, 7}
+    assert (wanted.unregistered, wanted.any_process) == (False, False)

@@ -14,8 +14,10 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import was_pane_only_ending
 from tmuxreap.sessions.panes import agents_in
+from tmuxreap.sessions.reach import is_certainly_gone
 from tmuxreap.sessions.row_agents import RowAgents
-from tmuxreap.sessions.sight import Past, Sight, is_certainly_gone, past_of, see, wanted_by
+from tmuxreap.sessions.see import see
+from tmuxreap.sessions.sight import Past, Sight, past_of, wanted_by
 from tmuxreap.sessions.world import World
 
 BANNER_OPTION = "remain-on-exit"

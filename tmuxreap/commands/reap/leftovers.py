@@ -32,7 +32,8 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.observe import canonical
 from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, owned
-from tmuxreap.sessions.sight import Past, Sight, spare_reason
+from tmuxreap.sessions.reach import spare_reason
+from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.sessions.world import World, panes_of
 from tmuxreap.system.environment import REGISTRY_MARK
 

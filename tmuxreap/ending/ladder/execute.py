@@ -27,7 +27,8 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.conversation import Finder, after_exit, visible_screen
 from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_foreground
-from tmuxreap.sessions.sight import past_of, see_again, wanted_by
+from tmuxreap.sessions.see import see_again
+from tmuxreap.sessions.sight import past_of, wanted_by
 
 if TYPE_CHECKING:
     from tmuxreap.sessions.editors import Opened

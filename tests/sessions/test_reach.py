@@ -1,0 +1,79 @@
+"""The evidence by which processes belong to a row, and what is spared."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import OWN_PID, Story
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.reach import spare_reason
+from tmuxreap.sessions.sight import Past, Sight
+
+
+def row_of(story: Story, name: str = "acme") -> Row:
+    row = story.app().registry.look().named(name)
+    assert row is not None
+    return row
+
+
+def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
+    return look_at(story.app(pid), [row_of(story, name)])[0][0]
+
+
+def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
+    story: Story,
+) -> None:
+    """Neither its mark nor its control group, with everything in it."""
+    agent = story.agent()
+    other = story.agent("other").process
+    story.processes.scopes = {"other's": [other]}
+    known = Past(leaders=frozenset({ProcessId(other.pid, other.start - 1)}))
+    story.processes.die(agent.process)
+    seen = look_at(story.app(), [row_of(story)], known={"acme": known}, unregistered=True)[0][0]
+    assert seen.reach is not None
+    assert (seen.reach.mark, seen.reach.scopes) == (None, frozenset())
+
+
+@pytest.mark.parametrize(("status", "known"), [("stopped", False), ("running", True)])
+def test_a_kernel_session_that_lost_its_leader_is_no_ended_rows(
+    story: Story, status: str, known: bool
+) -> None:
+    """Nothing was left of it: a daemon has reused the leader's pid since, and its parent exited."""
+    agent = story.agent(status=status)
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    story.processes.wait((), 5.0)
+    again = story.processes.add("start", pid=agent.process.pid, new_session=True)
+    daemon = story.processes.add("daemon", parent=again)
+    story.processes.die(again)
+    assert (daemon in sight(story).owned.ids) is known  # for a running one this is unknown
+
+
+def test_the_server_is_never_own(story: Story) -> None:
+    story.agent()
+    server = story.tmux.servers[story.SOCKET].process
+    story.processes.table[server.pid].environ = {"TMUXREAP_ID": "mark-of-acme"}
+    seen = sight(story)
+    assert server not in seen.owned.ids
+    assert server.pid in {one.process.pid for one in seen.owned.spared}
+
+
+def test_two_sessions_share_nothing(story: Story) -> None:
+    one, two = story.agent("one"), story.agent("two")
+    sights = look_at(story.app(), [row_of(story, "one"), row_of(story, "two")])
+    assert [seen.owned.ids for seen, _ in sights] == [{one.process}, {two.process}]
+
+
+def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -> None:
+    profiles = load_profiles(None)
+    daemon = story.processes.add("claude.exe", "daemon", "run", "--origin", "transient")
+    other = story.processes.add("claude.exe", "--resume", "x")
+    world = story.app().observer.look([], 0)
+    reason = spare_reason(
+        Spares.of(*profiles.common_spare, *profiles.agents["claude"].spare), world
+    )
+    reasons = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
+    assert reasons == ["a shared claude daemon", None]

@@ -1,0 +1,241 @@
+"""One row compared with one look: the same session, another, none, or unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import DEMO, OWN_PID, Story
+from tmuxreap.core.model import Live, Row
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.sight import Sight
+
+
+def row_of(story: Story, name: str = "acme") -> Row:
+    row = story.app().registry.look().named(name)
+    assert row is not None
+    return row
+
+
+def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
+    return look_at(story.app(pid), [row_of(story, name)])[0][0]
+
+
+def code(seen: Sight) -> str | None:
+    return seen.trouble.code.text if seen.trouble else None
+
+
+def write(story: Story, old: str, new: str) -> None:
+    text = story.path.read_text()
+    assert old in text
+    story.path.write_text(text.replace(old, new))
+
+
+def test_alive(story: Story) -> None:
+    agent = story.agent()
+    seen = sight(story)
+    assert (seen.live, seen.trouble, seen.contains_caller, seen.foreign) == (
+        Live.ALIVE,
+        None,
+        False,
+        (),
+    )
+    assert [process.id for process in seen.agent] == [agent.process]
+    assert seen.pane is not None
+    assert seen.pane.id == "%0"
+    assert seen.owned.ids == {agent.process}
+
+
+def test_agent_gone(story: Story) -> None:
+    agent = story.agent(shell=True)
+    assert agent.shell is not None
+    story.processes.put_in_front(agent.shell)
+    story.processes.die(agent.process)
+    seen = sight(story)
+    assert (seen.live, seen.agent, seen.owned.ids) == (Live.AGENT_GONE, (), {agent.shell})
+
+
+def test_gone_with_its_server_and_gone_alone(story: Story) -> None:
+    agent = story.agent()
+    story.processes.die(agent.process)
+    assert sight(story).live is Live.GONE
+    story.agent("other")
+    assert sight(story).live is Live.GONE
+
+
+def test_replaced_by_a_later_session_of_that_name(story: Story) -> None:
+    agent = story.agent()
+    story.agent("other")
+    story.processes.die(agent.process)
+    story.processes.wait((), 5.0)
+    story.tmux.open(story.SOCKET, "acme", *DEMO)
+    seen = sight(story)
+    assert (seen.live, code(seen), seen.owned.own) == (Live.REPLACED, "session_replaced", ())
+
+
+@pytest.mark.parametrize("field", ["session_created", "server_pid", "server_started"])
+def test_every_part_of_the_identity_counts(story: Story, field: str) -> None:
+    story.agent()
+    known = getattr(row_of(story).tmux, field)
+    write(story, f'"{field}": {known}', f'"{field}": {known + 1}')
+    assert code(sight(story)) == "session_replaced"
+
+
+def test_a_renamed_session_is_the_same(story: Story) -> None:
+    agent = story.agent()
+    story.tmux.servers[story.SOCKET].sessions[0].name = "renamed"
+    seen = sight(story)
+    assert (seen.live, [process.id for process in seen.agent]) == (Live.ALIVE, [agent.process])
+
+
+def test_after_a_boot_nothing_is_the_same(story: Story) -> None:
+    story.agent()
+    write(story, '"boot_id": "this-boot"', '"boot_id": "another"')
+    app = story.app()
+    seen = look_at(app, [row_of(story)])[0][0]
+    assert seen.live is not Live.ALIVE
+    assert seen.owned.own == ()
+
+
+def test_another_host_cannot_be_looked_at(story: Story) -> None:
+    story.agent()
+    write(story, '"host": "here"', '"host": "there"')
+    seen = sight(story)
+    assert (seen.live, code(seen)) == (Live.UNKNOWN, "tmux_unreachable")
+    assert seen.trouble is not None
+    assert "there" in seen.trouble.message
+
+
+# Rows by other tools
+
+
+def foreign_row(story: Story, pane_pid: int | None, name: str = "acme") -> None:
+    story.path.write_text("tmux_sessions: []\n")
+    pane = {"pid": pane_pid, "cmd": "python3", "cwd": "/"}
+    story.add_row(
+        {
+            "name": name,
+            "status": "running",
+            "agent": "demo",
+            "tmux_server": story.SOCKET,
+            "pane": pane,
+        }
+    )
+
+
+def test_a_row_with_the_pid_of_a_pane_only(story: Story) -> None:
+    agent = story.agent()
+    foreign_row(story, agent.process.pid)
+    assert [process.id for process in sight(story).agent] == [agent.process]
+
+
+def test_a_row_with_an_old_pid_is_taken_when_the_agent_is_there(story: Story) -> None:
+    agent = story.agent()
+    foreign_row(story, 4242)
+    assert [process.id for process in sight(story).agent] == [agent.process]
+
+
+def test_a_row_with_an_old_pid_and_another_program_is_not(story: Story) -> None:
+    story.tmux.open(story.SOCKET, "acme", "nginx")
+    foreign_row(story, 4242)
+    assert (sight(story).live, code(sight(story))) == (Live.REPLACED, "session_replaced")
+
+
+def test_a_pid_from_a_file_alone_is_nobody(story: Story) -> None:
+    stranger = story.processes.add("nginx")
+    foreign_row(story, stranger.pid)
+    seen = sight(story)
+    assert (seen.live, seen.owned.own) == (Live.GONE, ())
+
+
+# The pane
+
+
+def test_the_agent_s_window_need_not_be_in_front(story: Story) -> None:
+    agent = story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.tmux.split(story.SOCKET, session, "bash")
+    session.panes.reverse()
+    seen = sight(story)
+    assert (seen.pane and seen.pane.id, [p.id for p in seen.agent]) == ("%0", [agent.process])
+    assert seen.foreign == ()  # an idle shell
+
+
+def test_a_pane_that_is_at_work_is_foreign(story: Story) -> None:
+    story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.tmux.split(story.SOCKET, session, "vim")
+    assert [pane.id for pane in sight(story).foreign] == ["%1"]
+
+
+def test_a_shell_with_a_child_is_at_work(story: Story) -> None:
+    story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    pane = story.tmux.split(story.SOCKET, session, "bash")
+    story.processes.add("make", parent=pane.process, foreground=True)
+    assert [one.id for one in sight(story).foreign] == ["%1"]
+
+
+def test_a_script_is_no_idle_shell(story: Story) -> None:
+    story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.tmux.split(story.SOCKET, session, "bash", "-c", "read x")
+    assert [one.id for one in sight(story).foreign] == ["%1"]
+
+
+def test_the_only_pane_with_the_agent(story: Story) -> None:
+    agent = story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.tmux.split(story.SOCKET, session, "bash")
+    foreign_row(story, 4242)
+    assert [process.id for process in sight(story).agent] == [agent.process]
+
+
+def test_two_agents_in_one_session_are_ambiguous(story: Story) -> None:
+    story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.tmux.split(story.SOCKET, session, *DEMO)
+    foreign_row(story, 4242)
+    seen = sight(story)
+    assert code(seen) == "ambiguous_pane"
+    assert seen.trouble is not None
+    assert "%0" in seen.trouble.message
+    assert "%1" in seen.trouble.message
+
+
+# The caller, and spared processes
+
+
+def test_the_caller_inside_is_seen(story: Story) -> None:
+    agent = story.agent(shell=True)
+    caller = story.processes.add("tmuxreap", parent=agent.process)
+    assert sight(story, pid=caller.pid).contains_caller
+    assert not sight(story).contains_caller
+
+
+def test_the_caller_in_the_background_of_it_is_seen(story: Story) -> None:
+    agent = story.agent()
+    marks = {
+        "TMUXREAP_ID": "mark-of-acme",
+        "TMUX": f"{story.SOCKET},{story.tmux.servers[story.SOCKET].process.pid},0",
+    }
+    caller = story.processes.add(
+        "tmuxreap", new_session=True, environ={**marks, "TMUX_PANE": agent.pane.now.id}
+    )
+    assert sight(story, pid=caller.pid).contains_caller
+
+
+def test_a_dead_pane_holds_no_agent(story: Story) -> None:
+    agent = story.agent()
+    story.tmux.change(agent.pane, remain_on_exit="on")
+    story.processes.die(agent.process)
+    story.processes.wait((), 1.0)
+    story.processes.add(*DEMO, pid=agent.process.pid)  # now an unrelated process
+    seen = sight(story)
+    assert (seen.live, seen.agent, seen.owned.own) == (Live.AGENT_GONE, (), ())
+
+
+def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
+    story.agent()
+    row = replace(row_of(story), name="renamed row")
+    assert look_at(story.app(), [row])[0][0].live is Live.ALIVE

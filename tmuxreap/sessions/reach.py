@@ -1,0 +1,213 @@
+"""Finds the evidence of a row's session in one look: its panes, their leaders, terminals and marks;
+the processes tied to it by them; and whether nothing of it can be left. Never does I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tmuxreap.agents.programs import program_names
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.model import (
+    NoServer,
+    Process,
+    ProcessId,
+    Row,
+    Server,
+    ServerLook,
+    Session,
+    Terminal,
+)
+from tmuxreap.sessions.identity import same_server
+from tmuxreap.sessions.ownership import TMUX_SERVER, Owned, Reach, Trace, owned
+from tmuxreap.sessions.panes import leader_of
+from tmuxreap.sessions.sight import Past
+from tmuxreap.sessions.world import World
+from tmuxreap.system.tmux.versions import CHANGED
+
+SAME_START_S = 1.0
+PTS_MAJOR = 136
+
+
+def reach_of(
+    row: Row,
+    server: ServerLook,
+    session: Session | None,
+    world: World,
+    past: Past,
+    *,
+    foreign_seen: bool = False,
+) -> Reach:
+    panes = session.panes if session else ()
+    alive = [pane for pane in panes if not pane.dead]
+    planned = past.first.session.panes if past.first and past.first.session else ()
+    leaders = {leader.id for pane in alive if (leader := leader_of(pane, world))} | past.leaders
+    traces = _traces_of(leaders, world)
+    before = [row.pane.id] if row.tmux.known and row.pane.id else []
+    server_pid = _server_pid(row, server, world, past)
+    ids = {pane.id for pane in panes}
+    # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
+    # count.
+    vanished = [f"{pane.tty} (deleted)" for pane in planned if pane.id not in ids]
+    return Reach(
+        tmux=f"{world.paths[server.socket]},{server_pid}" if server_pid else None,
+        panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
+        leaders=frozenset([*leaders, *recorded_leader(row, world)]),
+        ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
+        terminals=frozenset([*(pane.tty for pane in alive), *vanished]),
+        mark=(
+            None
+            if past.pane_only or past.foreign_seen or foreign_seen
+            else past.mark or _mark_of(traces)
+        ),
+        remembered=past.remembered,
+        registry=past.registry,
+        scopes=past.scopes.union(trace.scope for trace in traces if trace.scope),
+    )
+
+
+def headless_reach(leader: Process | None, past: Past) -> Reach:
+    """Return the evidence of a session without tmux: its process, and our mark."""
+    # On a terminal that it did not open, the shell and other processes belong to the user.
+    own_terminal = leader is not None and leader.pid == leader.sid
+    return Reach(
+        tmux=None,
+        panes=frozenset(),
+        leaders=frozenset({leader.id}) if leader else frozenset(),
+        ttys=frozenset({leader.tty}) if leader and leader.tty and own_terminal else frozenset(),
+        terminals=_terminal_of(leader) if leader and own_terminal else frozenset(),
+        mark=past.mark,
+        remembered=past.remembered,
+        registry=past.registry,
+    )
+
+
+def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
+    """Return the pid of the server that the session was on, or None if that is not certain: a new
+    server on the socket counts panes from %0 again, and may even have the same pid after a boot."""
+    first = past.first.server if past.first else server
+    if not row.tmux.known:
+        return (first.pid or None) if isinstance(first, Server) else None
+    again = isinstance(server, Server) and server.pid == row.tmux.server_pid
+    if not row.tmux.of_boot(world.boot_id) or (again and not same_server(row, server, world)):
+        return None
+    return row.tmux.server_pid
+
+
+def recorded_leader(row: Row, world: World) -> set[ProcessId]:
+    """Return the recorded leader of the pane: it belongs to the session as long as it lives, with
+    or without the pane. Other tools record its start in seconds."""
+    if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
+        tracked = tracked_process(row, world)
+        return {tracked.id} if tracked is not None else set()
+    leader = ProcessId(row.pane.pid, row.pane.start_ticks)
+    if row.status.ended and world.index.living(leader) is None:
+        return set()  # nothing was left: a kernel session of that number is a new one
+    return {leader}
+
+
+def tracked_process(row: Row, world: World) -> Process | None:
+    """Return the recorded process, if the process with that pid has the recorded start time."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if process is None or row.pane.created_epoch is None or not row.tmux.of_boot(world.boot_id):
+        return None
+    same = abs(world.epochs[process.pid] - row.pane.created_epoch) <= SAME_START_S
+    return process if same else None
+
+
+def _mark_of(traces: Iterable[Trace]) -> str | None:
+    """Return the session's own mark, from the environment of its panes' leaders."""
+    marks = {trace.mark for trace in traces if trace.mark}
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _traces_of(leaders: Iterable[ProcessId], world: World) -> list[Trace]:
+    """Return the traces of leaders that are alive; the pid of a dead one may be reused."""
+    index = world.index
+    return [
+        index.traces[leader.pid]
+        for leader in leaders
+        if leader.pid in index.traces and index.living(leader)
+    ]
+
+
+def _terminal_of(leader: Process) -> frozenset[str]:
+    """Return the path of the terminal that the process leads, from its device number."""
+    if (leader.tty >> 8) & 0xFFF != PTS_MAJOR:
+        return frozenset()
+    return frozenset({f"/dev/pts/{(leader.tty & 0xFF) | ((leader.tty >> 12) & 0xFFF00)}"})
+
+
+def belongings_of(
+    server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World
+) -> Owned:
+    """Return the session's processes. A process in a pane of another session belongs to that one,
+    whatever evidence ties it to this one."""
+    own_ids = {pane.id for pane in session.panes} if session else set()
+    server_name = world.tmux_variable(server) if isinstance(server, Server) else None
+    spare, places = spare_reason(spares, world), world.places_on(server)
+
+    def reason(process: Process) -> str | None:
+        trace = world.index.trace(process.pid)
+        pane = places.of(process, trace.pane if trace.tmux == server_name == reach.tmux else None)
+        return (
+            f"in the pane {pane} of another"
+            if pane is not None and pane not in own_ids
+            else spare(process)
+        )
+
+    return owned(world.index, reach, reason)
+
+
+def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:
+    def reason(process: Process) -> str | None:
+        if process.comm == TMUX_SERVER:
+            return "a tmux server"
+        names = world.names_of(process)
+        match = spares.matching(
+            program_names(names.argv[:1], process.comm, names.executable), names.argv
+        )
+        return f"a shared {match.program}" if match else None
+
+    return reason
+
+
+def is_certainly_gone(row: Row, server: ServerLook, world: World, past: Past) -> bool:
+    """Tell whether nothing alive could be evidence of this row: true for nearly all of ten thousand
+    rows, which then need no closer look."""
+    if row.pane.pid in world.index.processes or row.terminal is not Terminal.TMUX:
+        return False
+    if row.tmux.host not in (None, world.host):
+        return False
+    if not row.status.ended and not _matches_nothing_else(row, world, past):
+        return False
+    return _not_listed(row, server, world) and _nothing_left(row, server, world, past)
+
+
+def _matches_nothing_else(row: Row, world: World, past: Past) -> bool:
+    """Tell whether a running row can match nothing else: no other spelling, and no unread mark."""
+    marked = past.mark is None and row.tmux.known and world.index.by_mark
+    return not marked and CHANGED.isdisjoint(row.name)
+
+
+def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
+    """Tell whether tmux lists nothing under any name or id of the row."""
+    if isinstance(server, Server):
+        recorded = server.socket, row.tmux.session_id, row.tmux.session_created
+        return not (
+            server.unread
+            or server.named(row.name)
+            or recorded in world.sessions
+            or row.pane.id in world.places_on(server).ids
+        )
+    return isinstance(server, NoServer)
+
+
+def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
+    index, pid, pane = world.index, row.pane.pid, row.pane.id
+    if past.first or past.remembered or past.leaders or past.mark in index.by_mark:
+        return False
+    if pid in index.children or pid in index.by_session:
+        return False
+    if pane is None:
+        return True
+    return (f"{world.paths[server.socket]},{row.tmux.server_pid}", pane) not in index.by_pane

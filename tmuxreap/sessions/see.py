@@ -1,0 +1,248 @@
+"""Judges one row by one look at the world: does its session exist, is it still the same, which
+pane and which processes are the agent's. Never looks itself."""
+
+from __future__ import annotations
+
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, Session, Terminal
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.identity import (
+    find_session,
+    moved_failure,
+    pick_pane,
+    unreadable_failure,
+    why_unknown,
+)
+from tmuxreap.sessions.nested import carried_in, nested_in
+from tmuxreap.sessions.ownership import Owned, owned
+from tmuxreap.sessions.panes import agent_among, agent_in, live_in, on_terminal
+from tmuxreap.sessions.reach import (
+    belongings_of,
+    headless_reach,
+    reach_of,
+    recorded_leader,
+    spare_reason,
+    tracked_process,
+)
+from tmuxreap.sessions.siblings import (
+    Known,
+    conversations_of,
+    holder_of,
+    judge,
+    own_panes,
+    within,
+)
+from tmuxreap.sessions.sight import Past, Sight
+from tmuxreap.sessions.world import World
+
+
+def see(
+    row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
+) -> Sight:
+    server = world.servers[socket]
+    trouble = why_unknown(row, server, world)
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    if row.terminal is not Terminal.TMUX:
+        return _see_headless(row, socket, profile, spares, world, past)
+    session = find_session(row, server, profile, world)
+    if isinstance(session, Failure):
+        live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
+        return Sight(live, socket, server, trouble=session)
+    whole = session
+    picked = pick_pane(row, session, profile, world) if session else None
+    trouble, pane = (picked, None) if isinstance(picked, Failure) else (None, picked)
+    foreign: tuple[Pane, ...] = ()
+    agent = agent_in(pane, profile, world) if pane else ()
+    leads = conversations_of(agent, dict(row.conversations).values(), profile, world)
+    if session is not None and trouble is None:
+        session, foreign = _judge_first(session, pane, leads, profile, world, past)
+    reach = reach_of(row, server, session, world, past)
+    belongings = belongings_of(server, session, reach, spares, world)
+    sight = Sight(
+        Live.GONE,
+        socket,
+        server,
+        session,
+        whole,
+        owned=belongings,
+        foreign=foreign,
+        reach=reach,
+        contains_caller=_contains_caller(belongings, world),
+        trouble=trouble,
+        leads=leads if session else frozenset(),
+    )
+    if trouble is not None:
+        return replace(sight, live=Live.ALIVE)
+    if session is not None and pane is not None:
+        nested = None if agent else nested_in(belongings, profile, world)
+        return replace(_with_agent(sight, row, pane, agent, profile, spares, world), nested=nested)
+    agent = _agent_left_behind(row, belongings, profile, world, past)
+    if session is None:
+        return replace(sight, agent=agent)
+    # The agent's pane is gone; the others may be foreign.
+    leads = conversations_of(agent, leads, profile, world)
+    return replace(sight, live=Live.AGENT_GONE, agent=agent, leads=leads)
+
+
+def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
+    """Judge the same session at a later look, by its identity alone and not by its name."""
+    first = past.first
+    assert first is not None  # noqa: S101 - there was a first look
+    server = world.servers[first.socket]
+    trouble = why_unknown(row, server, world)
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
+    if row.terminal is not Terminal.TMUX:
+        return _see_headless(row, first.socket, profile, spares, world, past)
+    whole = _session_still_there(first, server, world)
+    session_id = first.session.id if first.session else None
+    hidden = unreadable_failure(f"look at {row.name}", server, row.name, session_id)
+    if whole is None and hidden is not None:
+        return Sight(Live.UNKNOWN, first.socket, server, trouble=hidden)
+    session, foreign = _judge_again(whole, row, profile, world, past)
+    reach = reach_of(row, server, session, world, past, foreign_seen=bool(foreign))
+    belongings = belongings_of(server, session, reach, spares, world)
+    holder = holder_of(first.pane, whole, server) if first.pane is not None else None
+    if holder is not None and _same_server(first, server):
+        trouble = moved_failure(row, holder)
+        return Sight(
+            Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble
+        )
+    sight = Sight(
+        Live.GONE,
+        first.socket,
+        server,
+        session,
+        whole,
+        owned=belongings,
+        foreign=foreign,
+        reach=reach,
+    )
+    if session is None:
+        return sight
+    pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
+    if pane is None:
+        return replace(sight, live=Live.AGENT_GONE)
+    agent = agent_in(pane, profile, world)
+    return _with_agent(sight, row, pane, agent, profile, spares, world)
+
+
+def _with_agent(
+    sight: Sight,
+    row: Row,
+    pane: Pane,
+    agent: tuple[Process, ...],
+    profile: Profile | None,
+    spares: Spares,
+    world: World,
+) -> Sight:
+    """Add what runs in the agent's pane."""
+    carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
+    return replace(
+        sight,
+        live=Live.ALIVE if carrier else live_in(pane, agent, world),
+        pane=pane,
+        agent=agent,
+        keyed=(carrier.process,) if carrier else on_terminal(pane, agent, world),
+        carrier=carrier,
+    )
+
+
+def _judge_first(
+    session: Session,
+    pane: Pane | None,
+    leads: frozenset[str],
+    profile: Profile | None,
+    world: World,
+    past: Past,
+) -> tuple[Session | None, tuple[Pane, ...]]:
+    """Return the session with the panes that an ending takes, and the foreign panes."""
+    if past.pane_only:
+        return (replace(session, panes=(pane,)) if pane else None), ()
+    own = within(session, own_panes(session, pane))
+    if past.whole_session:
+        return own, ()
+    _, foreign = judge(session, Known(pane, (), leader_of=leads), profile, world)
+    return own, foreign
+
+
+def _judge_again(
+    session: Session | None, row: Row, profile: Profile | None, world: World, past: Past
+) -> tuple[Session | None, tuple[Pane, ...]]:
+    first = past.first
+    if session is None or first is None:
+        return None, ()
+    if past.pane_only:
+        panes = tuple(
+            pane for pane in session.panes if first.pane is not None and pane.id == first.pane.id
+        )
+        return (replace(session, panes=panes) if panes else None), ()
+    planned = first.session.panes if first.session else ()
+    known = Known(first.pane, planned, past.struck, past.whole_session, first.leads)
+    return judge(session, known, profile, world)
+
+
+def _session_still_there(first: Sight, server: ServerLook, world: World) -> Session | None:
+    session = first.session
+    if session is None or not isinstance(server, Server) or not _same_server(first, server):
+        return None
+    return world.sessions.get((server.socket, session.id, session.created))
+
+
+def _same_server(first: Sight, server: ServerLook) -> bool:
+    if not isinstance(server, Server) or not isinstance(first.server, Server):
+        return False
+    return (server.pid, server.started) == (first.server.pid, first.server.started)
+
+
+def _agent_left_behind(
+    row: Row, belongings: Owned, profile: Profile | None, world: World, past: Past
+) -> tuple[Process, ...]:
+    """Return an agent that outlived its session; without a profile, the process that tmux had
+    started in the pane."""
+    alive = [belonging.process for belonging in belongings.own]
+    if profile is not None:
+        return agent_among(alive, profile, world)
+    leaders = recorded_leader(row, world) | {
+        known for known in past.remembered if known.pid == row.pane.pid
+    }
+    return tuple(process for process in alive if process.id in leaders)
+
+
+def _contains_caller(belongings: Owned, world: World) -> bool:
+    return any(belonging.process.pid in world.protected for belonging in belongings.own)
+
+
+def _see_headless(
+    row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
+) -> Sight:
+    """Judge a session without tmux, identified by its process and its start time, or by our
+    mark."""
+    leader = tracked_process(row, world)
+    known = row.pane.pid is not None and row.pane.created_epoch is not None
+    reach = headless_reach(leader, past)
+    belongings = owned(world.index, reach, spare_reason(spares, world))
+    trouble = None if known or past.mark or row.status.ended else _untracked(row)
+    server = world.servers[socket]
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    agent = agent_among([belonging.process for belonging in belongings.own], profile, world)
+    # Processes left behind are not the agent, where the profile can tell them apart.
+    marked = past.mark and (agent or (profile is None and belongings.own))
+    live = Live.ALIVE if leader or marked else Live.GONE
+    inside = _contains_caller(belongings, world)
+    return Sight(
+        live, socket, server, agent=agent, owned=belongings, reach=reach, contains_caller=inside
+    )
+
+
+def _untracked(row: Row) -> Failure:
+    return Failure(
+        Code.NO_TRACKED_PID,
+        f"could not look at {row.name}: its row has no process that could be told from a stranger"
+        " with its pid",
+        "record pane.pid together with pane.created_epoch (the start of that process, in seconds)",
+    )
