@@ -86,7 +86,7 @@ def test_the_rungs_of_a_kill() -> None:
 
 
 def test_options_are_changed_for_keys_only() -> None:
-    option = PaneOption("%0", "remain-on-exit", None, "on")
+    option = PaneOption("/tmp/s", "%0", "remain-on-exit", None)
     assert make_plan("acme", "demo", SIGHT, None, DEMO, STOP, (option,)).options == (option,)
     assert make_plan("acme", "demo", SIGHT, None, DEMO, KILL, (option,)).options == ()
     assert make_plan("acme", None, SIGHT, None, None, STOP, (option,)).options == ()

@@ -28,7 +28,7 @@ from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
+from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
@@ -265,7 +265,7 @@ def _new_intent(context: Context, ending: Ending) -> NewIntent:
         owner=owner,
         boot_id=context.place.boot_id,
         deadline=context.clock.now() + longest_s + DEADLINE_SLACK_S,
-        options=tuple(PaneOption(plan.socket, o.pane, o.option, o.before) for o in plan.options),
+        options=plan.options,
         plan=json.dumps(plan.as_json()),
     )
 

@@ -11,13 +11,12 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import PaneOption, Plan
+from tmuxreap.ending.plan import Plan
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import START, Intent, is_owned
-from tmuxreap.ledger.records import PaneOption as RecordedOption
+from tmuxreap.ledger.records import START, Intent, PaneOption, is_owned
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
+from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.sessions.observe import Place
 
 JOIN_LOOK_S = 0.05
@@ -157,17 +156,13 @@ def _joined(closed: Intent | None) -> Item | None:
 
 def with_options(plan: Plan, inherited: Intent) -> Plan:
     """Add the pane options that a dead owner had changed, so that this ending restores them."""
-    if plan.pane is None:
+    pane, socket = plan.sight.pane, plan.sight.socket
+    if pane is None:
         return plan
-    planned = {option.option for option in plan.options}
-    older = [it for it in inherited.options if it.pane == plan.pane.id and it.socket == plan.socket]
+    older = [it for it in inherited.options if it.pane == pane.id and it.socket == socket]
     # A start sets this option while it waits for its confirmation, and does not record it.
-    if inherited.verb == START and plan.pane.remain_on_exit == "on":
-        older = [RecordedOption(plan.socket, plan.pane.id, BANNER_OPTION, None)]
-    values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
-    added = [
-        PaneOption(it.pane, it.option, it.before, values[it.option])
-        for it in older
-        if it.option not in planned
-    ]
+    if inherited.verb == START and pane.remain_on_exit == "on":
+        older = [PaneOption(socket, pane.id, BANNER_OPTION, None)]
+    planned = {option.option for option in plan.options}
+    added = (option for option in older if option.option not in planned)
     return replace(plan, options=(*plan.options, *added))

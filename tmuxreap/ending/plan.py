@@ -9,8 +9,10 @@ from enum import Enum
 from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live, Pane, Process, Scope, Server, Session, Status, Verb
+from tmuxreap.core.model import Live, Pane, Process, Scope, Server, Status, Verb
 from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import PaneOption
+from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.panes import describe_panes, in_foreground
 from tmuxreap.sessions.sight import Sight
@@ -20,6 +22,10 @@ TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
 REPEATS = 3  # how often keys are sent, at most
 SETTLE_S = 0.8  # how long a screen may take to show the effect of a key
+
+
+# What these options of a pane are while keys are sent.
+WHILE_KEYS = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
 
 
 class Rung(Enum):
@@ -79,82 +85,60 @@ class PlannedRung:
 
 
 @frozen
-class PaneOption:
-    """An option of the user's pane that is changed during the stop, with its previous value."""
-
-    pane: str
-    option: str
-    before: str | None
-    during: str
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "pane": self.pane,
-            "option": self.option,
-            "before": self.before,
-            "during": self.during,
-        }
-
-
-@frozen
 class Plan:
     name: str
-    verb: Verb
-    scope: Scope
-    reason: str
     agent: str | None
-    socket: str
-    server: Server | None
-    session: Session | None
-    pane: Pane | None
+    policy: Policy
+    sight: Sight  # of the first look
     screen: Screen | None
     rungs: tuple[PlannedRung, ...]
-    options: tuple[PaneOption, ...]
-    own: tuple[Belonging, ...]
-    spared: tuple[Belonging, ...]
-    agent_pids: tuple[int, ...]
-    purge: bool = False
+    options: tuple[PaneOption, ...]  # of the user's pane, changed while keys are sent
     purges: tuple[str, ...] = ()  # paths to delete, as far as the conversation is known yet
     left: tuple[str, ...] = ()
-    # Done after the row is written; in the plan so that another process can finish it.
-    task_status: str | None = None
-    cleanup: bool = False
-    after_turn_s: float | None = None  # time for the agent to end its turn; its hooks read it here
+
+    @property
+    def server(self) -> Server | None:
+        return self.sight.server if isinstance(self.sight.server, Server) else None
+
+    @property
+    def agent_pids(self) -> tuple[int, ...]:
+        """The agent's pids; of an agent that was not recognised, the pane's."""
+        pane = self.sight.pane
+        leader = () if pane is None or pane.pid is None else (pane.pid,)
+        return tuple(process.pid for process in self.sight.agent) or leader
+
+    @property
+    def after_turn_s(self) -> float | None:
+        """The time that the agent has to end its turn; its hooks read it in the intent."""
+        return self.policy.after_turn_s if self.sight.live is Live.ALIVE else None
 
     def as_json(self) -> dict[str, object]:
-        return {
+        """Return the plan as an intent records it: another process can finish it by that."""
+        policy, sight = self.policy, self.sight
+        facts: dict[str, object] = {
             "name": self.name,
-            "verb": self.verb.value,
-            "scope": self.scope.value,
-            "reason": self.reason,
+            "verb": policy.verb.value,
+            "scope": policy.scope.value,
+            "reason": policy.reason,
             "agent": self.agent,
-            "socket": self.socket,
-            "session": self.session.id if self.session else None,
-            "pane": self.pane.id if self.pane else None,
+            "socket": sight.socket,
+            "session": sight.session.id if sight.session else None,
+            "pane": sight.pane.id if sight.pane else None,
             "state": self.screen.state.value if self.screen else None,
             "rungs": [rung.as_json() for rung in self.rungs],
-            "options": [option.as_json() for option in self.options],
-            "processes": [_belonging(belonging) for belonging in self.own],
-            "spared": [_belonging(belonging) for belonging in self.spared],
-            **self._purge(),
-            **({"task_status": self.task_status} if self.task_status else {}),
-            **({"cleanup": True} if self.cleanup else {}),
-            **self._turn(),
+            "options": [_option(option) for option in self.options],
+            "processes": [_belonging(belonging) for belonging in sight.owned.own],
+            "spared": [_belonging(belonging) for belonging in sight.owned.spared],
         }
-
-    def _purge(self) -> dict[str, object]:
-        return (
-            {"purge": True, "purges": list(self.purges), "left": list(self.left)}
-            if self.purge
-            else {}
-        )
-
-    def _turn(self) -> dict[str, object]:
-        return (
-            {}
-            if self.after_turn_s is None
-            else {"after_turn": {"waits_ms": round(self.after_turn_s * 1000)}}
-        )
+        if policy.purge:
+            facts |= {"purge": True, "purges": list(self.purges), "left": list(self.left)}
+        if policy.task_status:
+            facts["task_status"] = policy.task_status
+        if policy.cleanup:
+            facts["cleanup"] = True
+        if self.after_turn_s is not None:
+            facts["after_turn"] = {"waits_ms": round(self.after_turn_s * 1000)}
+        return facts
 
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
@@ -217,42 +201,14 @@ def make_plan(
     profile: Profile | None,
     policy: Policy,
     options: tuple[PaneOption, ...] = (),
-    purges: tuple[str, ...] = (),
-    left: tuple[str, ...] = (),
     *,
     agent_named: bool = False,
 ) -> Plan:
     """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt."""
     keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
-    return Plan(
-        name=name,
-        verb=policy.verb,
-        scope=policy.scope,
-        reason=policy.reason,
-        agent=agent,
-        socket=sight.socket,
-        server=sight.server if isinstance(sight.server, Server) else None,
-        session=sight.session,
-        pane=sight.pane,
-        screen=screen,
-        rungs=tuple(
-            _rung(rung, keys_skipped, profile, policy, screen) for rung in RUNGS[policy.verb]
-        ),
-        options=options if keys_skipped is None else (),
-        own=sight.owned.own,
-        spared=sight.owned.spared,
-        agent_pids=tuple(process.pid for process in sight.agent) or _leader_pid(sight.pane),
-        purge=policy.purge,
-        purges=purges,
-        left=left,
-        task_status=policy.task_status,
-        cleanup=policy.cleanup,
-        after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
-    )
-
-
-def _leader_pid(pane: Pane | None) -> tuple[int, ...]:
-    return () if pane is None or pane.pid is None else (pane.pid,)
+    rungs = [_rung(rung, keys_skipped, profile, policy, screen) for rung in RUNGS[policy.verb]]
+    options = options if keys_skipped is None else ()
+    return Plan(name, agent, policy, sight, screen, tuple(rungs), options)
 
 
 def why_no_keys(
@@ -322,6 +278,15 @@ def _rung(
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
     no_term = rung is Rung.TERM and policy.grace == 0
     return PlannedRung(rung, policy.grace, "--grace 0" if no_term else None)
+
+
+def _option(option: PaneOption) -> dict[str, object]:
+    return {
+        "pane": option.pane,
+        "option": option.option,
+        "before": option.before,
+        "during": WHILE_KEYS[option.option],
+    }
 
 
 def _belonging(belonging: Belonging) -> dict[str, object]:

@@ -12,8 +12,9 @@ from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.plan import PaneOption, Policy, make_plan, refusal
+from tmuxreap.ending.plan import Policy, make_plan, refusal
 from tmuxreap.ending.results import EndResult, failed_target
+from tmuxreap.ledger.records import PaneOption
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_own_exit, resume_command, visible_screen
@@ -34,7 +35,7 @@ def prepare(
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
     profiles = [context.agents.profile(row) for row in rows]
     options = [
-        list(_options_for_keys(sight, profile))
+        _options_for_keys(sight, profile)
         for profile, (sight, _) in zip(profiles, sights, strict=True)
     ]
     shown = read_panes(context.tmux, [sight for sight, _ in sights], options, profiles)
@@ -58,10 +59,11 @@ def _ending(
     screen = None
     if profile is not None and (sight.agent or sight.carrier):
         screen = visible_screen(profile, known, sight, spares.carriers, shown.text)
-    options, agent_named = (
-        _options(sight, profile, shown),
-        row.agent is not None and row.tmux.known,
+    pane = sight.pane.id if sight.pane else ""
+    options = tuple(
+        PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
     )
+    agent_named = row.agent is not None and row.tmux.known
     ending = Ending(
         row=row,
         agent=agent,
@@ -186,25 +188,15 @@ def already_stopped(ending: Ending) -> EndResult:
     )
 
 
-def _options_for_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
+def _options_for_keys(sight: Sight, profile: Profile | None) -> list[str]:
     """Return the pane options to change while keys are sent: the pane stays for the exit banner,
     and keys go to no other pane."""
     pane = sight.pane
     if pane is None or profile is None:
-        return {}
+        return []
     stays = pane.remain_on_exit != "on" and profile.prints_exit_banner and _is_direct(sight)
-    return {
-        **({BANNER_OPTION: "on"} if stays else {}),
-        **({SIBLINGS_OPTION: "off"} if pane.synchronized else {}),
-    }
-
-
-def _options(sight: Sight, profile: Profile | None, shown: PaneContents) -> tuple[PaneOption, ...]:
-    pane = sight.pane.id if sight.pane else ""
-    wanted = _options_for_keys(sight, profile).items()
-    return tuple(
-        PaneOption(pane, option, shown.options.get(option), value) for option, value in wanted
-    )
+    changed = {BANNER_OPTION: stays, SIBLINGS_OPTION: pane.synchronized}
+    return [option for option, is_changed in changed.items() if is_changed]
 
 
 def _is_direct(sight: Sight) -> bool:

@@ -211,11 +211,11 @@ def _means_same_session(ending: Ending, row: Row) -> bool:
     again by an `adopt` of the same session."""
     if (row.tmux, row.pane) == (ending.row.tmux, ending.row.pane):
         return True
-    plan = ending.plan
-    if plan.server is None or plan.session is None or plan.pane is None:
+    now, server = row.tmux, ending.plan.server
+    session, pane = ending.plan.sight.session, ending.plan.sight.pane
+    if server is None or session is None or pane is None:
         return False
-    now, session = row.tmux, plan.session
-    return row.pane.pid == plan.pane.pid and (
+    return row.pane.pid == pane.pid and (
         (now.server_pid, now.session_id, now.session_created)
-        == (plan.server.pid, session.id, session.created)
+        == (server.pid, session.id, session.created)
     )

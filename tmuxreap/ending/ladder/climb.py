@@ -226,7 +226,7 @@ def _outcome(ending: Ending, gone: bool) -> Outcome:
         return Outcome.SURVIVED if moved or trouble is None else Outcome.FAILED
     if ending.carrier_cut:  # the agent behind the carrier may still run
         return Outcome.SURVIVED
-    return Outcome.STOPPED if ending.plan.verb is Verb.STOP else Outcome.KILLED
+    return Outcome.STOPPED if ending.policy.verb is Verb.STOP else Outcome.KILLED
 
 
 def _stopped_by(ending: Ending) -> StoppedBy:

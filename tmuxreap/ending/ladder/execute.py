@@ -22,8 +22,9 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
-from tmuxreap.ending.plan import PaneOption, Rung
+from tmuxreap.ending.plan import WHILE_KEYS, Rung
 from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import PaneOption
 from tmuxreap.sessions.conversation import Finder, after_exit, visible_screen
 from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_foreground
@@ -95,7 +96,7 @@ class Executor:
                     self._wait()
         except BaseException:  # Ctrl-C, too: the options of the user's panes are restored
             for ending in self._requests:
-                self._tmux.do(ending.plan.socket, restore(ending.plan.options))
+                self._tmux.do(ending.sight.socket, restore(ending.plan.options))
             raise
 
     def _take_finished(self) -> list[Ending]:
@@ -104,7 +105,7 @@ class Executor:
             if self._progress:
                 self._progress.done(ending.name)
             if ending.survivors or ending.trouble or ending.sight.session is not None:
-                self._tmux.do(ending.plan.socket, restore(ending.plan.options))
+                self._tmux.do(ending.sight.socket, restore(ending.plan.options))
         return done
 
     def _deliver(self, ending: Ending, _: Request[T], answer: T) -> None:
@@ -194,8 +195,8 @@ class Executor:
             if (its_deeds := commands(self._processes, ending, self._requests[ending]))
         }
         answers: dict[Ending, bool] = {}
-        for socket in dict.fromkeys(ending.plan.socket for ending in wanted):
-            batch = [ending for ending in wanted if ending.plan.socket == socket]
+        for socket in dict.fromkeys(ending.sight.socket for ending in wanted):
+            batch = [ending for ending in wanted if ending.sight.socket == socket]
             all_deeds = chain.from_iterable(wanted[ending] for ending in batch)
             done = self._tmux.do(socket, list(all_deeds))
             answers.update({ending: done or len(batch) > 1 for ending in batch})
@@ -206,8 +207,8 @@ class Executor:
         """Read the panes of all endings, asking each server once. Panes are first made ready for
         keys where that was requested."""
         texts: dict[Ending, str | None] = {}
-        for socket in dict.fromkeys(ending.plan.socket for ending in endings):
-            batch = [ending for ending in endings if ending.plan.socket == socket]
+        for socket in dict.fromkeys(ending.sight.socket for ending in endings):
+            batch = [ending for ending in endings if ending.sight.socket == socket]
             shown = {it: question for it in batch if (question := self._question(it)) is not None}
             with_ready = requests.ReadScreen(ready=True)
             keyed = [ending for ending in batch if self._requests[ending] == with_ready]
@@ -245,8 +246,8 @@ class Executor:
         if not looks:
             return
         since = min(map(_oldest_start, looks))
-        asked = {it.plan.socket for it, look in looks.items() if not look.processes_only}
-        known = {it.plan.socket: it.sight.server for it in looks if it.plan.socket not in asked}
+        asked = {it.sight.socket for it, look in looks.items() if not look.processes_only}
+        known = {it.sight.socket: it.sight.server for it in looks if it.sight.socket not in asked}
         wanted = wanted_by((ending.row, ending.past) for ending in looks)
         world = self._observer.look(asked, since, known, wanted=wanted)
         for ending, look in looks.items():
@@ -310,10 +311,10 @@ def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
 
 
 def ready(ending: Ending) -> list[Deed]:
-    plan = ending.plan
-    assert plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [deeds.SetOption(option.pane, option.option, option.during) for option in plan.options]
-    return [deeds.LeaveMode(plan.pane.id), *during]
+    plan, pane = ending.plan, ending.plan.sight.pane
+    assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
+    during = [deeds.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
+    return [deeds.LeaveMode(pane.id), *during]
 
 
 def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[Deed]:
