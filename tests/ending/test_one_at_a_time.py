@@ -202,10 +202,10 @@ def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(
 
     def look_too_late(*given: object, **more: object) -> object:
         story.processes.die(agent.process)
-        return look_at(*given, **more)  # type: ignore[arg-type]
+        return sight_of(*given, **more)  # type: ignore[arg-type]
 
-    look_at = adopt.look_at
-    monkeypatch.setattr(adopt, "look_at", look_too_late)
+    sight_of = adopt.sight_of
+    monkeypatch.setattr(adopt, "sight_of", look_too_late)
     with pytest.raises(Failure) as failed:
         adopt.run(story.app(), AdoptRequest("acme", "demo"))
     assert failed.value.code is Code.SESSION_NOT_REGISTERED
