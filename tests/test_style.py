@@ -18,7 +18,6 @@ LONGER = [
     "agents/conversations/find.py",
     "agents/demo.py",
     "commands/adopt.py",
-    "commands/reconcile/drift.py",
     "commands/start.py",
     "commands/watch/watch.py",
     "core/model.py",

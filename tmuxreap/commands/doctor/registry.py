@@ -15,7 +15,8 @@ from pathlib import Path
 
 from tmuxreap.commands.doctor.findings import failed, note, ok, problem
 from tmuxreap.commands.doctor.machine import Setup
-from tmuxreap.commands.reconcile.drift import DriftKind, find_drifts
+from tmuxreap.commands.reconcile.drift import DriftKind
+from tmuxreap.commands.reconcile.find import find_drifts
 from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import BadRow, Live

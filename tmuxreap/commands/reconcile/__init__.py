@@ -1,2 +1,3 @@
-"""Owns the agreement of registry and reality: `drift` finds what differs, `disturbed` what changed
-during the look, `reconcile` writes what is certain."""
+"""Owns the agreement of registry and reality: `find` finds what differs, by `drift` for a row and
+by `starts` for one that was never written; `disturbed` tells what changed during the look, and
+`reconcile` writes what is certain."""

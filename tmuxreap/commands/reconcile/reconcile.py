@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 
 from tmuxreap.commands.reconcile.disturbed import is_behind
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind, find_drifts
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.commands.reconcile.find import Seen, find_drifts
 from tmuxreap.core.answers.news import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending import unfinished
-from tmuxreap.ledger.records import Closing, NewEvent
+from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.files import Stamp
 
 SETTLED = {
@@ -31,9 +30,6 @@ SETTLED = {
 
 def run(context: Context, *, dry_run: bool = False) -> Result:
     return settle(context, dry_run=dry_run).result
-
-
-Seen = tuple[tuple[Row, Sight], ...]
 
 
 @frozen
@@ -59,32 +55,28 @@ def settle(
     if not dry_run:
         _try(look, drifts)
     if only is None and is_behind(context, look):
-        drifts.append(
-            Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
-        )
+        evidence = "the mirror in the ledger is not the registry's"
+        drifts.append(Drift("", DriftKind.LEDGER, evidence, {}))
     if only is None and not dry_run:
         context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
-    settled = {id(drift) for drift in done.drifts}  # a set: there may be thousands
+    written = {id(drift) for drift in done.written}  # a set: there may be thousands
     drifts = [
-        _with_refusal(drift, done)
+        _with_refusal(drift, done.refused)
         for drift in drifts
-        if drift.changes is None or id(drift) in settled or drift.name in done.refused
+        if drift.changes is None or id(drift) in written or drift.name in done.refused
     ]
     answers = [drift.answer for drift in drifts]
+    greeting = "nothing to settle among the sessions that could be looked at"
     result = context.result(
         "reconcile",
         answers,
         (*look.warnings, *_not_seen(findings.seen)),
         more={"tmux_confirmed": findings.confirmed, "drifts": answers, "actions": done.actions},
         failure=_not_asked(context, findings.seen),
-        greeting=(
-            None
-            if findings.confirmed
-            else "nothing to settle among the sessions that could be looked at"
-        ),
+        greeting=None if findings.confirmed else greeting,
     )
-    return Settled(result, findings.seen, findings.again, done.written)
+    return Settled(result, findings.seen, findings.again, done.stamp)
 
 
 def _try(look: RegistryLook, drifts: Sequence[Drift]) -> None:
@@ -110,9 +102,7 @@ def _not_asked(context: Context, seen: Seen) -> Failure | None:
         and sight.live is Live.UNKNOWN
         and row.tmux.host in (None, context.place.host)
     ]
-    return next(
-        (trouble for trouble in troubles if trouble is not None and trouble.code in UNASKED), None
-    )
+    return next((it for it in troubles if it is not None and it.code in UNASKED), None)
 
 
 UNASKED = frozenset({Code.TMUX_UNREACHABLE, Code.TMUX_MISSING, Code.PERMISSION_DENIED})
@@ -130,62 +120,36 @@ def _not_seen(seen: Seen) -> list[str]:
 
 @frozen
 class _Done:
-    drifts: Sequence[Drift]
+    written: Sequence[Drift]
     actions: Sequence[Action] = ()
     refused: Mapping[str, Failure] = field(default_factory=dict)  # rows that could not be edited
-    written: Stamp | None = None
+    stamp: Stamp | None = None  # of our write, if nobody else wrote since the look
 
 
 def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _Done:
     """Write, under the lock, what still holds; then close intents and finish what is left."""
-    before = {row.name: row for row in look.usable}
-    written_drifts: list[Drift] = []
+    rows = {row.name: row for row in look.usable}
+    written = [drift for drift in drifts if drift.changes is not None]
     refused: dict[str, Failure] = {}
-    at_write: list[RegistryLook] = []
-    written: Stamp | None = None
+    stamp: Stamp | None = None
 
     def edit(now: RegistryLook) -> str:
-        at_write[:] = [now]
-        standing = [
-            drift for drift in drifts if drift.changes is not None and _holds(before, now, drift)
-        ]
-        text, stuck = edited_where_safe(now, _by_row(standing))
-        refused.clear()
-        refused.update(stuck)
-        written_drifts[:] = [drift for drift in standing if drift.name not in stuck]
+        nonlocal written, refused
+        standing = [drift for drift in drifts if _holds(rows, now, drift)]
+        text, refused = edited_where_safe(now, _by_row(standing))
+        written = [drift for drift in standing if drift.name not in refused]
         return text
 
-    def closings() -> list[Closing]:
-        return _closings([drift for drift in drifts if drift.name not in refused])
-
-    def events(then: RegistryLook) -> list[NewEvent]:
-        reported = [
-            drift
-            for drift in drifts
-            if drift.kind is DriftKind.AGENT_GONE and not _was_reported(context, drift)
-        ]
-        return [
-            _event(then, drift)
-            for drift in (*written_drifts, *reported)
-            if drift.kind is not DriftKind.LEDGER
-        ]
-
     if any(drift.changes for drift in drifts):
-        after = context.books.change(edit, events, closings)
-        written = after.content.stamp if at_write[0].content.stamp == look.content.stamp else None
+        before, after = context.registry.change(edit)
+        closings = _closings([drift for drift in drifts if drift.name not in refused])
+        context.books.follow(after, _events(context, before, drifts, written), closings)
+        stamp = after.content.stamp if before.content.stamp == look.content.stamp else None
     elif drifts:
-        written_drifts[:] = [drift for drift in drifts if drift.changes is not None]
-        context.books.follow(look, events(look), _closings(drifts))
-    dead = [
-        (before[d.name], d.intent)
-        for d in written_drifts
-        if d.kind is DriftKind.DEAD and d.intent is not None
-    ]
-    ended = [
-        (before[d.name], d.intent)
-        for d in written_drifts
-        if d.intent is not None and _has_ended(before, d)
-    ]
+        context.books.follow(look, _events(context, look, drifts, written), _closings(drifts))
+    closed = [(drift, drift.intent) for drift in written if drift.intent is not None]
+    dead = [(rows[one.name], it) for one, it in closed if one.kind is DriftKind.DEAD]
+    ended = [(rows[one.name], it) for one, it in closed if _has_ended(rows, one)]
     unfinished.finish_recorded(context, dead, ended)
     finished = [
         Action(
@@ -196,45 +160,43 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         for drift in drifts
         if drift.finish
     ]
-    unfinished.restore_options(context.tmux, chain.from_iterable(drift.restore for drift in drifts))
     for drift in drifts:
-        # Only for a session just identified as the recorded one: a new server reuses pane ids.
-        if (
-            drift.intent is not None
-            and drift.kind is DriftKind.INTENT
-            and _is_running(before, drift)
-        ):
-            unfinished.restore_options(context.tmux, drift.intent.options)
+        unfinished.restore_options(context.tmux, _changed_options(rows, drift))
     settled = [
-        Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed"))
-        for drift in written_drifts
+        Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed")) for drift in written
     ]
-    return _Done(written_drifts, settled + finished, refused, written)
+    return _Done(written, settled + finished, refused, stamp)
 
 
-def _with_refusal(drift: Drift, done: _Done) -> Drift:
+def _changed_options(rows: Mapping[str, Row], drift: Drift) -> Sequence[PaneOption]:
+    """Return the options to restore. Those of an intent only for a session just identified as the
+    recorded one: a new server reuses pane ids."""
+    if drift.intent is None or drift.kind is not DriftKind.INTENT:
+        return drift.restore
+    is_running = drift.name in rows and not rows[drift.name].status.ended
+    return (*drift.restore, *(drift.intent.options if is_running else ()))
+
+
+def _with_refusal(drift: Drift, refused: Mapping[str, Failure]) -> Drift:
     """Keep reporting the drift of a row that could not be edited."""
-    failure = done.refused.get(drift.name)
+    failure = refused.get(drift.name)
     if failure is None or drift.changes is None:
         return drift
-    return replace(
-        drift, changes=None, evidence=f"{drift.evidence}; {failure.message}", hint=failure.hint
-    )
+    evidence = f"{drift.evidence}; {failure.message}"
+    return replace(drift, changes=None, evidence=evidence, hint=failure.hint)
 
 
-def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
-    return drift.name in before and not before[drift.name].status.ended
-
-
-def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
+def _has_ended(rows: Mapping[str, Row], drift: Drift) -> bool:
     """Tell whether the row ended by this ending: recorded now, or before its owner died."""
-    row = before.get(drift.name)
+    row = rows.get(drift.name)
     return row is not None and (
         drift.kind is DriftKind.DEAD or (drift.kind is DriftKind.INTENT and row.status.ended)
     )
 
 
 def _holds(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
+    if drift.changes is None:
+        return False
     row, old = now.named(drift.name), before.get(drift.name)
     if drift.kind is DriftKind.LEDGER or (row is None and old is None):
         return True
@@ -263,6 +225,17 @@ def _closings(drifts: Sequence[Drift]) -> list[Closing]:
         )
         for drift in drifts
         if drift.intent is not None
+    ]
+
+
+def _events(
+    context: Context, look: RegistryLook, drifts: Sequence[Drift], written: Sequence[Drift]
+) -> list[NewEvent]:
+    """Return what to record: what is written, and an agent that left if that is new."""
+    gone = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE]
+    reported = [drift for drift in gone if not _was_reported(context, drift)]
+    return [
+        _event(look, drift) for drift in (*written, *reported) if drift.kind is not DriftKind.LEDGER
     ]
 
 

@@ -1,0 +1,55 @@
+"""What a start left whose owner died before it wrote its row."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import DEMO, Story
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.commands.reconcile.starts import drift_of_start
+from tmuxreap.commands.starting.announce import open_start
+from tmuxreap.commands.starting.row import Launch
+from tmuxreap.registry.transitions import Event
+
+
+def left(story: Story, *, made_by: str | None = None) -> Drift | None:
+    """Return the drift of a start with the mark `m1` that died; `made_by`: the mark of a session
+    of its name."""
+    spec = Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, Event.STARTED)
+    with pytest.raises(RuntimeError), open_start(story.app(), spec, "m1"):
+        raise RuntimeError("it died")
+    if made_by is not None:
+        story.tmux.open(story.SOCKET, "acme", *DEMO, environ={"TMUXREAP_ID": made_by})
+    app = story.app()
+    return drift_of_start(app, app.registry.look().usable, app.books.open_intents()["acme"])
+
+
+def test_its_session_is_told_with_the_command_that_registers_it(story: Story) -> None:
+    story.agent("neighbour")
+    drift = left(story, made_by="m1")
+    assert drift is not None
+    assert (drift.kind, drift.intent) == (DriftKind.UNREGISTERED, None)
+    assert drift.hint == "tmuxreap adopt acme --agent demo"
+
+
+def test_over_an_ended_row_it_was_revived(story: Story) -> None:
+    story.agent(status="stopped")
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    drift = left(story, made_by="m1")
+    assert drift is not None
+    assert drift.kind is DriftKind.REVIVED
+
+
+@pytest.mark.parametrize("made_by", [None, "m2"])
+def test_without_a_session_of_its_own_it_is_closed(story: Story, made_by: str | None) -> None:
+    story.agent("neighbour")
+    drift = left(story, made_by=made_by)
+    assert drift is not None
+    assert (drift.kind, drift.changes) == (DriftKind.INTENT, {})
+    assert drift.intent is not None
+
+
+def test_while_tmux_cannot_be_asked_it_stays_open(story: Story) -> None:
+    story.agent("neighbour")
+    story.tmux.hung.add(story.SOCKET)
+    assert left(story) is None

@@ -1,0 +1,102 @@
+"""Finds all drift between registry, ledger and tmux by one look. Never writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drifts_of
+from tmuxreap.commands.reconcile.starts import drift_of_start
+from tmuxreap.core.errors import command
+from tmuxreap.core.model import Live, Row, Server, Terminal
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.ledger.records import START
+from tmuxreap.registry.look import RegistryLook
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import sights_of
+from tmuxreap.sessions.restarts import SERVER
+from tmuxreap.sessions.sight import Sight
+
+NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
+Seen = tuple[tuple[Row, Sight], ...]
+
+
+@frozen
+class Found:
+    drifts: list[Drift]
+    confirmed: bool  # every tmux server that was asked answered
+    seen: Seen
+    again: bool = False  # other verbs changed rows during the look: these were left out
+
+
+def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | None = None) -> Found:
+    """Return all drift, or only that of the rows in `only`."""
+    rows = [row for row in look.usable if only is None or row.name in only]
+    before = begin(context, look)
+    seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
+    others = others_at_work(context, before)
+    abandoned = {name: intent for name, intent in before.intents.items() if name not in others}
+    starts = [intent for intent in abandoned.values() if intent.verb == START]
+    endings = {name: intent for name, intent in abandoned.items() if intent.verb != START}
+    drifts: list[Drift] = []
+    for row, sight in seen:
+        if row.name not in others:
+            drifts += drifts_of(context, row, sight, endings.get(row.name))
+    if only is None:
+        drifts += [drift for drift in _unregistered(context, seen) if drift.name not in others]
+        for intent in starts:
+            drift = drift_of_start(context, rows, intent)
+            if drift is not None:
+                drifts = [*(one for one in drifts if not _is_same(one, drift)), drift]
+        for intent in endings.values():
+            # an unreadable row's holds the request and stays open
+            if look.named(intent.name) is None and look.bad_row(intent.name) is None:
+                evidence = f"a {intent.verb} of it was not closed, and its row is gone"
+                drifts.append(Drift(intent.name, DriftKind.INTENT, evidence, {}, intent))
+    confirmed = not any(
+        row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
+    )
+    return Found(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+
+
+def _is_same(found: Drift, start: Drift) -> bool:
+    """Tell whether a start explains what was found of its session."""
+    return found.name == start.name and {found.kind, start.kind} <= NOT_RECORDED
+
+
+def _with_server_loss(look: RegistryLook, found: list[Drift], seen: Seen) -> list[Drift]:
+    """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
+    its terminal closes, and be reported first."""
+    running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
+    lost = {
+        row.name
+        for row, sight in seen
+        if running_on[row.tmux.server_pid] > 1 and row.tmux.known and not _is_there(row, sight)
+    }
+    return [
+        replace(one, cause=one.cause or SERVER)
+        if one.kind is DriftKind.DEAD and one.name in lost
+        else one
+        for one in found
+    ]
+
+
+def _is_there(row: Row, sight: Sight) -> bool:
+    return isinstance(sight.server, Server) and sight.server.pid == row.tmux.server_pid
+
+
+def _unregistered(context: Context, seen: Seen) -> list[Drift]:
+    """Report agents in unregistered sessions, on the servers that the registry names."""
+    if not any(isinstance(sight.server, Server) for _, sight in seen):
+        return []
+    from tmuxreap.sessions.newcomers import newcomers  # needed once a look, never during a stop
+
+    return [
+        Drift(
+            newcomer.name,
+            DriftKind.UNREGISTERED,
+            f"a {newcomer.agent} runs in it and is not registered",
+            hint=command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag),
+        )
+        for newcomer in newcomers(context, [row for row, _ in seen], [one for _, one in seen])
+    ]
