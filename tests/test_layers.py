@@ -38,7 +38,7 @@ ROOMS = {
     "commands": "*",
     "hosts": "*",
     "app": "*",
-    "interfaces": "cli.main text.report hook.answer completion.answer python.api",
+    "interfaces": "cli.main cli.words text.report hook.answer completion.answer python.api",
 }
 ORDER = tuple(ROOMS)
 ABOVE_ALL = {"__init__"}  # the version

@@ -117,15 +117,17 @@ def _run(words: list[str]) -> int:
         if type(error).__name__ == "Abort":
             return _report_failure(words, interrupted())
         if hasattr(error, "format_message"):  # a usage error of the command line
-            return _report_failure(
-                words, import_module("tmuxreap.interfaces.cli.words").usage(words, error)
-            )
+            from tmuxreap.interfaces.cli.words import usage
+
+            return _report_failure(words, usage(words, error))
         return _bug(words, error)
 
 
 def _prints_text_only(words: list[str]) -> bool:
     """Tell whether the words ask for a text that is written to stdout as it is."""
-    ours = words[: words.index("--")] if "--" in words else words
+    from tmuxreap.interfaces.cli.words import own_words
+
+    ours = own_words(words)
     return ours[:1] in (["help"], ["schema"]) or not {"--help", "-h"}.isdisjoint(ours)
 
 
@@ -145,10 +147,11 @@ def _flush() -> None:
 def _report_failure(words: list[str], failure: Failure) -> int:
     from tmuxreap.core.results import Result
     from tmuxreap.core.text import Voice
+    from tmuxreap.interfaces.cli.words import verb_of
     from tmuxreap.interfaces.text.report import report
 
-    verb = next((word for word in words if not word.startswith("-")), "")
-    report(Result(verb, None, time.time(), failure=failure), Voice(json="--json" in words))
+    result = Result(verb_of(words), None, time.time(), failure=failure)
+    report(result, Voice(json="--json" in words))
     return int(failure.code.exit)
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
@@ -126,10 +126,6 @@ def end(call: Call, policy: Policy, targets: Words, dry_run: bool, yes: bool) ->
     return run(call.context, EndRequest(targets_of(targets), policy, dry_run, yes, ask))
 
 
-def grace_of(call: Call, text: str | None) -> float | None:
-    return call.context.default_seconds("grace") if text is None else seconds(text, "--grace")
-
-
 def _progress() -> Progress:
     from tmuxreap.interfaces.text import progress  # not needed by scripts
 
@@ -235,9 +231,13 @@ def targets_of(targets: Words) -> tuple[str, ...]:
     return tuple(names)
 
 
-def seconds(text: str | None, flag: str) -> float | None:
+@overload
+def seconds(text: str | None, flag: str, default: float) -> float: ...
+@overload
+def seconds(text: str | None, flag: str, default: float | None = None) -> float | None: ...
+def seconds(text: str | None, flag: str, default: float | None = None) -> float | None:
     if text is None:
-        return None
+        return default
     try:
         return parse_duration(text)
     except ValueError as error:

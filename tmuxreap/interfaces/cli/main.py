@@ -7,7 +7,7 @@ from importlib import import_module
 
 from tmuxreap.interfaces.cli.commands import declared
 from tmuxreap.interfaces.cli.parameters import Done, read
-from tmuxreap.interfaces.cli.words import check_words, with_help_flag
+from tmuxreap.interfaces.cli.words import check_words, verb_of, with_help_flag
 
 VERBS = (
     "start",
@@ -48,7 +48,7 @@ HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
 def main(argv: Sequence[str]) -> int:
     """Run the command line; import only the called verb, and typer only for a line not plain."""
     words = with_help_flag(argv)
-    called = next((word for word in words if not word.startswith("-")), "")
+    called = verb_of(words)
     known = {**{verb: verb for verb in VERBS}, **ALIASES}
     check_words(words, [*known, *HIDDEN])
     chosen = {name: file for name, file in {**known, **HIDDEN}.items() if name == called}

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter as Place
 from inspect import Signature
-from itertools import chain
 from typing import Annotated, Any, cast
 
 import typer
@@ -16,18 +15,14 @@ from tmuxreap import __version__
 from tmuxreap.core.values import NOTHING
 from tmuxreap.interfaces.cli import commands
 from tmuxreap.interfaces.cli.parameters import Command, Parameter
-from tmuxreap.interfaces.cli.words import GROUPS, UNGROUPED
+from tmuxreap.interfaces.cli.words import GROUPS
 
 
 class Grouped(typer.core.TyperGroup):
     """The help of the whole program."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        shown = set(chain.from_iterable(verbs.split() for verbs in GROUPS.values())) | {*UNGROUPED}
-        more = [
-            verb for verb, found in self.commands.items() if verb not in shown and not found.hidden
-        ]
-        for title, verbs in {**GROUPS, "More": " ".join(more)}.items():
+        for title, verbs in GROUPS.items():
             known = [(verb, self.commands[verb]) for verb in verbs.split() if verb in self.commands]
             rows = [(verb, found.get_short_help_str(formatter.width)) for verb, found in known]
             if rows:

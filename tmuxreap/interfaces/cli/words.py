@@ -5,6 +5,7 @@ Never decides what a verb does."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tmuxreap.core.errors import Code, Failure
 
@@ -14,7 +15,6 @@ GROUPS = {
     "For agents": "heartbeat mcp skills schema",
     "Set-up": "config hooks agents popup completion",
 }
-UNGROUPED = ("hook", "ls")  # called by programs; an alias of a verb
 SYNONYMS = {
     "status": "list",
     "ps": "list",
@@ -43,9 +43,18 @@ def with_help_flag(argv: Sequence[str]) -> list[str]:
     return words
 
 
+def verb_of(words: Sequence[str]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
+
+
+def own_words(words: Sequence[str]) -> Sequence[str]:
+    """Return the words before `--`; the others are a command of the user's."""
+    return words[: words.index("--")] if "--" in words else words
+
+
 def check_words(words: Sequence[str], known: Sequence[str]) -> None:
     """Refuse an unknown verb, and a second `--registry`: the last would silently win."""
-    verb = next((word for word in words if not word.startswith("-")), "")
+    verb = verb_of(words)
     if verb and verb not in known:
         from difflib import get_close_matches  # only unknown verbs need it
 
@@ -56,17 +65,16 @@ def check_words(words: Sequence[str], known: Sequence[str]) -> None:
             else "see all verbs: tmuxreap --help"
         )
         raise Failure(Code.USAGE, f"could not read the command: there is no verb {verb!r}", hint)
-    own_words = words[: words.index("--")] if "--" in words else words
-    if sum(word == "--registry" or word.startswith("--registry=") for word in own_words) > 1:
+    given = [word for word in own_words(words) if word.partition("=")[0] == "--registry"]
+    if len(given) > 1:
         reason = "could not read the command: --registry is given twice"
         raise Failure(Code.USAGE, reason, "give one; each registry needs a command of its own")
 
 
-def usage(words: Sequence[str], error: Exception) -> Failure:
+def usage(words: Sequence[str], error: Any) -> Failure:
     """Turn a parser error into a Failure that refers to the verb's help."""
-    verb = next((word for word in words if not word.startswith("-")), "")
-    format_message = getattr(error, "format_message", None)  # an error of the parser
-    reason = str(format_message()) if format_message else str(error)
+    verb = verb_of(words)
+    reason = error.format_message()
     hint = f"see: tmuxreap {verb} --help" if verb else "see: tmuxreap --help"
     if getattr(error, "option_name", None) == "--all" and verb in TAKING_ALL:
         hint = f"to {verb} every session: tmuxreap {verb} all"

@@ -5,13 +5,7 @@ from __future__ import annotations
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import REASONS, TERM_GRACE_S, Policy
-from tmuxreap.interfaces.cli.boundary import (
-    Call,
-    end,
-    grace_of,
-    scope_of,
-    task_status_of,
-)
+from tmuxreap.interfaces.cli.boundary import Call, end, scope_of, seconds, task_status_of
 from tmuxreap.interfaces.cli.parameters import Text, Words, text
 from tmuxreap.interfaces.cli.verbs import options
 
@@ -46,7 +40,7 @@ def command(
     policy = Policy(
         verb=Verb.KILL,
         reason=reason or call.context.default_word("reason") or REASONS[Verb.KILL],
-        grace_s=grace_of(call, grace),
+        grace_s=seconds(grace, "--grace", call.context.default_seconds("grace")),
         force=not no_force,
         scope=scope_of(whole_session, pane_only),
         itself=itself,

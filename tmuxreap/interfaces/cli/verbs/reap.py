@@ -39,16 +39,14 @@ def command(
         Kind.EXPIRED: expired,
         Kind.ORPHAN: orphans,
     }
-    stalled_s = seconds(stalled_after, "--stalled-after")
-    idle_s = seconds(idle_after, "--idle-after")
     plain = defaults(call.context, tuple(kind for kind, asked in wanted.items() if asked))
     request = replace(
         plain,
         limits=Limits(
-            plain.limits.stalled_after_s if stalled_s is None else stalled_s,
-            plain.limits.idle_after_s if idle_s is None else idle_s,
+            seconds(stalled_after, "--stalled-after", plain.limits.stalled_after_s),
+            seconds(idle_after, "--idle-after", plain.limits.idle_after_s),
         ),
-        grace_s=plain.grace_s if grace is None else seconds(grace, "--grace"),
+        grace_s=seconds(grace, "--grace", plain.grace_s),
         cleanup=cleanup or plain.cleanup,
         task_status=task_status_of(task_status),
         dry_run=dry_run,

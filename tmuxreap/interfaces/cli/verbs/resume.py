@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds, targets_of
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, number, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS
@@ -28,19 +27,18 @@ def command(
 ) -> Result:
     """Resume the saved conversation of a stopped session."""
     from tmuxreap.commands.resume import Lost, ResumeRequest, run
+    from tmuxreap.commands.starting.row import CONFIRM_S
 
     if at_once < 1:
         reason = f"could not read --at-once: {at_once} is less than 1"
         raise Failure(Code.USAGE, reason, "as in: --at-once 4")
-    pace_s = seconds(pace, "--pace")
-    lost_filter = (
-        Lost(seconds(since, "--since"), at_once, Lost().pace_s if pace_s is None else pace_s)
-        if lost
-        else None
+    pace_s = seconds(pace, "--pace", Lost().pace_s)
+    request = ResumeRequest(
+        targets_of(targets),
+        print_only,
+        seconds(confirm, "--confirm", CONFIRM_S),
+        dry_run=dry_run,
+        lost=Lost(seconds(since, "--since"), at_once, pace_s) if lost else None,
     )
-    request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run, lost=lost_filter)
-    confirm_s = seconds(confirm, "--confirm")
     heed_signals()
-    return run(
-        call.context, request if confirm_s is None else replace(request, confirm_s=confirm_s)
-    )
+    return run(call.context, request)

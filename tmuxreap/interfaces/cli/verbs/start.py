@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import Call, checked_duration, heed_signals, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, argument, arguments, flag, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, SERVER, TAGS
@@ -47,6 +46,7 @@ def command(
 ) -> Result:
     """Start an agent in its own tmux session and register it."""
     from tmuxreap.commands.start import StartRequest, run
+    from tmuxreap.commands.starting.row import CONFIRM_S
 
     here = call.context.settings.cwd
     request = StartRequest(
@@ -57,6 +57,7 @@ def command(
         task_id=task_id,
         ttl=checked_duration(ttl),
         server=server,
+        confirm_s=seconds(confirm, "--confirm", CONFIRM_S),
         replace=replace_it,
         command=tuple(command or ()),
         dry_run=dry_run,
@@ -65,8 +66,5 @@ def command(
         terminal=terminal,
         worktree=None if worktree is None else str(here / worktree),
     )
-    confirm_s = seconds(confirm, "--confirm")
     heed_signals()
-    return run(
-        call.context, request if confirm_s is None else replace(request, confirm_s=confirm_s)
-    )
+    return run(call.context, request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, Policy
-from tmuxreap.interfaces.cli.boundary import Call, end, grace_of, scope_of, seconds
+from tmuxreap.interfaces.cli.boundary import Call, end, scope_of, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, text
 from tmuxreap.interfaces.cli.verbs import options
 
@@ -50,7 +50,7 @@ def command(
         verb=Verb.STOP,
         reason=reason or call.context.default_word("reason") or REASONS[Verb.STOP],
         keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
-        grace_s=grace_of(call, grace),
+        grace_s=seconds(grace, "--grace", call.context.default_seconds("grace")),
         after_turn_s=seconds(after_turn, "--after-turn"),
         force=not no_force,
         scope=scope_of(whole_session, pane_only),

@@ -34,15 +34,13 @@ def command(
     from tmuxreap.interfaces.text.watching import EventWriter, greeting
 
     context, voice = call.context, call.voice
-    interval_s = seconds(interval, "--interval")
-    if interval_s is not None and interval_s < LEAST_INTERVAL_S:
+    interval_s = seconds(interval, "--interval", INTERVAL_S)
+    if interval_s < LEAST_INTERVAL_S:
         reason = f"could not read --interval: {interval} is too short"
         hint = f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway"
         raise Failure(Code.USAGE, reason, hint)
     kinds = () if reap is None else kinds_of(reap, "--reap")
-    request = WatchRequest(
-        INTERVAL_S if interval_s is None else interval_s, execute, kinds, notify=notify
-    )
+    request = WatchRequest(interval_s, execute, kinds, notify=notify)
     if execute is not None:
         notifier.check(execute)
     if not (voice.json or voice.quiet):
