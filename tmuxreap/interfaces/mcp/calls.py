@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Any
 
 import anyio
@@ -60,12 +59,12 @@ class Call:
 
     def in_progress(self, now: float) -> list[dict[str, object]]:
         """Return each session that is being ended, with its rung and how long it has been there."""
-        at, turning = dict(self.progress.at), dict(self.progress.turns)  # copies, for thread safety
+        at, turns = dict(self.progress.at), dict(self.progress.turns)  # copies, for thread safety
         steps = {name: (rung.value, since) for name, (rung, since) in at.items()}
-        turns = {name: ("turn", since) for name, since in turning.items()}
+        steps |= {name: ("turn", since) for name, since in turns.items()}
         return [
             {"name": name, "at": step, "for_s": round(now - since, 1)}
-            for name, (step, since) in {**steps, **turns}.items()
+            for name, (step, since) in steps.items()
         ]
 
 
@@ -78,10 +77,7 @@ class Calls:
         self._answer_s = answer_s
         self._leaving = threading.Event()
         self._client_gone = threading.Event()
-        self._limiters = {
-            True: anyio.CapacityLimiter(AT_ONCE),
-            False: anyio.CapacityLimiter(AT_ONCE),
-        }
+        self._limiters = {looks: anyio.CapacityLimiter(AT_ONCE) for looks in (True, False)}
         self._unclaimed: dict[str, Call] = {}
         self._busy = 0
         self.tasks: TaskGroup  # runs work beyond the answer to its call
@@ -103,11 +99,10 @@ class Calls:
         return call.answer if call.answer is not None else self._in_progress_answer(call)
 
     async def _work(self, call: Call) -> None:
-        work = partial(self._answer, call)
+        limiter = self._limiters[call.tool.read_only]
         self._busy += 1
         try:
-            limiter = self._limiters[call.tool.read_only]
-            call.answer = await anyio.to_thread.run_sync(work, limiter=limiter)
+            call.answer = await anyio.to_thread.run_sync(self._answer, call, limiter=limiter)
         finally:
             self._busy -= 1
         call.done.set()
@@ -143,7 +138,10 @@ class Calls:
             result = run_work(tool.verb, context, lambda one: self._run(tool, call.raw, one))
             return as_answer(tool, call.raw, result)
         except Exception as error:  # noqa: BLE001 - the boundary of a call: others go on
-            return _bug(tool, context, error).as_json()
+            traceback.print_exception(error)
+            message = f"could not go on: {type(error).__name__}: {error}"
+            hint = "this is a bug: please report it with what the server wrote to stderr"
+            return _failed(tool, context, Failure(Code.BUG, message, hint)).as_json()
 
     def _run(self, tool: Tool, raw: dict[str, Any], context: Context) -> Result:
         given = parse_arguments(tool, raw)
@@ -155,7 +153,6 @@ class Calls:
         return given.run(context) if elsewhere is None else elsewhere
 
     def _in_progress_answer(self, call: Call) -> dict[str, Any]:
-        context = self.context(looks=True)
         in_progress = call.in_progress(time.monotonic())
         steps = "; ".join(f"{it['name']}: {it['at']} for {it['for_s']} s" for it in in_progress)
         ended = f", {call.progress.ended} of {call.progress.total} ended" if steps else ""
@@ -165,8 +162,8 @@ class Calls:
             f" under way{ended}{': ' + steps if steps else ''}",
             f"call {call.tool.name} again with the same arguments: it answers what came of it",
         )
-        name, now = context.registry_name, context.clock.now()
-        result = Result(call.tool.verb, name, now, failure=failure, more={"under_way": in_progress})
+        context = self.context(looks=True)
+        result = _failed(call.tool, context, failure, under_way=in_progress)
         context.close()
         return as_answer(call.tool, call.raw, result)
 
@@ -217,12 +214,9 @@ def as_answer(tool: Tool, raw: dict[str, Any], result: Result) -> dict[str, Any]
         return answer
 
 
-def _bug(tool: Tool, context: Context, error: Exception) -> Result:
-    traceback.print_exception(error)
-    message = f"could not go on: {type(error).__name__}: {error}"
-    hint = "this is a bug: please report it with what the server wrote to stderr"
-    failure = Failure(Code.BUG, message, hint)
-    return Result(tool.verb, context.registry_name, context.clock.now(), failure=failure)
+def _failed(tool: Tool, context: Context, failure: Failure, **more: object) -> Result:
+    name, now = context.registry_name, context.clock.now()
+    return Result(tool.verb, name, now, failure=failure, more=more)
 
 
 class Interruptible:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -126,8 +125,8 @@ class WaitSession(Arguments):
         request = wait.WaitRequest(
             tuple(self.targets), wait.Until(self.until), self.any, self._timeout_s
         )
-        with _interruptible_waiter(context) as waiter:
-            return wait.run(context, request, waiter)
+        with wait.event_waiter(context) as waiter:
+            return wait.run(context, request, InterruptibleWaiter(context, waiter))
 
     def words(self) -> dict[str, object]:
         return {**super().words(), "timeout": f"{self._timeout_s:g}"}
@@ -155,9 +154,3 @@ class InterruptibleWaiter:
             left_s -= EXIT_CHECK_S
             if woken.gone or woken.changed or left_s <= 0:
                 return woken
-
-
-@contextmanager
-def _interruptible_waiter(context: Context) -> Iterator[InterruptibleWaiter]:
-    with wait.event_waiter(context) as waiter:
-        yield InterruptibleWaiter(context, waiter)

@@ -5,54 +5,47 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
+from mcp_types import Resource, ResourceTemplate
+
 from tmuxreap.commands import show
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 
 REGISTRY = "tmuxreap://registry"
 SCREEN = "tmuxreap://sessions/{name}/screen"
+TEXT, YAML = "text/plain", "application/yaml"
 MOST = 100  # running sessions that are listed
-
-
-@frozen
-class Readable:
-    uri: str
-    name: str
-    about: str
-    kind: str = "text/plain"
-
-
-THE_REGISTRY = Readable(
-    REGISTRY, "registry", "agent-sessions.yaml: every session, also ended ones.", "application/yaml"
+ABOUT_A_SCREEN = "What a session's pane shows now; secrets are masked."
+SCREENS = ResourceTemplate(
+    uri_template=SCREEN, name="screen", description=ABOUT_A_SCREEN, mime_type=TEXT
 )
-A_SCREEN = Readable(SCREEN, "screen", "What a session's pane shows now; secrets are masked.")
 
 
-def readable(context: Context) -> list[Readable]:
+def readable(context: Context) -> list[Resource]:
     """Return the registry, and the screen of each running session."""
+    about = "agent-sessions.yaml: every session, also ended ones."
+    registry = Resource(uri=REGISTRY, name="registry", description=about, mime_type=YAML)
     try:
         rows = context.registry.look().usable
     except Failure:
-        return [THE_REGISTRY]
+        return [registry]
     names = [row.name for row in rows if not row.status.ended][:MOST]
-    return [
-        THE_REGISTRY,
-        *(
-            Readable(SCREEN.format(name=quote(name, safe="")), f"{name}: screen", A_SCREEN.about)
-            for name in names
-        ),
-    ]
+    return [registry, *map(_screen_resource, names)]
+
+
+def _screen_resource(name: str) -> Resource:
+    uri = SCREEN.format(name=quote(name, safe=""))
+    return Resource(uri=uri, name=f"{name}: screen", description=ABOUT_A_SCREEN, mime_type=TEXT)
 
 
 def read(context: Context, uri: str) -> tuple[str, str]:
     """Return the resource's MIME type and its text."""
     if uri == REGISTRY:
-        return THE_REGISTRY.kind, context.registry.look().document.text
+        return YAML, context.registry.look().document.text
     before, after = SCREEN.split("{name}")
     if not (uri.startswith(before) and uri.endswith(after) and len(uri) > len(before + after)):
         raise Failure(Code.USAGE, f"could not read {uri!r}: there is no such resource", SCREEN)
-    return A_SCREEN.kind, _screen(context, unquote(uri[len(before) : -len(after)]))
+    return TEXT, _screen(context, unquote(uri[len(before) : -len(after)]))
 
 
 def _screen(context: Context, name: str) -> str:

@@ -15,32 +15,16 @@ from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
+import mcp_types as sdk
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-    ToolAnnotations,
-)
-from mcp_types import Tool as SdkTool
 
 from tmuxreap import __version__
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.schema import answer_schema
 from tmuxreap.interfaces.mcp import resources
-from tmuxreap.interfaces.mcp.calls import Calls, Report
+from tmuxreap.interfaces.mcp.calls import Calls
 from tmuxreap.interfaces.mcp.tools import Tool, tools
 from tmuxreap.interfaces.mcp.wire import Lines
 from tmuxreap.sessions.context import Context
@@ -55,6 +39,8 @@ INSTRUCTIONS = (
     " a conversation is deleted (confirm_purge)."
 )
 T = TypeVar("T")
+Asked = ServerRequestContext[Any]
+Page = sdk.PaginatedRequestParams | None
 
 
 def serve(registry: str | None, *, hosts: bool = False) -> None:
@@ -73,16 +59,17 @@ def _is_only_broken_pipe(error: BaseException) -> bool:
 
 
 async def _serve(calls: Calls, known: Mapping[str, Tool]) -> None:
+    handlers = Handlers(calls, known)
     server: Server[Any] = Server(
         "tmuxreap",
         version=__version__,
         title="tmuxreap: agent sessions in tmux",
         instructions=INSTRUCTIONS,
-        on_list_tools=partial(_tools, known),
-        on_call_tool=partial(_call, calls, known),
-        on_list_resources=partial(_resources, calls),
-        on_list_resource_templates=_templates,
-        on_read_resource=partial(_read, calls),
+        on_list_tools=handlers.tools,
+        on_call_tool=handlers.call,
+        on_list_resources=handlers.resources,
+        on_list_resource_templates=handlers.templates,
+        on_read_resource=handlers.read,
     )
     async with (
         stdio_server(cast(Any, Lines())) as (requests, answers),
@@ -107,23 +94,74 @@ async def _exit_on_signal(calls: Calls) -> None:
                 os._exit(Exit.INTERRUPTED if interrupted else Exit.OK)
 
 
-# Tools
+class Handlers:
+    """Answers the client's requests."""
+
+    def __init__(self, calls: Calls, known: Mapping[str, Tool]) -> None:
+        self._calls = calls
+        self._known = known
+
+    async def tools(self, _: Asked, __: Page) -> sdk.ListToolsResult:
+        return sdk.ListToolsResult(tools=[described(tool) for tool in self._known.values()])
+
+    async def call(self, asked: Asked, params: sdk.CallToolRequestParams) -> sdk.CallToolResult:
+        tool = self._known.get(params.name)
+        if tool is None:
+            raise _refused(f"could not call {params.name!r}: there is no such tool")
+        wants_progress = asked.meta is not None and asked.meta.get("progress_token") is not None
+        report = asked.session.report_progress if wants_progress else None
+        answer = await self._calls.call(tool, params.arguments or {}, report)
+        return sdk.CallToolResult(
+            content=[sdk.TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
+            structured_content=answer,
+            is_error=not answer["ok"],
+        )
+
+    async def resources(self, _: Asked, __: Page) -> sdk.ListResourcesResult:
+        return sdk.ListResourcesResult(resources=await self._look(resources.readable))
+
+    async def templates(self, _: Asked, __: Page) -> sdk.ListResourceTemplatesResult:
+        return sdk.ListResourceTemplatesResult(resource_templates=[resources.SCREENS])
+
+    async def read(self, _: Asked, params: sdk.ReadResourceRequestParams) -> sdk.ReadResourceResult:
+        try:
+            kind, text = await self._look(partial(resources.read, uri=params.uri))
+        except Failure as failure:
+            raise _refused(failure.message) from None
+        contents = sdk.TextResourceContents(uri=params.uri, mime_type=kind, text=_encodable(text))
+        return sdk.ReadResourceResult(contents=[contents])
+
+    async def _look(self, look: Callable[[Context], T]) -> T:
+        """Look in a thread of its own, as a call that looks does."""
+
+        def work() -> T:
+            context = self._calls.context(looks=True)
+            try:
+                context.configure(lenient=True)
+                return look(context)
+            finally:
+                context.close()
+
+        return await anyio.to_thread.run_sync(work)
 
 
-async def _tools(
-    known: Mapping[str, Tool], _: ServerRequestContext[Any], __: PaginatedRequestParams | None
-) -> ListToolsResult:
-    return ListToolsResult(tools=[described(tool) for tool in known.values()])
+def _encodable(text: str) -> str:
+    """Replace bytes of a name that are not text: UTF-8 has none for them."""
+    return text.encode(errors="replace").decode()
 
 
-def described(tool: Tool) -> SdkTool:
-    return SdkTool(
+def _refused(reason: str) -> MCPError:
+    return MCPError(sdk.INVALID_PARAMS, reason)
+
+
+def described(tool: Tool) -> sdk.Tool:
+    return sdk.Tool(
         name=tool.name,
         title=tool.title,
         description=" ".join((tool.arguments.__doc__ or "").split()),
         input_schema=_untitled(tool.arguments.model_json_schema()),
         output_schema=_output(tool),
-        annotations=ToolAnnotations(
+        annotations=sdk.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,
             destructive_hint=tool.destructive,
@@ -156,82 +194,6 @@ def _simplified(one: dict[str, Any]) -> dict[str, Any]:
     kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         kept = {**kinds[0], **{key: value for key, value in kept.items() if key != "anyOf"}}
-    return {key: value for key, value in kept.items() if not _is_obvious(key, value)}
-
-
-def _is_obvious(key: str, value: object) -> bool:
-    return key == "default" and value in (None, False, [])
-
-
-async def _call(
-    calls: Calls,
-    known: Mapping[str, Tool],
-    context: ServerRequestContext[Any],
-    params: CallToolRequestParams,
-) -> CallToolResult:
-    tool = known.get(params.name)
-    if tool is None:
-        raise MCPError(INVALID_PARAMS, f"could not call {params.name!r}: there is no such tool")
-    wants_progress = context.meta is not None and context.meta.get("progress_token") is not None
-    report: Report | None = context.session.report_progress if wants_progress else None
-    answer = await calls.call(tool, params.arguments or {}, report)
-    return CallToolResult(
-        content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
-        structured_content=answer,
-        is_error=not answer["ok"],
-    )
-
-
-# Resources
-
-
-async def _resources(
-    calls: Calls, _: ServerRequestContext[Any], __: PaginatedRequestParams | None
-) -> ListResourcesResult:
-    readables = await _look_in_thread(calls, resources.readable)
-    listed = [
-        Resource(uri=it.uri, name=it.name, description=it.about, mime_type=it.kind)
-        for it in readables
-    ]
-    return ListResourcesResult(resources=listed)
-
-
-async def _templates(
-    _: ServerRequestContext[Any], __: PaginatedRequestParams | None
-) -> ListResourceTemplatesResult:
-    screen = resources.A_SCREEN
-    template = ResourceTemplate(
-        uri_template=screen.uri, name=screen.name, description=screen.about, mime_type=screen.kind
-    )
-    return ListResourceTemplatesResult(resource_templates=[template])
-
-
-async def _read(
-    calls: Calls, _: ServerRequestContext[Any], params: ReadResourceRequestParams
-) -> ReadResourceResult:
-    try:
-        kind, text = await _look_in_thread(calls, partial(_text, uri=params.uri))
-    except Failure as failure:
-        raise MCPError(INVALID_PARAMS, failure.message) from None
-    return ReadResourceResult(
-        contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=text)]
-    )
-
-
-def _text(context: Context, uri: str) -> tuple[str, str]:
-    kind, text = resources.read(context, uri)
-    return kind, text.encode(errors="replace").decode()
-
-
-async def _look_in_thread(calls: Calls, look: Callable[[Context], T]) -> T:
-    """Look in a thread of its own, as a call that looks does."""
-
-    def work() -> T:
-        context = calls.context(looks=True)
-        try:
-            context.configure(lenient=True)
-            return look(context)
-        finally:
-            context.close()
-
-    return await anyio.to_thread.run_sync(work)
+    if kept.get("default") in (None, False, []):
+        kept.pop("default", None)
+    return kept
