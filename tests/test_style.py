@@ -26,7 +26,6 @@ LONGER = [
     "ending/outcome.py",
     "ending/plan.py",
     "interfaces/python/registry.py",
-    "interfaces/remote/near.py",
     "ledger/books.py",
     "ledger/ledger.py",
     "sessions/conversation.py",

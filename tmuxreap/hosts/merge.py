@@ -18,26 +18,23 @@ from tmuxreap.hosts.link import Reply
 from tmuxreap.registry.targets import selects_many
 
 JOINED = ("drifts", "actions")
+PLANNED = "planned"
 
 
-def merged(
-    command: str, at: float, replies: Sequence[Reply], items: Sequence[Item] = (), **more: object
-) -> Result:
-    """Merge answers. `items`: results of an earlier look, to be included."""
-    results = [*items, *chain.from_iterable(items_of(reply) for reply in replies)]
-    failures = tuple(failure for reply in replies if (failure := host_failure(reply)) is not None)
+def merged(command: str, at: float, replies: Sequence[Reply]) -> Result:
+    """Merge the answers to one command."""
+    results = list(chain.from_iterable(map(items_of, replies)))
     return Result(
         command=command,
         registry=None,
         at=at,
         results=results,
-        warnings=tuple(chain.from_iterable(_warnings(reply) for reply in replies)),
-        others=failures,
+        warnings=tuple(chain.from_iterable(map(_warnings, replies))),
+        others=host_failures(replies),
         status=exit_of(results, replies),
         summed=True,
         more={
             **_joined(replies, results),
-            **more,
             "hosts": [_host_summary(reply, results) for reply in replies],
         },
     )
@@ -101,6 +98,10 @@ def host_failure(reply: Reply) -> Failure | None:
     return _failure(reply.answer.get("error"), reply.host.name)
 
 
+def host_failures(replies: Iterable[Reply]) -> tuple[Failure, ...]:
+    return tuple(failure for reply in replies if (failure := host_failure(reply)) is not None)
+
+
 def host_json(reply: Reply) -> dict[str, object]:
     failure = host_failure(reply)
     answer = reply.answer or {}
@@ -124,17 +125,22 @@ def _status(reply: Reply) -> int:
 
 def exit_of(items: Iterable[Item], replies: Sequence[Reply]) -> Exit:
     """Return the exit status that all failures share, else 1."""
-    failed = {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
-    statuses = failed | {status for reply in replies if (status := _status(reply))}
-    if not statuses:
-        return Exit.OK
-    only = statuses.pop() if len(statuses) == 1 else int(Exit.FAILED)
-    return Exit(only) if only in {int(known) for known in Exit} else Exit.FAILED
+    only = _shared(_statuses(items) | set(map(_status, replies)))
+    return Exit(only) if only in set(Exit) else Exit.FAILED
+
+
+def _statuses(items: Iterable[Item]) -> set[int]:
+    return {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
+
+
+def _shared(statuses: set[int]) -> int:
+    failed = statuses - {0}
+    return failed.pop() if len(failed) == 1 else int(bool(failed))
 
 
 def _warnings(reply: Reply) -> list[str]:
-    texts = (reply.answer or {}).get("warnings")
-    return [f"{reply.host.name}: {warning}" for warning in texts] if isinstance(texts, list) else []
+    warnings = _list((reply.answer or {}).get("warnings"))
+    return [f"{reply.host.name}: {warning}" for warning in warnings]
 
 
 def _joined(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object]:
@@ -196,3 +202,41 @@ def _without(reply: Reply, names: Collection[str]) -> Reply:
     if fine:
         answer |= {"exit_code": 0, "ok": True}
     return replace(reply, answer=answer, texts=tuple(lines for _, lines in kept))
+
+
+# A verb that is planned first: the plan, then the outcome of what the plan left open.
+
+
+def is_open(item: RemoteResult) -> bool:
+    """Tell whether the plan can be carried out."""
+    return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
+
+
+def filled(reply: Reply, names: Sequence[str]) -> Reply:
+    """Fill in an unknown outcome for each of these targets."""
+    if not reply.unknown:
+        return reply
+    error = plain_json(problem_of(reply.failure))
+    results = [{"name": name, "outcome": "unknown", "error": error} for name in names]
+    return replace(reply, answer={"results": results}, texts=tuple(() for _ in results))
+
+
+def after_plan(plan: Reply, outcome: Reply) -> Reply:
+    """Merge what was final in the plan with the outcome of the rest."""
+    if plan.answer is None:
+        return plan
+    pairs = zip(items_of(plan), plan.texts, strict=True)
+    final = [(item, lines) for item, lines in pairs if not is_open(item)]
+    answer = outcome.answer or {}
+    statuses = _statuses(item for item, _ in final)
+    if isinstance(status := answer.get("exit_code"), int):
+        statuses.add(status)
+    joined = {
+        **plan.answer,
+        **answer,
+        "results": [*(item.facts for item, _ in final), *_list(answer.get("results"))],
+        "warnings": [*_list(plan.answer.get("warnings")), *_list(answer.get("warnings"))],
+        "exit_code": _shared(statuses),
+    }
+    texts = (*(lines for _, lines in final), *outcome.texts)
+    return replace(outcome, answer=joined, texts=texts, version=plan.version)

@@ -1,1 +1,1 @@
-"""Owns both ends of `--host`: `near` asks, `there` answers (the hidden verb `at`)."""
+"""Owns both ends of `--host`: `near` and `on_hosts` ask, `there` answers (the hidden verb `at`)."""

@@ -14,7 +14,7 @@ from tmuxreap.hosts.choose import hosts_of
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
 from tmuxreap.hosts.link import Caller, Reply, ask
-from tmuxreap.hosts.merge import exit_of, host_failure, host_json
+from tmuxreap.hosts.merge import exit_of, host_failure, host_failures, host_json
 from tmuxreap.hosts.wire import Request
 from tmuxreap.sessions.context import Context
 
@@ -37,7 +37,11 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
     greeting = f"{EMPTY} {hosts.path}"
     return replace(
-        result, greeting=greeting, status=exit_of([], every), summed=True, others=_failures(every)
+        result,
+        greeting=greeting,
+        status=exit_of([], every),
+        summed=True,
+        others=host_failures(every),
     )
 
 
@@ -54,10 +58,6 @@ def _without_registry(one: Reply) -> Reply:
             one, answer={**(one.answer or {}), "error": None, "exit_code": 0, "registry": None}
         )
     return one
-
-
-def _failures(every: list[Reply]) -> tuple[Failure, ...]:
-    return tuple(failure for one in every if (failure := host_failure(one)) is not None)
 
 
 def _item(one: Reply) -> Reached:

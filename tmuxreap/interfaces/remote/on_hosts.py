@@ -1,0 +1,225 @@
+"""Runs one verb on many hosts: asks one question about all plans, and merges the answers.
+
+Never sends a pattern after a confirmation: it sends names with identities."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import RemoteResult, Result
+from tmuxreap.core.text import Voice
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.hosts.choose import Errand
+from tmuxreap.hosts.crowd import call_in_threads
+from tmuxreap.hosts.engines import shared_folder
+from tmuxreap.hosts.link import Caller, Reply, ask
+from tmuxreap.hosts.merge import (
+    after_plan,
+    drop_matched_elsewhere,
+    filled,
+    is_open,
+    items_of,
+    merged,
+)
+from tmuxreap.hosts.remembered import remember
+from tmuxreap.hosts.wire import Request
+from tmuxreap.interfaces.cli import commands as verbs
+from tmuxreap.interfaces.cli.boundary import question
+from tmuxreap.registry.targets import selects_many
+from tmuxreap.sessions.context import Context
+
+
+@frozen
+class OnHosts:
+    """One verb and its targets, by host."""
+
+    context: Context
+    verb: str
+    errands: Sequence[Errand]
+    at_once: int
+    words: Mapping[str, object]
+    field: str | None
+    asks: bool  # a user on a terminal
+
+    def run(self, voice: Voice) -> Result:
+        if self._is_changing and self._is_remote_by_flag and not self._yes and self._is_inside():
+            return replace(self._plan_only(), failure=self._needs_yes())
+        if self.verb in verbs.PLANNED and self._is_changing and self._needs_a_plan:
+            return self._confirm_and_run(voice)
+        return self._merged(self._on_each(self._run_at_once))
+
+    # Facts
+
+    @property
+    def _defaults(self) -> Mapping[str, object]:
+        """The parameters of the verb."""
+        return verbs.plain_command(self.verb).defaults
+
+    @property
+    def _yes(self) -> bool:
+        return self.words.get("yes") is True
+
+    @property
+    def _is_changing(self) -> bool:
+        return verbs.changes(self.verb, self.words)
+
+    @property
+    def _is_remote_by_flag(self) -> bool:
+        return any(one.by_flag and not one.host.is_local for one in self.errands)
+
+    def _targets(self) -> Iterator[str]:
+        return chain.from_iterable(one.targets for one in self.errands)
+
+    @property
+    def _is_sweeping(self) -> bool:
+        return any(map(selects_many, self._targets()))
+
+    @property
+    def _needs_a_plan(self) -> bool:
+        return self._purges or not all(map(_is_name, self._targets()))
+
+    @property
+    def _purges(self) -> bool:
+        return bool(self.words.get("purge"))
+
+    def _is_inside(self) -> bool:
+        from tmuxreap.commands.stop import is_inside
+
+        try:
+            return is_inside(self.context)
+        except Failure:
+            return self.context.settings.mark is not None
+
+    @property
+    def _is_partial(self) -> bool:
+        return any(self.words.get(word) for word in ("status", "live")) or any(
+            one.targets for one in self.errands
+        )
+
+    # Requests
+
+    def request(self, errand: Errand, **changes: object) -> Request:
+        known, words = self._defaults, {**self.words, **changes}
+        if self.field == "name":
+            words["name"] = errand.targets[0] if errand.targets else None
+        elif self.field is not None and self.field not in changes:
+            words[self.field] = list(errand.targets)
+        if "yes" in known and (self.verb in verbs.ASKED or self._yes):
+            words["yes"] = True if self.verb != "reap" else self._yes
+        sent = {
+            name: value
+            for name, value in words.items()
+            if name in known and name not in verbs.NEVER_SENT and value != known[name]
+        }
+        given = self.words.get("registry")
+        return Request(
+            id=uuid.uuid4().hex,
+            verb=self.verb,
+            words=sent,
+            registry=given if isinstance(given, str) else errand.host.registry,
+            mark=self.context.settings.mark,
+            here=errand.host.is_local,
+        )
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.context.settings.environ, self.context.settings.uid)
+
+    def _on_each(self, work: Callable[..., Reply], *each: Sequence[Reply]) -> list[Reply]:
+        """Call `work` with each errand, and what belongs to it, in threads."""
+        works = [partial(work, *its) for its in zip(self.errands, *each, strict=True)]
+        return drop_matched_elsewhere(self.errands, call_in_threads(works, self.at_once))
+
+    def _ask(self, errand: Errand, request: Request, *, changing: bool) -> Reply:
+        reply = ask(errand.host, request, self.caller, changing=changing)
+        return filled(reply, [target for target in errand.targets if _is_name(target)])
+
+    def _run_at_once(self, errand: Errand) -> Reply:
+        return self._ask(errand, self.request(errand), changing=self._is_changing)
+
+    def _plan(self, errand: Errand) -> Reply:
+        return self._ask(errand, self.request(errand, dry_run=True), changing=False)
+
+    def _carry_out(self, errand: Errand, plan: Reply) -> Reply:
+        """End what the plan names, if it is still the same there."""
+        names = [item.name for item in items_of(plan) if is_open(item)]
+        if not names:
+            return Reply(errand.host)
+        request = self.request(errand, **{self.field or "targets": names})
+        identities = {n: plan.identities[n] for n in names if n in plan.identities}
+        return self._ask(errand, replace(request, identities=identities), changing=True)
+
+    def _plan_and_carry_out(self, errand: Errand) -> tuple[Reply, Reply]:
+        plan = self._plan(errand)
+        return plan, self._carry_out(errand, plan)
+
+    def _merged(self, every: Sequence[Reply]) -> Result:
+        if self.verb == "list" and not self._is_partial:
+            _remember_sessions(self.context, every)
+        result = merged(self.verb, self.context.clock.now(), every)
+        if self.verb in ("list", "show"):
+            from tmuxreap.interfaces.remote.sessions import shown
+
+            return replace(result, results=shown(result.results, self.words.get("sort")))
+        return result
+
+    # The question
+
+    def _plan_only(self) -> Result:
+        if "dry_run" in self._defaults:
+            return self._merged(self._on_each(self._plan))
+        return Result(self.verb, None, self.context.clock.now())
+
+    def _confirm_and_run(self, voice: Voice) -> Result:
+        if self._purges and not self._yes and not self.asks:
+            reason = (
+                f"could not {self.verb} and purge: that deletes for good, and nobody can be asked"
+                " here"
+            )
+            raise Failure(Code.USAGE, reason, "look at the plan with --dry-run, then add --yes")
+        if self._yes:  # without a question no host waits for the plan of another
+            works = [partial(self._plan_and_carry_out, errand) for errand in self.errands]
+            both = zip(*call_in_threads(works, self.at_once), strict=True)
+            return self._merged_both(*(drop_matched_elsewhere(self.errands, one) for one in both))
+        plans = self._on_each(self._plan)
+        plan = self._merged(plans)
+        if self._is_sweeping or self._purges:
+            if self._is_inside() and not self.asks:
+                return replace(plan, failure=self._needs_yes())
+            if self.verb in verbs.ASKED and self.asks and not self._is_confirmed(plan, voice):
+                said = f"nothing was done: the answer to {self.verb} was no"
+                return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
+        return self._merged_both(plans, self._on_each(self._carry_out, plans))
+
+    def _merged_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
+        return self._merged([after_plan(*both) for both in zip(plans, ended, strict=True)])
+
+    def _is_confirmed(self, plan: Result, voice: Voice) -> bool:
+        todo = [item for item in plan.results if isinstance(item, RemoteResult) and is_open(item)]
+        return not todo or question(voice, purge=self._purges)(plan)
+
+    def _needs_yes(self) -> Failure:
+        reason = f"could not {self.verb} on other hosts: inside a session that needs --yes"
+        if not self._is_remote_by_flag:
+            needs = "inside a registered session, 'all' and patterns need --yes"
+            reason = f"could not {self.verb} there: {needs}"
+        return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
+
+
+def _remember_sessions(context: Context, every: Sequence[Reply]) -> None:
+    """Remember the sessions for the shell's completion."""
+    sessions = {
+        reply.host.name: [item.facts for item in items_of(reply)]
+        for reply in every
+        if reply.answer is not None
+    }
+    folder = shared_folder(context.settings.environ, context.settings.uid)
+    remember(folder, sessions, context.clock.now())
+
+
+def _is_name(target: str) -> bool:
+    return not selects_many(target) and not target.startswith("pid:") and not target.isdigit()
