@@ -34,14 +34,12 @@ def _select(word: str, hosts: Hosts) -> list[Host]:
     if word == EVERY:
         return list(hosts.found.values())
     if word.startswith("@"):
-        tagged = hosts.tagged(word[1:])
-        return tagged if tagged else _raise_unknown(word, hosts)
-    host = hosts.named(word)
-    return [host] if host is not None else _raise_unknown(word, hosts)
-
-
-def _raise_unknown(word: str, hosts: Hosts) -> list[Host]:
-    kind = "no host has the tag" if word.startswith("@") else "there is no host"
+        kind, selected = "no host has the tag", hosts.tagged(word[1:])
+    else:
+        host = hosts.named(word)
+        kind, selected = "there is no host", [] if host is None else [host]
+    if selected:
+        return selected
     known = ", ".join([*hosts.found, LOCAL])
     raise Failure(
         Code.HOST_UNKNOWN,
@@ -68,13 +66,15 @@ def errands(
     wanted: dict[str, tuple[Host, list[str]]] = {host.name: (host, []) for host in flagged or ()}
     remote = flagged is not None
     local = Host(LOCAL)
-    plain = tuple(flagged) if flagged is not None else (local,)
+    plain = [local] if flagged is None else list(flagged)
     for target in targets:
-        pair = None if "@" not in target or is_row(target) else split(target, hosts())
+        is_own = "@" in target and is_row(target)
+        pair = split(target, hosts()) if "@" in target and not is_own else None
         remote = remote or pair is not None
-        to = [(pair[1], pair[0])] if pair else [(host, target) for host in plain]
-        if "@" in target and pair is None and is_row(target):
-            to = [(local, target)]
+        if pair is not None:
+            to = [(pair[1], pair[0])]
+        else:
+            to = [(host, target) for host in ([local] if is_own else plain)]
         for host, word in to:
             wanted.setdefault(host.name, (host, []))[1].append(word)
     if not remote:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from concurrent.futures import Future, wait
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,28 +17,24 @@ THREADS = 32
 def call_in_threads(functions: Sequence[Callable[[], T]], threads: int = THREADS) -> list[T]:
     """Call all functions and return their results in order; when all are done, raise the first
     error."""
-    todo: SimpleQueue[int] = SimpleQueue()
-    done: SimpleQueue[tuple[int, T | BaseException]] = SimpleQueue()
-    for number in range(len(functions)):
-        todo.put(number)
+    futures: list[Future[T]] = [Future() for _ in functions]
+    todo: SimpleQueue[tuple[Future[T], Callable[[], T]]] = SimpleQueue()
+    for pair in zip(futures, functions, strict=True):
+        todo.put(pair)
 
     def work() -> None:
-        while not todo.empty():
-            try:
-                number = todo.get_nowait()
-            except Exception:  # noqa: BLE001 - another thread was faster
-                return
-            try:
-                done.put((number, functions[number]()))
-            except BaseException as error:  # noqa: BLE001 - raised again by the caller
-                done.put((number, error))
+        with contextlib.suppress(Empty):
+            while True:
+                _call(*todo.get_nowait())
 
     for _ in range(min(threads, len(functions))):
-        threading.Thread(target=work, daemon=True).start()
-    results = dict(done.get() for _ in functions)
-    for result in results.values():
-        if isinstance(result, BaseException):
-            raise result
-    return [
-        result for _, result in sorted(results.items()) if not isinstance(result, BaseException)
-    ]
+        threading.Thread(target=work, daemon=True).start()  # an executor's would be joined at exit
+    wait(futures)
+    return [future.result() for future in futures]
+
+
+def _call(future: Future[T], function: Callable[[], T]) -> None:
+    try:
+        future.set_result(function())
+    except BaseException as error:  # noqa: BLE001 - raised again by the caller
+        future.set_exception(error)

@@ -21,6 +21,7 @@ from tmuxreap.hosts.file import Host
 AT = "at"
 CONNECT_S = 10
 KEPT_S = 60
+SPECIAL = frozenset('%" ')  # ssh expands or splits them in its options
 LEAVE_S = 0.2
 LONGEST_SOCKET = 104 - 18  # the kernel's limit, less the suffix that ssh adds temporarily
 ALWAYS = (
@@ -107,27 +108,18 @@ def _sharing_options(host: Host, folder: Path | None) -> tuple[str, ...]:
 
 def shared_folder(environ: Mapping[str, str], uid: int) -> Path | None:
     """Return a private folder for connection sockets, or None."""
-    runtime = environ.get("XDG_RUNTIME_DIR")
-    if (
-        not runtime
-        or not runtime.startswith("/")
-        or "%" in runtime
-        or '"' in runtime
-        or not runtime.isprintable()
-    ):
-        return None
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
     folder = Path(runtime, "tmuxreap")
-    if len(str(folder)) + 25 > LONGEST_SOCKET or any(character.isspace() for character in runtime):
+    fits = len(str(folder)) + 25 <= LONGEST_SOCKET
+    plain = runtime.isprintable() and not set(runtime) & SPECIAL
+    if not (runtime.startswith("/") and plain and fits):
         return None
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         info = folder.lstat()
     except OSError:
         return None
-    private = (
-        stat.S_ISDIR(info.st_mode) and info.st_uid == uid and stat.S_IMODE(info.st_mode) == 0o700
-    )
-    return folder if private else None
+    return folder if (info.st_mode, info.st_uid) == (stat.S_IFDIR | 0o700, uid) else None
 
 
 def shared_socket(host: Host, folder: Path) -> Path:

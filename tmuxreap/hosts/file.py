@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, TypeGuard
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import field, frozen
@@ -53,14 +54,10 @@ class Hosts:
         return [host for host in self.found.values() if tag in host.tags]
 
 
-def hosts_path(settings: Settings) -> Path | None:
-    profiles = settings.user_profiles
-    return profiles.with_name("hosts.yaml") if profiles else None
-
-
 def read_hosts(settings: Settings) -> Hosts:
     """Read hosts.yaml; without the file there is only `local`."""
-    path = hosts_path(settings)
+    profiles = settings.user_profiles
+    path = profiles.with_name("hosts.yaml") if profiles else None
     if path is None or not os.path.lexists(path):
         return Hosts(path)
     try:
@@ -72,18 +69,31 @@ def read_hosts(settings: Settings) -> Hosts:
 
 
 def parse(path: Path, text: str) -> dict[str, Host]:
-    document = _document(path, text)
+    import yaml
+
+    try:
+        return _hosts(_document(text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise _invalid(path, f"{line}{error.problem}") from None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise _invalid(path, str(error)) from None
+
+
+def _hosts(document: object) -> dict[str, Host]:
+    """Return the hosts of a document; raise ValueError where it is wrong."""
     if not isinstance(document, dict) or set(document) - {"hosts"}:
-        raise _invalid(path, "one key is due in it: hosts")
+        raise ValueError("one key is due in it: hosts")
     blocks = document.get("hosts")
     if blocks is None:
         return {}
     if not isinstance(blocks, dict):
-        raise _invalid(path, "hosts: a mapping of names is due")
-    return {str(name): _host(path, name, block) for name, block in blocks.items()}
+        raise ValueError("hosts: a mapping of names is due")
+    return {str(name): _host(name, block) for name, block in blocks.items()}
 
 
-def _document(path: Path, text: str) -> object:
+def _document(text: str) -> object:
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -99,97 +109,74 @@ def _document(path: Path, text: str) -> object:
         return loader.construct_mapping(node, deep=True)
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
-    try:
-        return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1}: " if mark else ""
-        raise _invalid(path, f"{line}{error.problem}") from None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise _invalid(path, str(error)) from None
+    return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
 
 
-def _host(path: Path, name: object, block: object) -> Host:
-    if (
-        not isinstance(name, str)
-        or name in (LOCAL, EVERY)
-        or "," in name
-        or "@" in name
-        or not is_safe(name)
-    ):
-        raise _invalid(path, f"{name!r} cannot be the name of a host")
+def _host(name: object, block: object) -> Host:
+    has_meaning = name in (LOCAL, EVERY) or "," in str(name) or "@" in str(name)
+    if not isinstance(name, str) or has_meaning or not is_safe(name):
+        raise ValueError(f"{name!r} cannot be the name of a host")
     fields = {} if block is None else block
     if not isinstance(fields, dict):
-        raise _invalid(path, f"{name}: a mapping is due")
+        raise ValueError(f"{name}: a mapping is due")
     unknown = next((key for key in fields if key not in KEYS), None)
     if unknown is not None:
-        raise _invalid(path, f"{name}: {unknown!r} is not known here; known are {', '.join(KEYS)}")
+        raise ValueError(f"{name}: {unknown!r} is not known here; known are {', '.join(KEYS)}")
     if "ssh" in fields and "via" in fields:
-        raise _invalid(path, f"{name}: ssh and via cannot be combined")
+        raise ValueError(f"{name}: ssh and via cannot be combined")
     return Host(
         name=name,
-        ssh=None if "via" in fields else _destination(path, name, fields.get("ssh", name)),
-        via=_words(path, name, "via", fields) if "via" in fields else (),
-        tags=_words(path, name, "tags", fields),
-        registry=_text(path, name, "registry", fields),
-        program=_program(path, name, fields),
+        ssh=None if "via" in fields else _destination(name, fields.get("ssh", name)),
+        via=_words(name, "via", fields) if "via" in fields else (),
+        tags=_words(name, "tags", fields),
+        registry=_text(name, "registry", fields),
+        program=_program(name, fields),
     )
 
 
-def _destination(path: Path, name: str, value: object) -> str:
+def _destination(name: str, value: object) -> str:
     """Check a destination `user@host`: neither part may look like an option to ssh."""
     if not isinstance(value, str) or not is_safe(value) or not all(map(is_safe, value.split("@"))):
-        raise _invalid(path, f"{name}: ssh: {value!r} is no destination")
+        raise ValueError(f"{name}: ssh: {value!r} is no destination")
     return value
 
 
-def _program(path: Path, name: str, fields: Mapping[str, object]) -> str:
-    value = _text(path, name, "program", fields)
-    if value is None:
-        return PROGRAM
+def _program(name: str, fields: Mapping[str, object]) -> str:
+    value = _text(name, "program", fields) or PROGRAM
     if not _PLAIN_PATH.fullmatch(value):
-        raise _invalid(path, f"{name}: program: {value!r} is no plain path")
+        raise ValueError(f"{name}: program: {value!r} is no plain path")
     return value
 
 
-def _text(path: Path, name: str, key: str, fields: Mapping[str, object]) -> str | None:
+def _text(name: str, key: str, fields: Mapping[str, object]) -> str | None:
     value = fields.get(key)
-    if value is not None and not (isinstance(value, str) and value and not _has_controls(value)):
-        raise _invalid(path, f"{name}: {key}: text is due where {value!r} stands")
-    return value
+    if value is None or _is_text(value):
+        return value
+    raise ValueError(f"{name}: {key}: text is due where {value!r} stands")
 
 
-def _words(path: Path, name: str, key: str, fields: Mapping[str, object]) -> tuple[str, ...]:
-    value = fields.get(key, [])
-    words = value if isinstance(value, list) else [None]
-    wrong = [word for word in words if not isinstance(word, str) or not word or _has_controls(word)]
-    if wrong or (key == "via" and (not words or str(words[0]).startswith("-"))):
-        raise _invalid(path, f"{name}: {key}: a list of words is due where {value!r} stands")
+def _words(name: str, key: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    words: Any = fields.get(key, [])
+    fits = isinstance(words, list) and all(map(_is_text, words))
+    if not fits or (key == "via" and (not words or words[0].startswith("-"))):
+        raise ValueError(f"{name}: {key}: a list of words is due where {words!r} stands")
     return tuple(words)
 
 
 def is_safe(word: str) -> bool:
     """Tell whether a word cannot be taken for an option and has no blanks or control characters."""
-    return (
-        bool(word)
-        and not word.startswith("-")
-        and word.isprintable()
-        and not any(c.isspace() for c in word)
-    )
+    return _is_text(word) and not word.startswith("-") and " " not in word
 
 
-def _has_controls(text: str) -> bool:
-    return not text.isprintable()
+def _is_text(value: object) -> TypeGuard[str]:
+    """Tell whether it is a text without control characters, and not empty."""
+    return isinstance(value, str) and value != "" and value.isprintable()
 
 
 def _refuse_if_writable_by_others(path: Path, uid: int) -> None:
     """Refuse a file that other users may write or replace: they could run commands as the user."""
-    for place in {
-        path.parent,
-        path,
-        Path(os.path.realpath(path)),
-        Path(os.path.realpath(path)).parent,
-    }:
+    real = Path(os.path.realpath(path))
+    for place in {path.parent, path, real, real.parent}:
         status = place.stat()
         if status.st_uid not in (0, uid):
             raise _invalid(path, f"{place} belongs to another user (uid {status.st_uid})")

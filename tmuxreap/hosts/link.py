@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import field, frozen
-from tmuxreap.hosts.engines import CONNECT_S, engine_of, forget_shared, shared_socket
+from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.hosts.engines import CONNECT_S, Engine, engine_of, forget_shared, shared_socket
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
 from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say
@@ -57,13 +57,7 @@ def ask(host: Host, request: Request, caller: Caller, *, changing: bool) -> Repl
         reply = Reply(host, failure=failure)
     except OtherSchemaError as error:
         reply = Reply(host, failure=incompatible(host, f"it speaks {error}"))
-    return _timed(reply, time.monotonic() - before)
-
-
-def _timed(reply: Reply, took_s: float) -> Reply:
-    from tmuxreap.core.values import replace
-
-    return replace(reply, took_s=took_s)
+    return replace(reply, took_s=time.monotonic() - before)
 
 
 def _ask(host: Host, request: Request, caller: Caller, changing: bool) -> Reply:
@@ -131,34 +125,35 @@ class Unreached(Failure):
 def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
     """Open a conversation and wait for its hello; retry without the shared connection if that
     hangs."""
-    engine = engine_of(host, caller.environ, caller.uid)
-    is_shared = engine.shared is not None and shared_socket(host, engine.shared).exists()
-    talk = _connect(host, lambda: Talk(engine))
     try:
-        try:
-            hello = _hello(host, talk, CONNECT_S if is_shared else ANSWER_S)
-        except SilentError:
-            talk.close()
-            if not is_shared:
-                raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
-            forget_shared(host, engine)
-            talk = _connect(
-                host, lambda: Talk(engine_of(host, caller.environ, caller.uid, unshared=True))
-            )
-            try:
-                hello = _hello(host, talk, ANSWER_S)
-            except SilentError:
-                raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
+        talk, hello = _greeted(host, caller)
+    except SilentError:
+        raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
+    with contextlib.closing(talk):
         yield talk, hello
-    finally:
-        talk.close()
 
 
-def _connect(host: Host, begin: Callable[[], Talk]) -> Talk:
+def _greeted(host: Host, caller: Caller) -> tuple[Talk, Line]:
+    engine = engine_of(host, caller.environ, caller.uid)
+    if engine.shared is not None and shared_socket(host, engine.shared).exists():
+        try:
+            return _open(host, engine, CONNECT_S)
+        except SilentError:
+            forget_shared(host, engine)
+            engine = engine_of(host, caller.environ, caller.uid, unshared=True)
+    return _open(host, engine, ANSWER_S)
+
+
+def _open(host: Host, engine: Engine, wait_s: float) -> tuple[Talk, Line]:
     try:
-        return begin()
+        talk = Talk(engine)
     except (OSError, subprocess.SubprocessError) as error:
         raise unreachable(host, f"{error}") from None
+    try:
+        return talk, _hello(host, talk, wait_s)
+    except BaseException:
+        talk.close()
+        raise
 
 
 def _hello(host: Host, talk: Talk, wait_s: float) -> Line:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from tmuxreap.core.results import SCHEMA
-from tmuxreap.core.values import field, frozen
+from tmuxreap.core.values import as_dict, field, frozen
 
 LONGEST_LINE = 64 * 1024 * 1024
 FAMILY = SCHEMA.partition("/")[0]
@@ -52,18 +52,7 @@ class Request:
     here: bool = False  # on the local machine: the caller's working directory is kept
 
     def line(self) -> str:
-        return json.dumps(
-            {
-                "schema": SCHEMA,
-                "id": self.id,
-                "verb": self.verb,
-                "words": dict(self.words),
-                "registry": self.registry,
-                "mark": self.mark,
-                "identities": None if self.identities is None else dict(self.identities),
-                "here": self.here,
-            }
-        )
+        return json.dumps({"schema": SCHEMA, **as_dict(self)})
 
 
 def request_of(text: str) -> Request:

@@ -10,14 +10,7 @@ from collections.abc import Mapping, Sequence
 def output_of(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
     """Return its output, or None if it failed."""
     try:
-        done = subprocess.run(
-            list(words),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(environ),
-            timeout=timeout_s,
-            check=False,
-        )
+        done = _completed(words, environ, timeout_s)
     except (subprocess.TimeoutExpired, OSError):
         return None
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
@@ -26,14 +19,7 @@ def output_of(words: Sequence[str], environ: Mapping[str, str], timeout_s: float
 def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
     """Return None, or a short reason why it failed."""
     try:
-        done = subprocess.run(
-            list(words),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(environ),
-            timeout=timeout_s,
-            check=False,
-        )
+        done = _completed(words, environ, timeout_s)
     except subprocess.TimeoutExpired:
         return f"{words[0]} gave no answer in {timeout_s:g} s"
     except OSError as error:
@@ -44,3 +30,16 @@ def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> s
     if reason.startswith("Traceback "):  # kitty is a Python program
         reason = reason.splitlines()[-1]
     return f"{words[0]} said: {reason}"
+
+
+def _completed(
+    words: Sequence[str], environ: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        list(words),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=dict(environ),
+        timeout=timeout_s,
+        check=False,
+    )
