@@ -59,33 +59,23 @@ class Desk:
         self._client = client
 
     def look(self, chosen: str | None) -> Seen:
-        context = self._new_app()
-        try:
-            result = listing.run(context, listing.ListRequest())
-            sessions = [item for item in result.results if isinstance(item, Session)]
-            sessions += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
-            selected = next((one for one in sessions if one.name == chosen), None)
-            screen = _screen(context, selected) if selected else ""
-            return Seen(tuple(sessions), screen, _why(context, selected), result.warnings)
-        except Failure as failure:
-            return Seen(failure=failure)
-        finally:
-            context.close()
+        seen = self._result_or_failure(lambda context: _look(context, chosen))
+        return Seen(failure=seen) if isinstance(seen, Failure) else seen
 
     def end(self, verb: Verb, names: Sequence[str], progress: Progress) -> Result:
         """End sessions; the caller has already asked for confirmation."""
 
         def work(context: Context) -> Result:
-            return stop.run(
-                context, stop.EndRequest(_exact(names), Policy(verb, REASONS[verb]), yes=True)
-            )
+            policy = Policy(verb, REASONS[verb])
+            return stop.run(context, stop.EndRequest(_exact(names), policy, yes=True))
 
         return self._answer(verb.value, work, progress)
 
     def resume(self, names: Sequence[str]) -> Result:
-        return self._answer(
-            "resume", lambda context: resume.run(context, resume.ResumeRequest(_exact(names)))
-        )
+        def work(context: Context) -> Result:
+            return resume.run(context, resume.ResumeRequest(_exact(names)))
+
+        return self._answer("resume", work)
 
     def adopt(self, names: Sequence[str]) -> Result:
         """Register these agents' sessions."""
@@ -145,8 +135,8 @@ class Desk:
 
         return self._answer("jump", work)
 
-    def _run(self, work: Callable[[Context], T]) -> T:
-        context = self._new_app()
+    def _run(self, work: Callable[[Context], T], progress: Progress | None = None) -> T:
+        context = self._new_app(progress=progress) if progress else self._new_app()
         try:
             return work(context)
         finally:
@@ -161,20 +151,23 @@ class Desk:
     def _answer(
         self, command: str, work: Callable[[Context], Result], progress: Progress | None = None
     ) -> Result:
-        context = self._new_app(progress=progress) if progress else self._new_app()
-        try:
-            return work(context)
-        except Failure as failure:
-            return Result(
-                command,
-                context.registry_name,
-                context.clock.now(),
-                (),
-                tuple(context.warnings),
-                failure,
-            )
-        finally:
-            context.close()
+        def answered(context: Context) -> Result:
+            try:
+                return work(context)
+            except Failure as failure:
+                name, now = context.registry_name, context.clock.now()
+                return Result(command, name, now, (), tuple(context.warnings), failure)
+
+        return self._run(answered, progress)
+
+
+def _look(context: Context, chosen: str | None) -> Seen:
+    result = listing.run(context, listing.ListRequest())
+    sessions = [item for item in result.results if isinstance(item, Session)]
+    sessions += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
+    selected = next((one for one in sessions if one.name == chosen), None)
+    screen = _screen(context, selected) if selected else ""
+    return Seen(tuple(sessions), screen, _why(context, selected), result.warnings)
 
 
 def silent_progress(monotonic: Callable[[], float]) -> Progress:
@@ -230,34 +223,29 @@ def _screen(context: Context, one: Session) -> str:
     if one.drift == UNREGISTERED:
         return ""
     row = _row(context, one.name)
+    text = row.last_screen
     if one.live in ON_A_SERVER and one.pane_id:
-        return kept_screen(
-            context.tmux.capture(context.servers.of(row), one.pane_id, joined=True) or ""
-        )
-    return kept_screen(row.last_screen or "")
+        text = context.tmux.capture(context.servers.of(row), one.pane_id, joined=True)
+    return kept_screen(text or "")
 
 
 def _jump(context: Context, row: Row, client: Client | None) -> None:
     sight = sight_of(context, row)
     if sight.session is None or not isinstance(sight.server, Server):
-        reason = f"could not go to {row.name}: it has no session"
-        raise Failure(
-            Code.SESSION_NOT_REGISTERED,
-            reason,
-            f"begin it again with: {command('resume', row.name)}",
-        )
+        hint = f"begin it again with: {command('resume', row.name)}"
+        raise _no_jump(row, "it has no session", hint, Code.SESSION_NOT_REGISTERED)
     attach = f"tmux -S {sight.socket} attach -t '{sight.session.id}'"
     if client is None:
-        raise Failure(
-            Code.USAGE,
-            f"could not go to {row.name}: this is no tmux client",
-            f"attach to it: {attach}",
-        )
+        raise _no_jump(row, "this is no tmux client", f"attach to it: {attach}")
     if client.socket != sight.socket:
-        reason = f"could not go to {row.name}: it lives on another tmux server"
-        raise Failure(Code.USAGE, reason, f"in another terminal: {attach}")
+        hint = f"in another terminal: {attach}"
+        raise _no_jump(row, "it lives on another tmux server", hint)
     pane = sight.pane or sight.session.panes[0]
     switch = SwitchClient(sight.server, sight.session, pane, client.name)
     if not context.tmux.do(sight.socket, [switch]):
-        reason = f"could not go to {row.name}: tmux did not switch the client"
-        raise Failure(Code.TMUX_UNREACHABLE, reason, "close the popup, then: tmux choose-tree")
+        hint = "close the popup, then: tmux choose-tree"
+        raise _no_jump(row, "tmux did not switch the client", hint, Code.TMUX_UNREACHABLE)
+
+
+def _no_jump(row: Row, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:
+    return Failure(code, f"could not go to {row.name}: {reason}", hint)

@@ -6,9 +6,8 @@ finishes first, even if the popup is closed or loses its terminal."""
 from __future__ import annotations
 
 import signal
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
-from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -22,18 +21,18 @@ from tmuxreap.core.results import Result
 from tmuxreap.hosts.engines import run_in_terminal
 from tmuxreap.interfaces.popup import far
 from tmuxreap.interfaces.popup import view as view
-from tmuxreap.interfaces.popup.actions import Desk, Seen, silent_progress
-from tmuxreap.interfaces.popup.drawing import WIDE, Drawing
+from tmuxreap.interfaces.popup.actions import Desk, silent_progress
+from tmuxreap.interfaces.popup.choosing import Choosing
+from tmuxreap.interfaces.popup.drawing import WIDE
 from tmuxreap.interfaces.popup.keys import KEYS, line
 from tmuxreap.interfaces.popup.widgets import Doing, Filter, Question, Sessions
 
-T = TypeVar("T")
 LOOK_S, FAR_S = 1.0, 3.0  # on this machine, and on other hosts
 DRAW_S = 0.2
 HIGH = 16  # lower than this, only the list or the screen is shown
 
 
-class Popup(Drawing):
+class Popup(Choosing):
     ENABLE_COMMAND_PALETTE = False
     # As Textual declares them.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
@@ -58,19 +57,13 @@ class Popup(Drawing):
         yield Static(id="keys")
 
     def on_mount(self) -> None:
-        self.theme = (  # the terminal's own colors, for dark and light backgrounds
-            "ansi-dark"
-        )
+        self.theme = "ansi-dark"  # the terminal's own colors, for dark and light backgrounds
         self._load_choices()
-        self.query_one(Sessions).focus()
+        self._table.focus()
         self.set_interval(LOOK_S, self._look)
         self.set_interval(FAR_S, self._look_at_hosts)
         self.set_interval(DRAW_S, self._draw_progress)
         self._look()
-
-    def _show(self, seen: Seen, chosen: str | None) -> None:
-        self._marked &= {one.name for one in (*seen.sessions, *self._sessions)}
-        super()._show(seen, chosen)
 
     # Keys
 
@@ -89,15 +82,14 @@ class Popup(Drawing):
         """Return the marked sessions, else the one under the cursor. Busy ones are left out, except
         that a kill may take over a running stop."""
         chosen = self._chosen
-        names = [name for name in self._table.names if name in self._marked] or (
-            [chosen] if chosen else []
-        )
-        stopping = {
-            name
-            for name, doing in self._doing.items()
-            if (doing.verb, verb) == (Verb.STOP, Verb.KILL)
-        }
-        return [name for name in names if name not in self._doing or name in stopping]
+        names = [name for name in self._table.names if name in self._marked]
+        if not names and chosen:
+            names = [chosen]
+        return [name for name in names if self._is_free(name, verb)]
+
+    def _is_free(self, name: str, verb: Verb | None) -> bool:
+        doing = self._doing.get(name)
+        return doing is None or (doing.verb, verb) == (Verb.STOP, Verb.KILL)
 
     def action_end(self, word: str) -> None:
         verb = Verb(word)
@@ -145,10 +137,10 @@ class Popup(Drawing):
         for name in ended:
             del self._doing[name]
         self._marked -= ended
-        self._receipts.update(
-            {name: text for name, text in view.receipts(result).items() if name in ended}
-        )
-        self._message_text = view.summary(result) if ended else self._message_text
+        receipts = view.receipts(result)
+        self._receipts.update({name: receipts[name] for name in receipts if name in ended})
+        if ended:
+            self._message_text = view.summary(result)
         if self._leaving and not self._doing:
             self.exit()
             return
@@ -173,7 +165,7 @@ class Popup(Drawing):
     def _attach_terminal(self, name: str, way: tuple[str, ...] | Failure | None) -> None:
         """Attach the terminal to the session; return to the popup on detach."""
         if isinstance(way, Failure):
-            self._message_text = Text("\n").join(view.failure_lines(way))
+            self._message_text = view.failure_text(way)
         elif way is not None:
             with self.suspend():
                 status, said = run_in_terminal(way)
@@ -185,7 +177,7 @@ class Popup(Drawing):
         if result.failure is None:
             self.action_leave()
         else:
-            self._message_text = Text("\n").join(view.failure_lines(result.failure))
+            self._message_text = view.failure_text(result.failure)
             self._draw_message()
 
     def action_turn(self) -> None:
@@ -205,8 +197,5 @@ def run(desk: Desk) -> None:
         signal.signal(number, popup.finish_and_exit)
     popup.run()
     if popup.return_code:
-        raise Failure(
-            Code.BUG,
-            "could not go on with the popup",
-            "this is a bug: please report it with the lines above",
-        )
+        hint = "this is a bug: please report it with the lines above"
+        raise Failure(Code.BUG, "could not go on with the popup", hint)

@@ -4,7 +4,6 @@ forms to start or register a session. Never ends a session."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from textual import on
@@ -17,16 +16,14 @@ from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Seen
 from tmuxreap.interfaces.popup.choices import Choices, load_choices, save_choices
-from tmuxreap.interfaces.popup.looking import Looking
+from tmuxreap.interfaces.popup.drawing import Drawing
 from tmuxreap.interfaces.popup.replies import Replies
-from tmuxreap.interfaces.popup.widgets import Filter, New, NewSession, Page, Question, Sessions
+from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question
 
 
-class Choosing(Looking):
+class Choosing(Drawing):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._marked: set[str] = set()
-        self._choices = Choices()
         self._choices_file: Path | None = None
         self._ahead: list[Key] | None = None  # keys pressed while a form is opening
         self._mark_ahead = False  # requested before the first look
@@ -93,7 +90,7 @@ class Choosing(Looking):
         self._choices = replace(self._choices, only=filter_.value)
         self._draw()
         filter_.display = bool(filter_.value)
-        self.screen.set_focus(self.query_one(Sessions))
+        self.screen.set_focus(self._table)
 
     def action_drop_filter(self) -> None:
         self.query_one(Filter).value = ""
@@ -116,7 +113,7 @@ class Choosing(Looking):
     def action_adopt(self) -> None:
         """Register the selected session if it is unregistered, else all that are."""
         unregistered = [one.name for one in self._seen.sessions if one.drift == UNREGISTERED]
-        chosen = self.query_one(Sessions).chosen
+        chosen = self._table.chosen
         names = [chosen] if chosen is not None and chosen in unregistered else unregistered
 
         def answered(agreed: bool | None) -> None:
@@ -129,17 +126,14 @@ class Choosing(Looking):
             answered(True)
 
     def action_new(self) -> None:
-        def start(session: NewSession | None) -> None:
-            if session is not None:
-                work = self._desk.start
-                self._submit(
-                    lambda: work(session.name, session.agent, session.folder), self._show_summary
-                )
-
         self._ahead = []
-        self._submit(self._desk.agents, lambda agents: self._show_form(agents, start), daemon=True)
+        self._submit(self._desk.agents, self._show_form, daemon=True)
 
-    def _show_form(self, agents: list[str], start: Callable[[NewSession | None], None]) -> None:
+    def _show_form(self, agents: list[str]) -> None:
+        def start(session: tuple[str, str, str] | None) -> None:
+            if session is not None:
+                self._submit(lambda: self._desk.start(*session), self._show_summary)
+
         folder = os.getcwd()  # noqa: PTH109 - a string for a field
         self.push_screen(New(agents, folder), start)
 
@@ -154,10 +148,9 @@ class Choosing(Looking):
             self.action_mark_all()
 
     def action_mark(self) -> None:
-        table = self.query_one(Sessions)
-        if table.chosen is not None:
-            self._marked ^= {table.chosen}
-            table.action_cursor_down()
+        if self._table.chosen is not None:
+            self._marked ^= {self._table.chosen}
+            self._table.action_cursor_down()
             self._draw()
 
     def action_mark_all(self) -> None:

@@ -1,5 +1,6 @@
-"""Draws what the popup has seen and is doing: the table, facts and screen of the selected session,
-messages. Never starts a request or an ending."""
+"""What the popup has seen and is doing, and its display: local sessions, those of other hosts, and
+a screen. Looks in threads, one for each host, so that one that hangs delays no other. Never ends a
+session."""
 
 from __future__ import annotations
 
@@ -10,21 +11,33 @@ from rich.text import Text
 from textual.widgets import Static
 
 from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.text import plain
+from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.interfaces.popup import far
 from tmuxreap.interfaces.popup import view as view
-from tmuxreap.interfaces.popup.actions import Desk
-from tmuxreap.interfaces.popup.choices import arranged
-from tmuxreap.interfaces.popup.choosing import Choosing
+from tmuxreap.interfaces.popup.actions import Desk, Seen
+from tmuxreap.interfaces.popup.choices import Choices, arranged
+from tmuxreap.interfaces.popup.patient import BackgroundApp
 from tmuxreap.interfaces.popup.widgets import Doing, Sessions
 
 WIDE = 150  # from here on list and screen are side by side
 
 
-class Drawing(Choosing):
+class Drawing(BackgroundApp):
     def __init__(self, desk: Desk, monotonic: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(desk)
+        super().__init__()
+        self._desk = desk
         self._monotonic = monotonic
+        self._seen = Seen()
+        self._has_looked = False
+        self._message_text: Text | None = None
+        self._looking = False
+        self._hosts = far.Hosts()
+        self._reading: set[str] = set()  # hosts with a pending request for a screen
+        self._remote_screen = ("", "")  # session name, screen
+        self._choices = Choices()
+        self._marked: set[str] = set()
         self._doing: dict[str, Doing] = {}
         self._receipts: dict[str, Text] = {}
         self._leaving = False
@@ -41,6 +54,74 @@ class Drawing(Choosing):
     @property
     def _chosen(self) -> str | None:
         return self._table.chosen if self._is_ready else None
+
+    @property
+    def _local_names(self) -> set[str]:
+        return {one.name for one in self._seen.sessions}
+
+    @property
+    def _sessions(self) -> list[Session]:
+        return [*self._seen.sessions, *self._hosts.sessions(self._local_names)]
+
+    @property
+    def _host_of(self) -> dict[str, str]:
+        return self._hosts.of(self._local_names)
+
+    def _look(self) -> None:
+        if not self._looking:
+            self._looking = True
+            chosen = self._chosen
+            self._submit(
+                lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True
+            )
+
+    def _show(self, seen: Seen, chosen: str | None) -> None:
+        self._looking = False
+        self._has_looked = True
+        self._marked &= {one.name for one in (*seen.sessions, *self._sessions)}
+        self._seen = seen
+        self._draw()
+        if self._chosen not in (None, chosen):
+            self._look()  # the selection changed meanwhile: get the new screen
+
+    def _set_hosts(self, found: tuple[str, ...] | Failure) -> None:
+        if isinstance(found, Failure):
+            self._message_text = view.failure_text(found)
+        else:
+            self._hosts.names = found
+            self._look_at_hosts()
+        self._draw()
+
+    def _look_at_hosts(self) -> None:
+        for host in self._hosts.due(THREADS):
+            self._look_at_host(host, self._hosts.before(host))
+        self._read_remote_screen()
+
+    def _look_at_host(self, host: str, before: far.HostAnswer) -> None:
+        def store_answer(answer: far.HostAnswer) -> None:
+            self._hosts.record(host, answer)
+            self._draw()
+
+        self._submit(lambda: self._desk.look_at_host(host, before), store_answer, daemon=True)
+
+    def _read_remote_screen(self) -> None:
+        """Request the screen of the selected session."""
+        chosen = self._chosen
+        host = self._host_of.get(chosen) if chosen else None
+        if chosen is None or host is None or host in self._reading:
+            return
+        self._reading.add(host)
+
+        def store_screen(screen: str) -> None:
+            self._reading.discard(host)
+            self._remote_screen = (chosen, screen)
+            self._draw()
+            if self._chosen != chosen:
+                self._read_remote_screen()
+
+        self._submit(lambda: self._desk.remote_screen(chosen), store_screen, daemon=True)
+
+    # Drawing
 
     def _session(self, name: str | None) -> Session | None:
         return next((one for one in self._sessions if one.name == name), None)
@@ -66,9 +147,13 @@ class Drawing(Choosing):
         rows = [self._cells(one, room, labels[one.name], hosts.get(one.name, "")) for one in drawn]
         self._table.show(columns, [*labels], [[row[column] for column in columns] for row in rows])
         troubles = view.host_messages(self._hosts.troubles(), self._hosts.waiting())
-        folded = view.footer(len(shown), sessions, self._choices, troubles)
-        self.query_one("#folded", Static).update(folded)
-        self.query_one("#folded").display = bool(folded)
+        self._draw_line("#folded", view.footer(len(shown), sessions, self._choices, troubles))
+
+    def _draw_line(self, where: str, text: Text | str) -> None:
+        """Draw a text; without one its place is free for others."""
+        line = self.query_one(where, Static)
+        line.update(text)
+        line.display = bool(text)
 
     @property
     def _table_width(self) -> int:
@@ -78,29 +163,26 @@ class Drawing(Choosing):
 
     def _cells(self, one: Session, room: int, label: str, host: str) -> dict[str, Text]:
         doing = self._doing.get(one.name)
-        word = (
-            view.step_text(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())
-            if doing
-            else None
-        )
+        word = None
+        if doing:
+            rung = doing.progress.at.get(plain(one.name))
+            word = view.step_text(doing.word, rung, self._monotonic())
         marked = one.name in self._marked
         return view.cells(one, marked=marked, progress=word, name=room, label=label, host=host)
 
     def _draw_details(self) -> None:
         chosen = self._session(self._chosen)
-        receipt = self._receipts.get(chosen.name) if chosen else None
-        self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
         host = self._host_of.get(chosen.name) if chosen else None
-        why = plain(self._why(chosen, host)) if chosen and chosen.drift else ""
-        self.query_one("#why", Static).update(Text(why, style="red"))
-        self.query_one("#why").display = bool(why)
-        self.query_one("#told", Static).update(receipt or "")
-        self.query_one("#told").display = receipt is not None
+        self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
+        self._draw_line("#why", Text(plain(self._why(chosen, host)), style="red"))
+        self._draw_line("#told", self._receipts.get(chosen.name, "") if chosen else "")
         screen = self.query_one("#screen", Static)
         shown = self._screen_of(chosen, host) if chosen else ""
         screen.update(view.screen(shown, screen.size.height))
 
-    def _why(self, chosen: Session, host: str | None) -> str:
+    def _why(self, chosen: Session | None, host: str | None) -> str:
+        if chosen is None or not chosen.drift:
+            return ""
         return far.why(chosen, host) if host else self._seen.why
 
     def _screen_of(self, chosen: Session, host: str | None) -> str:
@@ -114,15 +196,13 @@ class Drawing(Choosing):
 
     def _message_line(self) -> Text:
         if self._seen.failure is not None:
-            return Text("\n").join(view.failure_lines(self._seen.failure))
+            return view.failure_text(self._seen.failure)
         if self._leaving:
             return Text("closes when what is under way is through", style="yellow")
         if self._message_text is not None:
             return self._message_text
         if self._seen.warnings:
             return Text(plain(self._seen.warnings[0]), style="yellow")
-        return Text(
-            ""
-            if self._sessions
-            else "no sessions yet; n starts one, as tmuxreap start NAME --agent AGENT does"
-        )
+        if self._sessions:
+            return Text("")
+        return Text("no sessions yet; n starts one, as tmuxreap start NAME --agent AGENT does")

@@ -181,12 +181,14 @@ def failure_lines(failure: Failure | Problem) -> list[Text]:
     return [*message, Text(f"hint: {plain(failure.hint)}")] if failure.hint else message
 
 
+def failure_text(failure: Failure) -> Text:
+    return Text("\n").join(failure_lines(failure))
+
+
 def did_not_attach(name: str, status: int, said: str) -> Text:
-    reason = plain(said) or f"exit status {status}"
+    reason = f"could not attach to {name}: {plain(said) or f'exit status {status}'}"
     hint = f"try it alone: {command('attach', name)}"
-    return Text("\n").join(
-        failure_lines(Failure(Code.HOST_UNREACHABLE, f"could not attach to {name}: {reason}", hint))
-    )
+    return failure_text(Failure(Code.HOST_UNREACHABLE, reason, hint))
 
 
 def summary(result: Result) -> Text:

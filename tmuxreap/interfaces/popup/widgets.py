@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.coordinate import Coordinate
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.suggester import Suggester, SuggestFromList
+from textual.suggester import SuggestFromList
 from textual.widgets import Button, DataTable, Input, Static
 
 from tmuxreap.core.model import Verb
@@ -34,8 +34,8 @@ class Doing:
 
 class Question(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes"),
-        Binding("n,escape,q,ctrl+c", "answer(False)", "No"),
+        Binding("y", "dismiss(True)", "Yes"),
+        Binding("n,escape,q,ctrl+c", "dismiss(False)", "No"),
     ]
 
     def __init__(self, text: Text) -> None:
@@ -55,9 +55,6 @@ class Question(ModalScreen[bool]):
     @on(Button.Pressed)
     def pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
-
-    def action_answer(self, agreed: bool) -> None:
-        self.dismiss(agreed)
 
 
 class Answered(Message):
@@ -137,7 +134,7 @@ class Page(ModalScreen[None]):
     """The help: closed by any key that does not scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter,ctrl+c", "leave"),
+        Binding("escape,q,question_mark,enter,ctrl+c", "dismiss"),
     ]
 
     def __init__(self, text: Text) -> None:
@@ -149,39 +146,19 @@ class Page(ModalScreen[None]):
             yield Static(self._text)
             yield Static("q closes this page", classes="foot")
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
 
 class Field(Input):
     """A form field. The key that leads to it selects its content, in `choosing`."""
 
-    def __init__(
-        self, name: str, value: str = "", hint: str = "", suggester: Suggester | None = None
-    ) -> None:
-        super().__init__(
-            value,
-            placeholder=hint or name,
-            suggester=suggester,
-            select_on_focus=False,
-            id=name,
-            compact=True,
-        )
+    def __init__(self, name: str, value: str = "", hint: str = "") -> None:
+        hint = hint or name
+        super().__init__(value, placeholder=hint, select_on_focus=False, id=name, compact=True)
 
 
-@frozen
-class NewSession:
-    """A session to start."""
+class New(ModalScreen[tuple[str, str, str] | None]):
+    """The form for a new session: its name, agent and folder."""
 
-    name: str
-    agent: str
-    folder: str
-
-
-class New(ModalScreen[NewSession | None]):
-    """The form for a new session."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "dismiss")]
 
     def __init__(self, agents: Sequence[str], folder: str) -> None:
         super().__init__()
@@ -191,19 +168,15 @@ class New(ModalScreen[NewSession | None]):
         known = ", ".join(self._agents) or "see tmuxreap agents"
         with Vertical():
             yield Static("start an agent  (Enter starts, Esc closes)", markup=False)
-            first = self._agents[0] if self._agents else ""
-            yield Field("name")
-            yield Field("agent", first, f"agent: {known}", SuggestFromList(self._agents))
-            yield Field("folder", self._folder)
+            agent = Field("agent", next(iter(self._agents), ""), f"agent: {known}")
+            agent.suggester = SuggestFromList(self._agents)
+            yield from (Field("name"), agent, Field("folder", self._folder))
 
     @on(Input.Submitted)
     def submitted(self) -> None:
         fields = (self.query_one(f"#{field}", Input) for field in ("name", "agent", "folder"))
-        session = NewSession(*(field.value.strip() for field in fields))
-        if session.name:
-            self.dismiss(session)
+        name, agent, folder = (field.value.strip() for field in fields)
+        if name:
+            self.dismiss((name, agent, folder))
         else:
             self.query_one("#name").focus()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
