@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
+from tmuxreap.system.whereabouts import without_caller
 
 AT = "at"
 CONNECT_S = 10
@@ -32,7 +33,6 @@ ALWAYS = (
     "ServerAliveInterval=5",
     "ServerAliveCountMax=2",
 )
-OURS = ("TMUX", "TMUX_PANE")  # removed: an engine and its processes belong to no session
 
 
 @frozen
@@ -51,11 +51,7 @@ def engine_of(
     """Return the engine of a host. `unshared`: use a new connection, as a shared one hangs."""
     if host.is_local:
         return Engine((sys.executable, "-m", "tmuxreap", AT), environ, None)
-    clean = {
-        name: value
-        for name, value in environ.items()
-        if name not in OURS and not name.startswith("TMUXREAP_")
-    }
+    clean = without_caller(environ)
     if host.ssh is None:
         return Engine((*host.via, *_remote_command(host)), clean)
     folder = None if unshared else shared_folder(environ, uid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure
@@ -132,21 +132,15 @@ def registry_path(settings: Settings, given: str | None) -> Path:
     """Return `--registry`, else $TMUXREAP_REGISTRY, else the nearest trusted one upwards."""
     _refuse_empty(given)
     path = given or settings.environ.get(REGISTRY_MARK)
-    if path:
-        return _existing(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
-    if settings.cwd_deleted:
+    if not path:
+        return _nearest(settings)
+    registry = _named(settings, path)
+    if not os.path.lexists(registry):
+        source = "--registry" if given else "$TMUXREAP_REGISTRY"
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
-            "could not find a registry: the working directory was deleted",
-            "change to a folder that exists, or pass --registry PATH",
-        )
-    registry = _nearest(settings)
-    if registry is None:
-        raise Failure(
-            Code.REGISTRY_NOT_FOUND,
-            f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it",
-            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry"
-            " PATH",
+            f"could not find the registry {registry}: there is no such file ({source})",
+            "check the path, or make one with: tmuxreap start NAME --agent AGENT",
         )
     return registry
 
@@ -156,27 +150,21 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
     none is found, or at the path that was named."""
     _refuse_empty(given)
     if given:
-        return Path(settings.cwd, os.path.expanduser(given))  # noqa: PTH111 - pathlib's fails on unknown users
+        return _named(settings, given)
     try:
         return registry_path(settings, None)
     except Failure as failure:
         if failure.code is not Code.REGISTRY_NOT_FOUND or settings.cwd_deleted:
             raise
         named = settings.environ.get(REGISTRY_MARK)
-        if not named:
-            _refuse_home(settings)
-        return Path(settings.cwd, named) if named else settings.cwd / REGISTRY
-
-
-def _refuse_home(settings: Settings) -> None:
-    """Refuse a new registry in the home folder: every project below would use it."""
-    if settings.at_home:
-        raise Failure(
-            Code.REGISTRY_NOT_FOUND,
-            f"could not make a registry in {settings.cwd}: every project in your home folder would"
-            " use it",
-            f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}",
-        )
+        if not named and settings.at_home:
+            raise Failure(
+                Code.REGISTRY_NOT_FOUND,
+                f"could not make a registry in {settings.cwd}: every project in your home folder"
+                " would use it",
+                f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}",
+            ) from None
+        return settings.cwd / (named or REGISTRY)
 
 
 def _refuse_empty(given: str | None) -> None:
@@ -189,31 +177,31 @@ def _refuse_empty(given: str | None) -> None:
         )
 
 
-def _existing(settings: Settings, path: str, source: str) -> Path:
-    registry = Path(settings.cwd, os.path.expanduser(path))  # noqa: PTH111 - pathlib's fails on unknown users
-    if not os.path.lexists(registry):
+def _named(settings: Settings, path: str) -> Path:
+    return Path(settings.cwd, os.path.expanduser(path))  # noqa: PTH111 - pathlib's fails on unknown users
+
+
+def _nearest(settings: Settings) -> Path:
+    if settings.cwd_deleted:
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
-            f"could not find the registry {registry}: there is no such file ({source})",
-            "check the path, or make one with: tmuxreap start NAME --agent AGENT",
+            "could not find a registry: the working directory was deleted",
+            "change to a folder that exists, or pass --registry PATH",
         )
-    return registry
-
-
-def _nearest(settings: Settings) -> Path | None:
     registry, untrusted = nearest_registry(str(settings.cwd), settings.uid)
     if registry is None:
-        return None
-    _refuse_untrusted(Path(registry), untrusted)
-    return Path(registry)
-
-
-def _refuse_untrusted(registry: Path, untrusted: Collection[int]) -> None:
+        raise Failure(
+            Code.REGISTRY_NOT_FOUND,
+            f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it",
+            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry"
+            " PATH",
+        )
     if untrusted:
-        uids = ", ".join(str(uid) for uid in sorted(untrusted))
+        uids = ", ".join(map(str, sorted(untrusted)))
         raise Failure(
             Code.REGISTRY_UNTRUSTED,
             f"could not use the registry {registry}: it, or its folder, belongs to another user"
             f" (uid {uids})",
             f"if you trust it, name it: --registry {registry}",
         )
+    return Path(registry)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.system.programs import output_of, run
 
 TIMEOUT_S = 60.0
 CHECKOUT_S = 600.0  # enough for a large repository
 NAMED = 5
+COMMON_DIR = "--git-common-dir"  # the folder that all worktrees of a repository share
 
 
 @frozen
@@ -28,39 +30,31 @@ class Worktree:
 def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, str]) -> Worktree:
     """Resolve a worktree: an existing one of the repository, or one to be created. Creates
     nothing."""
-    plain = _plain(environ)
-    common = _common_dir(repository, plain)
+    common = _folder(repository, COMMON_DIR, environ)
     if common is None:
-        raise _unusable(
-            name, path, f"there is no git repository in {repository}", "name one with --cwd"
-        )
+        reason = f"there is no git repository in {repository}"
+        raise _unusable(name, path, reason, "name one with --cwd")
     tree = Worktree(os.path.realpath(path), repository, name)
     if not os.path.lexists(path) or _is_empty(path):
         return tree
-    if not _is_root(tree.path, plain):
+    if _folder(tree.path, "--show-toplevel", environ) != tree.path:
         raise _unusable(name, path, "it is there, and is no worktree", "name another folder")
-    if _common_dir(tree.path, plain) != common:
-        raise _unusable(
-            name,
-            path,
-            f"it is a worktree of another repository than {repository}",
-            "name another folder",
-        )
-    if _git_dir(tree.path, plain) == common:
+    if _folder(tree.path, COMMON_DIR, environ) != common:
+        reason = f"it is a worktree of another repository than {repository}"
+        raise _unusable(name, path, reason, "name another folder")
+    if _folder(tree.path, "--git-dir", environ) == common:
         hint = f"to start in it leave --worktree out: --cwd {shlex.quote(path)}"
         raise _unusable(name, path, "it is the main working tree of its repository", hint)
-    return Worktree(tree.path, repository, name, existed=True)
+    return replace(tree, existed=True)
 
 
 def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
     """Create it on the branch of its name; return True if that branch is new, starting at HEAD."""
-    plain = _plain(environ)
-    within = ["git", "-C", tree.repository]
     branch = f"refs/heads/{tree.branch}"
-    known = _output([*within, "rev-parse", "--verify", "--quiet", branch], plain)
+    known = _output(tree.repository, "rev-parse", "--verify", "--quiet", branch, environ=environ)
     on = [tree.path, tree.branch] if known else ["-b", tree.branch, tree.path]
-    words = [*within, "worktree", "add", *on]
-    reason = run(words, plain, CHECKOUT_S)
+    words = ["git", "-C", tree.repository, "worktree", "add", *on]
+    reason = run(words, _plain(environ), CHECKOUT_S)
     if reason is not None:
         raise _unusable(name, tree.path, reason, f"try it by hand: {shlex.join(words)}")
     return not known
@@ -81,8 +75,7 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
     """Remove a worktree by git's own command, unless work would be lost: git would delete ignored
     files."""
     words = ["git", "-C", worktree, "worktree", "remove", worktree]
-    plain = _plain(environ)
-    reason = _unsaved_work(worktree, plain) or run(words, plain, TIMEOUT_S)
+    reason = _unsaved_work(worktree, environ) or run(words, _plain(environ), TIMEOUT_S)
     if reason is None:
         return None
     return Failure(
@@ -97,40 +90,22 @@ def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:
     remote holds.
 
     Where git fails here, it will refuse to remove the worktree as well, and say why."""
-    within = ["git", "-C", worktree]
-    listing = _output(
-        [*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ
-    )
-    files = [entry[3:] for entry in (listing or "").split("\0") if entry]
+    ask = partial(_output, worktree, environ=environ)
+    listing = ask("status", "--porcelain", "-z", "--ignored", "--no-renames") or ""
+    files = [entry[3:] for entry in listing.split("\0") if entry]
     if files:
-        named = ", ".join(files[:NAMED]) + (
-            f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
-        )
+        more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+        named = ", ".join(files[:NAMED]) + more
         return f"it contains modified or untracked files, or ignored ones: {named}"
-    if not _output([*within, "rev-parse", "--verify", "--quiet", "HEAD"], environ):
+    if not ask("rev-parse", "--verify", "--quiet", "HEAD"):
         return None
     holders = ["refs/heads", "refs/remotes", "refs/tags"]
-    holder = _output(
-        [*within, "for-each-ref", "--contains", "HEAD", "--count=1", *holders], environ
-    )
+    holder = ask("for-each-ref", "--contains", "HEAD", "--count=1", *holders)
     return "its commits are held by no branch, tag or remote" if holder == "" else None
 
 
-def _common_dir(folder: str, environ: Mapping[str, str]) -> str | None:
-    """Return the folder that all worktrees of a repository share."""
-    return _folder(folder, "--git-common-dir", environ)
-
-
-def _git_dir(folder: str, environ: Mapping[str, str]) -> str | None:
-    return _folder(folder, "--git-dir", environ)
-
-
-def _is_root(folder: str, environ: Mapping[str, str]) -> bool:
-    return _folder(folder, "--show-toplevel", environ) == folder
-
-
 def _folder(folder: str, which: str, environ: Mapping[str, str]) -> str | None:
-    path = _output(["git", "-C", folder, "rev-parse", which], environ)
+    path = _output(folder, "rev-parse", which, environ=environ)
     return os.path.realpath(os.path.join(folder, path.rstrip("\n"))) if path else None  # noqa: PTH118 - git's words
 
 
@@ -144,8 +119,8 @@ def _plain(environ: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environ.items() if not key.startswith("GIT_")}
 
 
-def _output(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    return output_of(words, environ, TIMEOUT_S)
+def _output(folder: str, *words: str, environ: Mapping[str, str]) -> str | None:
+    return output_of(["git", "-C", folder, *words], _plain(environ), TIMEOUT_S)
 
 
 def _unusable(name: str, path: str, reason: str, hint: str) -> Failure:

@@ -6,7 +6,6 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from types import FrameType
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -39,18 +38,11 @@ def defer_interrupts() -> Iterator[None]:
         return
     deferred: list[int] = []
 
-    def defer(signum: int, frame: FrameType | None) -> None:
-        deferred.append(signum)
-
     handlers = {number: signal.getsignal(number) for number in INTERRUPTS}
-    handled = {
-        number: handler
-        for number, handler in handlers.items()
-        if handler not in (signal.SIG_IGN, None)
-    }
+    handled = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
     try:
         for number in handled:
-            signal.signal(number, defer)
+            signal.signal(number, lambda signum, _: deferred.append(signum))
         yield
     finally:
         for number, handler in handled.items():

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Terminal
@@ -65,24 +66,19 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
     """Ask the terminal for a pane; raise Failure if it cannot be asked or has no such pane."""
     address = environ.get(ADDRESS_VARIABLE[terminal]) or None
     words, env = _with_address(terminal, PANE_LISTERS[terminal], environ, address)
+    refused = partial(_not_found, name, terminal, pane)
     listing = output_of(words, env, TIMEOUT_S)
     if listing is None:
         reason = run(words, env, TIMEOUT_S) or "it gave no answer"
-        raise _not_found(
-            name, terminal, pane, reason, "allow its remote control, or name the process with --pid"
-        )
+        raise refused(reason, "allow its remote control, or name the process with --pid")
     try:
         match = _pane_in(terminal, json.loads(listing), pane)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        raise _not_found(
-            name, terminal, pane, "its answer was not understood", "name the process with --pid"
-        ) from None
+        reason = "its answer was not understood"
+        raise refused(reason, "name the process with --pid") from None
     if match is None:
-        raise _not_found(
-            name, terminal, pane, "it has no such pane", f"see them with: {shlex.join(words)}"
-        )
-    pid, tty = match
-    return FoundPane(pid, tty, address)
+        raise refused("it has no such pane", f"see them with: {shlex.join(words)}")
+    return FoundPane(*match, address)
 
 
 def _pane_in(

@@ -47,3 +47,13 @@ def tmux_server_of(environ: Mapping[str, str]) -> tuple[str, str]:
     outside of tmux. The socket's path may contain commas."""
     socket, _, server = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
     return socket, server
+
+
+def without_caller(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without the caller's pane and marks: a tmux server, or an engine, and
+    all that they start belong to no session."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in ("TMUX", "TMUX_PANE") and not name.startswith("TMUXREAP_")
+    }

@@ -23,6 +23,7 @@ LOOK_AGAIN_S = 0.02
 PS_TIMEOUT_S = 2.0
 MICROSECONDS = 1_000_000
 
+ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 STATES = {
     psutil.STATUS_RUNNING: "R",
     psutil.STATUS_DISK_SLEEP: "D",
@@ -52,7 +53,7 @@ class PsutilProcesses:
         return _process(found[0], _foreground_groups()) if found and found[1] == process else None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
-        return self._read_own(process, lambda handle: tuple(handle.cmdline())) or ()
+        return tuple(self._read_own(process, lambda handle: handle.cmdline()) or ())
 
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
         return self._read_own(process, lambda handle: handle.environ())
@@ -70,10 +71,8 @@ class PsutilProcesses:
         return self._read_own(process, lambda handle: handle.cwd()) or None
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        return (
-            self._read_own(process, lambda handle: tuple(file.path for file in handle.open_files()))
-            or ()
-        )
+        files = self._read_own(process, lambda handle: handle.open_files()) or ()
+        return tuple(file.path for file in files)
 
     def scope(self, process: ProcessId) -> str | None:
         """Return None: there are no control groups."""
@@ -126,7 +125,7 @@ class PsutilProcesses:
 def _handle(pid: int) -> tuple[psutil.Process, ProcessId] | None:
     try:
         handle = psutil.Process(pid)
-        if handle.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+        if handle.status() in ENDED:
             return None
         return handle, _identity(handle)
     except (psutil.Error, ValueError):
@@ -140,10 +139,7 @@ def _identity(handle: psutil.Process) -> ProcessId:
 def _is_gone(process: ProcessId) -> bool:
     try:
         handle = psutil.Process(process.pid)
-        return _identity(handle) != process or handle.status() in (
-            psutil.STATUS_ZOMBIE,
-            psutil.STATUS_DEAD,
-        )
+        return _identity(handle) != process or handle.status() in ENDED
     except (psutil.NoSuchProcess, ValueError):
         return True
     except psutil.Error:

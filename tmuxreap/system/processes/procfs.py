@@ -63,10 +63,16 @@ def read(path: str) -> bytes:
         os.close(descriptor)
 
 
+def _numbers_of(process: ProcessId, *, whole: bool = False) -> list[bytes] | None:
+    """Return its numbers if its pid is still its own; None as for `facts_of`."""
+    facts = facts_of(process.pid, whole=whole)
+    return facts[1] if facts is not None and int(facts[1][START]) == process.start else None
+
+
 def is_alive(process: ProcessId) -> bool:
     """Tell whether its pid is still its own and it is alive. Checked after each read."""
-    facts = facts_of(process.pid)
-    return facts is not None and int(facts[1][START]) == process.start and not is_dead(facts[1])
+    numbers = _numbers_of(process)
+    return numbers is not None and not is_dead(numbers)
 
 
 def is_gone(process: ProcessId) -> bool:
@@ -84,20 +90,15 @@ def is_gone(process: ProcessId) -> bool:
 
 def is_exiting(process: ProcessId) -> bool:
     """Tell whether it is exiting: its files are closed or closing, but it still exists."""
-    facts = facts_of(process.pid)
-    if facts is None or int(facts[1][START]) != process.start:
-        return False
-    return bool(int(facts[1][FLAGS]) & EXITING)
+    numbers = _numbers_of(process)
+    return numbers is not None and bool(int(numbers[FLAGS]) & EXITING)
 
 
 def exit_status(process: ProcessId) -> int | None:
     """Return a zombie's exit status as its parent will get it; None for any other process, and for
     another user's, as the kernel hides it."""
-    facts = facts_of(process.pid, whole=True)
-    if facts is None:
-        return None
-    numbers = facts[1]
-    if int(numbers[START]) != process.start or state_in(numbers) != b"Z":
+    numbers = _numbers_of(process, whole=True)
+    if numbers is None or state_in(numbers) != b"Z":
         return None
     try:
         if os.stat(f"/proc/{process.pid}").st_uid != os.geteuid():  # noqa: PTH116 - pathlib costs more
@@ -108,11 +109,8 @@ def exit_status(process: ProcessId) -> int | None:
 
 
 def boot_epoch() -> int:
-    return next(
-        int(line.split()[1])
-        for line in read("/proc/stat").splitlines()
-        if line.startswith(b"btime ")
-    )
+    lines = read("/proc/stat").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(b"btime "))
 
 
 def argv_in(home: str) -> tuple[str, ...]:
@@ -143,11 +141,9 @@ def linked(path: str) -> str:
     """Return a link's target, even if it was deleted: an agent that has updated itself still runs
     from it."""
     target = os.readlink(path)  # noqa: PTH115
-    return (
-        target
-        if not target.endswith(DELETED) or os.path.lexists(target)
-        else target.removesuffix(DELETED)
-    )
+    if target.endswith(DELETED) and not os.path.lexists(target):
+        return target.removesuffix(DELETED)
+    return target
 
 
 def open_files_in(home: str) -> tuple[str, ...]:

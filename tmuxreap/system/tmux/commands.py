@@ -12,6 +12,7 @@ from tmuxreap.core import deeds
 from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.core.ports import Question
 
+SIZE = ("-x", "200", "-y", "50")
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
 # The pane may have died by then: tmux 3.8 and later print no pid.
 CREATED = re.compile(r"^(\$\d+):(%\d+):(\d*)$", re.MULTILINE)
@@ -78,7 +79,8 @@ def send_text(pane: str, text: str) -> list[str]:
 def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> list[str]:
     """Send keys or a text to a pane, if it is still the one that was seen and passes keys to its
     program alone."""
-    seen = [*_server_facts(server), *_pane_facts(pane), *TAKES_KEYS]
+    pid = "" if pane.pid is None else str(pane.pid)
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid), *TAKES_KEYS]
     command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
     return _if_same(pane.id, seen, _line(command))
 
@@ -129,18 +131,15 @@ def kill_session_command(
     )
     seen = [*_session_facts(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, holds)]
     panes = " ; ".join(_line(kill_pane_command(server, session, pane)) for pane in judged)
-    return [
-        *_if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'"),
-        *([panes] if panes else []),
-    ]
+    kill = _if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'")
+    return [*kill, panes] if panes else kill
 
 
 def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
     """Kill a pane if it is still in that session, with the same process."""
     unchanged = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
-    return _if_same(
-        f"{session.id}:", _session_facts(server, session), f"kill-pane -t '{pane.id}'", unchanged
-    )
+    seen = _session_facts(server, session)
+    return _if_same(f"{session.id}:", seen, f"kill-pane -t '{pane.id}'", unchanged)
 
 
 def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
@@ -163,33 +162,16 @@ def notice(server: Server, session: Session, client: str, text: str) -> list[str
     return _if_same(f"{session.id}:", _session_facts(server, session), command)
 
 
-def new_session(
-    name: str,
-    cwd: str,
-    command: Sequence[str],
-    marks: Mapping[str, str],
-    *,
-    width: int = 200,
-    height: int = 50,
-) -> list[str]:
+def new_session(name: str, cwd: str, command: Sequence[str], marks: Mapping[str, str]) -> list[str]:
     """Create a detached session that runs `command` without a shell (empty: the user's shell);
     prints CREATED_FORMAT."""
-    size = ["-x", str(width), "-y", str(height)]
+    place = ["-s", _escape_format(name), "-c", _escape_format(cwd)]
     pairs = (("-e", f"{key}={value}") for key, value in marks.items())
     environment = chain.from_iterable(pairs)
-    place = ["-s", _escape_format(name), "-c", _escape_format(cwd)]
-    return [
-        "new-session",
-        "-d",
-        "-P",
-        "-F",
-        CREATED_FORMAT,
-        *place,
-        *size,
-        *environment,
-        "--",
-        *_without_shell(command),
-    ]
+    words = ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *SIZE, *environment, "--"]
+    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
+    # the same.
+    return [*words, "env", *command] if len(command) == 1 else [*words, *command]
 
 
 def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
@@ -199,23 +181,12 @@ def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
         for name, values in wanted.items()
     ]
     either = [reduce(lambda left, right: f"#{{||:{left},{right}}}", equal) for equal in any_of]
-    return [
-        "if-shell",
-        "-F",
-        reduce(lambda left, right: f"#{{&&:{left},{right}}}", either),
-        command,
-    ]
+    return ["if-shell", "-F", _all_of(either), command]
 
 
 def _escape_value(text: str) -> str:
     """Escape a text as a literal argument within a format."""
     return re.sub(r"[,}]", lambda found: f"#{found.group()}", _escape_format(text))
-
-
-def _without_shell(command: Sequence[str]) -> list[str]:
-    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
-    # the same.
-    return ["env", *command] if len(command) == 1 else [*command]
 
 
 def _escape_format(text: str) -> str:
@@ -236,13 +207,12 @@ def _session_facts(server: Server, session: Session) -> list[tuple[str, str]]:
     ]
 
 
-def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
-    return [("pane_id", pane.id), ("pane_pid", "" if pane.pid is None else str(pane.pid))]
-
-
 def _if_same(target: str, seen: list[tuple[str, str]], command: str, *more: str) -> list[str]:
     equal = [*(f"#{{==:#{{{name}}},{value}}}" for name, value in seen), *more]
-    # Nested, as && takes only two arguments before tmux 3.5.
-    condition = reduce(lambda left, right: f"#{{&&:{left},{right}}}", equal)
     # tmux 3.2 crashes, with everything in it, on session_created without a session.
-    return ["if-shell", "-F", "-t", target, f"#{{?#{{session_id}},{condition},}}", command]
+    return ["if-shell", "-F", "-t", target, f"#{{?#{{session_id}},{_all_of(equal)},}}", command]
+
+
+def _all_of(conditions: Sequence[str]) -> str:
+    """Nest the conditions, as && takes only two arguments before tmux 3.5."""
+    return reduce(lambda left, right: f"#{{&&:{left},{right}}}", conditions)

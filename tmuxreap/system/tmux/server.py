@@ -15,6 +15,7 @@ from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.system.tmux.client import Answer, TooSlow, ask, find_program
 from tmuxreap.system.tmux.sockets import why_no_answer
 from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, unpadded
+from tmuxreap.system.whereabouts import without_caller
 
 if TYPE_CHECKING:
     from tmuxreap.core.deeds import Created, Deed, NewSession
@@ -31,7 +32,7 @@ class RealTmux:
     def __init__(
         self, env: Mapping[str, str], *, program: str = "tmux", timeout_s: float = TIMEOUT_S
     ) -> None:
-        self._env = _without_caller(env)
+        self._env = without_caller(env)
         self._program = program
         self._timeout_s = timeout_s
         self._hung: set[str] = set()
@@ -132,7 +133,7 @@ class RealTmux:
             line, env = [self._program, "-u", "-S", socket, *words], self._env
             if within is not None:  # use our own tmux: the other PATH may lead to a different one
                 tmux = find_program(self._program, self._env)
-                line, env = [*within.words, tmux, *line[1:]], _without_caller(within.environ)
+                line, env = [*within.words, tmux, *line[1:]], without_caller(within.environ)
             answer = ask(line[0], line[1:], stdin, env, limit_s)
             self._hung.discard(socket)
             return answer
@@ -154,16 +155,6 @@ def _answer_text(question: Question, output: str | None) -> str | None:
     return unpadded(output).rstrip("\n ") if output is not None else None
 
 
-def _without_caller(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the caller's pane and marks: a server that we start passes it
-    on to all its sessions."""
-    return {
-        key: value
-        for key, value in env.items()
-        if key not in ("TMUX", "TMUX_PANE") and not key.startswith("TMUXREAP_")
-    }
-
-
 def _make_folder(socket: str) -> None:
     """Create the socket's folder: tmux does so for -L, but not for -S, which we use throughout."""
     with contextlib.suppress(OSError):
@@ -171,10 +162,8 @@ def _make_folder(socket: str) -> None:
 
 
 def _error(answer: Answer) -> str:
-    return (
-        answer.err.decode("utf-8", "replace").strip()
-        or "tmux gave an answer that could not be read"
-    )
+    said = answer.err.decode("utf-8", "replace").strip()
+    return said or "tmux gave an answer that could not be read"
 
 
 def _escape_end(argument: str) -> str:
