@@ -25,7 +25,6 @@ LONGER = [
     "ending/ladder/execute.py",
     "ending/outcome.py",
     "ending/plan.py",
-    "interfaces/python/registry.py",
     "ledger/books.py",
     "ledger/ledger.py",
     "sessions/conversation.py",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 from tmuxreap.interfaces.python import errors
-from tmuxreap.interfaces.python.errors import KINDS, error_from, error_of
+from tmuxreap.interfaces.python.errors import KINDS, error_of
 
 
 @pytest.mark.parametrize("code", [code for code in Code if code.exit in KINDS])
@@ -15,11 +14,9 @@ def test_the_kind_follows_from_the_exit_status(code: Code) -> None:
     error = error_of(Failure(code, "could not: no", "try"), ["x"])
     assert isinstance(error, KINDS[code.exit])
     assert (error.code, str(error), error.results) == (code.text, "could not: no (try)", ("x",))
-    told = error_from(Problem(code=code.text, message="could not: no", hint=""))
-    assert (isinstance(told, KINDS[code.exit]), str(told)) == (True, "could not: no")
+    assert str(error_of(Failure(code, "could not: no"))) == "could not: no"
 
 
-def test_what_is_not_known_is_an_error_all_the_same() -> None:
-    assert type(error_from(Problem(code="new", message="m", hint=""))) is errors.Error
+def test_a_lock_of_the_caller_is_an_error_of_its_own() -> None:
     assert type(error_of(LockIsHeld("stop"))) is errors.LockHeld
     assert Exit.OK not in KINDS

@@ -1,1 +1,2 @@
-"""Owns `import tmuxreap`: the verbs as methods. `api` lists all public names."""
+"""Owns `import tmuxreap`: the verbs as methods, in `registry`, `stopping` and `watching`. `api`
+lists all public names."""

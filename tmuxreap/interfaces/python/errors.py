@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 
 
@@ -75,13 +74,6 @@ def error_of(failure: Failure, results: Iterable[object] = ()) -> Error:
     """Return the exception for this failure."""
     kind = LockHeld if isinstance(failure, LockIsHeld) else _kind(failure.code)
     return kind(failure.code.text, failure.message, failure.hint, results)
-
-
-def error_from(problem: Problem, results: Iterable[object] = ()) -> Error:
-    """Return the exception for the error of an answer."""
-    code = next((code for code in Code if code.text == problem.code), None)
-    kind = _kind(code) if code is not None else Error
-    return kind(problem.code, problem.message, problem.hint, results)
 
 
 def _kind(code: Code) -> type[Error]:

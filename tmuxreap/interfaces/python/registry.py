@@ -7,35 +7,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers.base import read
-from tmuxreap.core.answers.endings import Ending, Forgotten, Interrupted
+from tmuxreap.core.answers.endings import Forgotten
 from tmuxreap.core.answers.news import Reconciled
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
-from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of, run_verb
+from tmuxreap.interfaces.python.calls import answers_of, check_free, run_verb
 from tmuxreap.interfaces.python.errors import error_of
-from tmuxreap.interfaces.python.options import (
-    KillOptions,
-    StopOptions,
-    kill_policy,
-    kinds_of,
-    limits_of,
-    seconds,
-    stop_policy,
-)
+from tmuxreap.interfaces.python.options import seconds
 from tmuxreap.interfaces.python.results import Session
-from tmuxreap.interfaces.python.targets import Several, Target, listed, words_of
+from tmuxreap.interfaces.python.stopping import Stopping
+from tmuxreap.interfaces.python.targets import Target, listed, words_of
 from tmuxreap.interfaces.python.watching import Watching
 from tmuxreap.registry.file import Registry as File
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from tmuxreap.interfaces.python.locks import BaseFileLock
 
 
@@ -55,7 +45,7 @@ def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = 
     return Registry(location)
 
 
-class Registry(Watching):
+class Registry(Stopping, Watching):
     """A registry of agent sessions. Every call looks anew and keeps nothing, so it may stay open
     for days. Any thread may call, several at the same time.
 
@@ -91,90 +81,6 @@ class Registry(Watching):
         """Return one session. Raises NotFoundError if there is none."""
         (wanted,), _ = listed(target)
         return self.sessions(wanted)[0]
-
-    @overload
-    def stop(
-        self, target: Target, /, *, check: bool = ..., **how: Unpack[StopOptions]
-    ) -> Ending: ...
-    @overload
-    def stop(
-        self, target: Several, /, *, check: bool = ..., **how: Unpack[StopOptions]
-    ) -> list[Ending]: ...
-    def stop(
-        self, target: Target | Several, /, *, check: bool = False, **how: Unpack[StopOptions]
-    ) -> Ending | list[Ending]:
-        """Stop sessions properly: exit keys, hangup, SIGKILL; proven gone, captured, recorded.
-
-        A failure is in the `error` of its result, and raised only with `check`.
-
-        Options: `reason`, `keys_timeout`, `grace` and `after_turn` (seconds), `force=False` (never
-        SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `purge_conversation` (with
-        `yes`), `unregistered`, `dry_run`, `yes`."""
-        return self._end(target, stop_policy(how), how, check)
-
-    @overload
-    def kill(
-        self, target: Target, /, *, check: bool = ..., **how: Unpack[KillOptions]
-    ) -> Ending: ...
-    @overload
-    def kill(
-        self, target: Several, /, *, check: bool = ..., **how: Unpack[KillOptions]
-    ) -> list[Ending]: ...
-    def kill(
-        self, target: Target | Several, /, *, check: bool = False, **how: Unpack[KillOptions]
-    ) -> Ending | list[Ending]:
-        """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as for `stop`, except
-        `keys_timeout` and `after_turn`; also `task_status` (`failed`, `ready`, `cancelled`)."""
-        return self._end(target, kill_policy(how), how, check)
-
-    def interrupt(
-        self, *targets: Target, dry_run: bool = False, yes: bool = False
-    ) -> list[Interrupted]:
-        """End the agents' current turn with their own key; the sessions keep running. Raises
-        EndingError with the code `not_interruptible`, `own_session` or `gone`, and the answers in
-        `results`."""
-        from tmuxreap.commands import interrupt as verb
-
-        def work(context: Context) -> Result:
-            check_free(self.path, "interrupt agents")
-            return verb.run(
-                context, verb.InterruptRequest(words_of(context, targets), dry_run, yes)
-            )
-
-        return answers_of(self.path, Interrupted, work)
-
-    def reap(
-        self,
-        *,
-        stalled: bool = False,
-        idle: bool = False,
-        expired: bool = False,
-        orphans: bool = False,
-        stalled_after: float | str | None = None,
-        idle_after: float | str | None = None,
-        grace: float | str | None = None,
-        cleanup: bool = False,
-        task_status: str = "failed",
-        reason: str | None = None,
-        dry_run: bool = False,
-        yes: bool = False,
-        check: bool = False,
-    ) -> list[Ending]:
-        """End what evidence shows to be stalled, idle, past its ttl or left behind; without any of
-        the four, all kinds. Without `yes` it only returns the plan."""
-        from tmuxreap.commands.reap import reap as verb
-
-        request = verb.ReapRequest(
-            kinds=kinds_of(stalled, idle, expired, orphans),
-            limits=limits_of(stalled_after, idle_after),
-            grace_s=seconds(grace),
-            cleanup=cleanup,
-            task_status=task_status,
-            dry_run=dry_run,
-            yes=yes,
-            why=reason,
-        )
-        return endings_of(self.path, lambda context: verb.run(context, request), (), check=check)
 
     def resume(self, target: Target, /, *, confirm: float | str | None = None) -> Session:
         """Continue the captured conversation of an ended session, in its folder and with its flags.
@@ -287,25 +193,6 @@ class Registry(Watching):
         from tmuxreap.interfaces.python import locks
 
         return locks.lock(self.path.resolve(), timeout)
-
-    def _end(
-        self,
-        target: Target | Several,
-        policy: Policy,
-        options: StopOptions | KillOptions,
-        check: bool,
-    ) -> Ending | list[Ending]:
-        from tmuxreap.commands import stop
-
-        targets, several = listed(target)
-        dry_run, yes = options.get("dry_run", False), options.get("yes", False)
-
-        def work(context: Context) -> Result:
-            words = words_of(context, targets)
-            return stop.run(context, stop.EndRequest(words, policy, dry_run, yes))
-
-        ended = endings_of(self.path, work, targets, check=check)
-        return ended if several else ended[0]
 
     def _sessions(self, work: Callable[[Context], Result]) -> list[Session]:
         return answers_of(self.path, Session, work)

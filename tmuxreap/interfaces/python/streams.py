@@ -10,7 +10,6 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Generic, TypeVar
 
 from tmuxreap.core.answers.base import read
@@ -74,12 +73,7 @@ class Stream(Generic[T], Iterator[T]):
     def __enter__(self) -> Stream[T]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
