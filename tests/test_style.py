@@ -17,7 +17,6 @@ FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 LONGER = [
     "agents/conversations/find.py",
     "agents/demo.py",
-    "commands/adopt.py",
     "commands/start.py",
     "commands/watch/watch.py",
     "core/model.py",

@@ -13,7 +13,6 @@ from tmuxreap.core.model import (
     Live,
     Outcome,
     Pane,
-    Process,
     RecordedPane,
     Row,
     Server,
@@ -81,27 +80,21 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     and those that rows name."""
     look = context.registry_if_there()
     rows = look.usable if look is not None else ()
-    sockets = (
-        [context.servers.socket(context.servers.named(request.server))]
-        if request.server
-        else context.servers.default_sockets(context.default_server)
-    )
-    sights = [] if request.server else sights_of(context, rows, unregistered=True)
+    if request.server:
+        sockets, sights = [context.servers.socket(context.servers.named(request.server))], []
+    else:
+        sockets = context.servers.default_sockets(context.default_server)
+        sights = sights_of(context, rows, unregistered=True)
     newcomers = [
         newcomer
         for newcomer in all_newcomers(context, rows, sights, sockets)
         if request.only is None or newcomer.name in request.only
     ]
     if not newcomers:
-        return replace(
-            _result(context, []), greeting="no agent runs in a session that is not registered"
-        )
-    if (
-        request.ask is not None
-        and not (request.yes or request.dry_run)
-        and not request.ask(describe(newcomers))
-    ):
-        return replace(_result(context, []), greeting="nothing was registered: the answer was no")
+        return _nothing(context, "no agent runs in a session that is not registered")
+    ask = None if request.yes or request.dry_run else request.ask
+    if ask is not None and not ask(describe(newcomers)):
+        return _nothing(context, "nothing was registered: the answer was no")
     requests = [
         AdoptRequest(
             newcomer.name,
@@ -113,6 +106,10 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         for newcomer in newcomers
     ]
     return run(context, *requests)
+
+
+def _nothing(context: Context, greeting: str) -> Result:
+    return replace(_result(context, []), greeting=greeting)
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
@@ -127,33 +124,13 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
             Code.USAGE, reason, hint if request.name == "all" else "rename it: tmux rename-session"
         )
     old = registered(look, request.name)
+    agent = request.agent or (old.agent if old else None)
+    agent = agent or context.profiles.by_name_suffix(request.name)
     if request.pid is not None or request.pane is not None:
-        row, sight, spec = _outside(context, request, look, old)
-        return _recorded(context, request, look, row, sight, spec)
-    server_name = context.servers.named(request.server) or (
-        old.tmux_server if old else context.default_server
-    )
-    server, session = _session(context, request.name, old, context.servers.socket(server_name))
-    if not request.force:
-        _refuse_anothers(context, request.name, server, session)
-    agent = (
-        request.agent
-        or (old.agent if old else None)
-        or context.profiles.by_name_suffix(request.name)
-    )
-    row, sight, agent = _seen(context, request, agent, server_name, server, session)
-    spec = _spec(context, request, row, sight, agent, server, old)
-    return _recorded(context, request, look, row, sight, spec)
-
-
-def _recorded(
-    context: Context,
-    request: AdoptRequest,
-    look: RegistryLook | None,
-    row: Row,
-    sight: Sight,
-    spec: Launch,
-) -> Item:
+        row, sight = _outside(context, request, look, old, agent)
+    else:
+        row, sight = _in_tmux(context, request, old, agent)
+    spec = _spec(context, request, row, sight, old)
     if not sight.agent and sight.carrier is None:
         context.warnings.append(_not_seen(request.name, spec.agent, sight))
     if request.dry_run:
@@ -183,9 +160,13 @@ def _refuse_anothers(context: Context, name: str, server: Server, session: Sessi
 
 
 def _outside(
-    context: Context, request: AdoptRequest, look: RegistryLook | None, old: Row | None
-) -> tuple[Row, Sight, Launch]:
-    """Describe a session that runs outside tmux."""
+    context: Context,
+    request: AdoptRequest,
+    look: RegistryLook | None,
+    old: Row | None,
+    agent: str | None,
+) -> tuple[Row, Sight]:
+    """Find a session that runs outside tmux."""
     from tmuxreap.commands.starting import outside  # few sessions need it
 
     name = request.name
@@ -194,27 +175,15 @@ def _outside(
         raise Failure(Code.USAGE, reason, "name the pane; its process is found")
     if old is not None and not old.status.ended and sight_of(context, old).live is not Live.GONE:
         reason = f"could not adopt {name}: a session of that name is alive"
-        raise Failure(
-            Code.SESSION_EXISTS,
-            reason,
-            f"take another name, or see it with: {command('show', name)}",
-        )
-    agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(name)
+        hint = f"take another name, or see it with: {command('show', name)}"
+        raise Failure(Code.SESSION_EXISTS, reason, hint)
     terminal, pane = Terminal.NONE, RecordedPane()
     if request.pane is not None:
         terminal, pane, leader = outside.named_pane(context, name, request.pane)
     else:
         leader = outside.identify(context, name, request.pid)
     row = outside.outside_row(context, name, agent, terminal, leader, pane)
-    row, sight = outside.recognise_agent(context, row, look)
-    spec = outside.outside_launch(context, row, sight)
-    conversation = context.finder.known_of(row, sight, context.profiles.of(row.agent)).conversation
-    fields = _fields(context, request, old)
-    return (
-        row,
-        sight,
-        replace(spec, conversation=conversation.id, source=conversation.source, fields=fields),
-    )
+    return outside.recognise_agent(context, row, look)
 
 
 def _planned(spec: Launch, row: Row, sight: Sight) -> Item:
@@ -230,18 +199,26 @@ def _planned(spec: Launch, row: Row, sight: Sight) -> Item:
     )
 
 
-def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple[Server, Session]:
+def _in_tmux(
+    context: Context, request: AdoptRequest, old: Row | None, agent: str | None
+) -> tuple[Row, Sight]:
     """Find the session by name; for a row, also by the spellings that tmux makes of its name."""
+    name = request.name
+    server_name = context.servers.named(request.server)
+    server_name = server_name or (old.tmux_server if old else context.default_server)
+    socket = context.servers.socket(server_name)
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise unreachable_failure(f"adopt {name}", server)
+    if not isinstance(server, Server):
+        raise _not_there(name, socket)
     names = (name, *spellings(name)) if old is not None else (name,)
-    session = (
-        next(filter(None, map(server.named, names)), None) if isinstance(server, Server) else None
-    )
-    if session is None or not isinstance(server, Server):
+    session = next(filter(None, map(server.named, names)), None)
+    if session is None:
         raise unreadable_failure(f"adopt {name}", server, name) or _not_there(name, socket)
-    return server, session
+    if not request.force:
+        _refuse_anothers(context, name, server, session)
+    return _seen(context, live_row(context, name, agent, server_name, server, session), session)
 
 
 def _not_there(name: str, socket: str) -> Failure:
@@ -252,72 +229,59 @@ def _not_there(name: str, socket: str) -> Failure:
     )
 
 
-def _seen(
-    context: Context,
-    request: AdoptRequest,
-    agent: str | None,
-    server_name: str | None,
-    server: Server,
-    session: Session,
-) -> tuple[Row, Sight, str]:
-    """Look at the session as a row would, with the requested agent or the only one recognized."""
-    row = live_row(context, request.name, agent, server_name, server, session)
-    world = context.observer.look([server.socket], 0)
-    candidates = [agent] if agent else list(context.profiles.agents)
+def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
+    """Look at the session as its row would, with the given agent or the only one recognized."""
+    world = context.observer.look([context.servers.of(row)], 0)
+    candidates = [row.agent] if row.agent else list(context.profiles.agents)
     matches = [
         (name, pane)
         for name, pane in product(candidates, session.panes)
         if agent_in(pane, context.profiles.of(name), world)
     ]
-    agents = {name for name, _ in matches}
-    if agent is None and len(agents) != 1:
+    agents = {row.agent} if row.agent else {name for name, _ in matches}
+    if len(agents) != 1:
         running = (
             f"several agents run in it: {', '.join(sorted(agents))}"
             if agents
             else "no agent is recognised in it"
         )
         raise Failure(
-            Code.USAGE, f"could not adopt {request.name}: {running}", "say which with --agent AGENT"
+            Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT"
         )
-    name = agent or agents.pop()
-    pane = _pane(matches, session)
-    row = replace(row, agent=name, pane=replace(row.pane, id=pane.id if pane else None))
+    pane = _pane([pane for _, pane in matches], session)
+    recorded = replace(row.pane, id=pane.id if pane else None)
+    row = replace(row, agent=agents.pop(), pane=recorded)
     sight = sight_of(context, row)
     if sight.trouble is not None:
         raise sight.trouble
     if sight.pane is None:  # it ended between our two looks
-        raise _not_there(request.name, server.socket)
-    return row, sight, name
+        raise _not_there(row.name, sight.socket)
+    return row, sight
 
 
-def _pane(found: Sequence[tuple[str, Pane]], session: Session) -> Pane | None:
-    panes = {pane.id: pane for _, pane in found}
+def _pane(found: Sequence[Pane], session: Session) -> Pane | None:
+    panes = {pane.id: pane for pane in found}
     if len(panes) == 1:
-        return next(iter(panes.values()))
+        return found[0]
     return session.panes[0] if len(session.panes) == 1 else None
 
 
 def _spec(
-    context: Context,
-    request: AdoptRequest,
-    row: Row,
-    sight: Sight,
-    agent: str,
-    server: Server,
-    old: Row | None,
+    context: Context, request: AdoptRequest, row: Row, sight: Sight, old: Row | None
 ) -> Launch:
-    conversation = context.finder.known_of(row, sight, context.profiles.of(agent)).conversation
-    cwd = next(
-        (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None
-    )
+    assert row.agent is not None  # noqa: S101 - it was given or recognised
+    conversation = context.finder.known_of(row, sight, context.profiles.of(row.agent)).conversation
+    own, pid = [it.process for it in sight.owned.own], sight.pane.pid if sight.pane else None
+    leader = [process for process in own if process.pid == pid]  # what tmux started in the pane
+    folders = (context.processes.cwd(process.id) for process in (*sight.agent, *leader))
     return Launch(
-        name=request.name,
-        agent=agent,
+        name=row.name,
+        agent=row.agent,
         words=(),
         start_command=None,
-        cwd=cwd or str(context.settings.cwd),
+        cwd=next(filter(None, folders), None) or str(context.settings.cwd),
         server=row.tmux_server,
-        socket=server.socket,
+        socket=sight.socket,
         event=Event.ADOPTED,
         conversation=conversation.id,
         source=conversation.source,
@@ -330,8 +294,3 @@ def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[st
     if request.tags:
         fields["tags"] = request.tags
     return fields
-
-
-def _leader(sight: Sight) -> list[Process]:
-    """Return the process that tmux started in the pane."""
-    return [it.process for it in sight.owned.own if sight.pane and it.process.pid == sight.pane.pid]

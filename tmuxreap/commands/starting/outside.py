@@ -7,14 +7,12 @@ import os
 from itertools import chain
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Process, ProcessId, RecordedPane, RecordedTmux, Row, Terminal
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import bare_row
-from tmuxreap.registry.transitions import Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.ownership import TMUX_SERVER, Owned
@@ -83,14 +81,12 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
     leader = world.index.processes.get(row.pane.pid or 0)
     if leader is not None and row.terminal is Terminal.NONE:
         _check_not_in_tmux(context, row, leader)
-    candidates = [row.agent] if row.agent else list(context.profiles.agents)
     owned = sight_of(context, row).owned
     own = [one.process for one in owned.own]
-    agents = {
-        name: found
-        for name in candidates
-        if (found := agent_among(own, _profile(context, row, name), world))
-    }
+    agents: dict[str, tuple[Process, ...]] = {}
+    for name in [row.agent] if row.agent else context.profiles.agents:
+        if found := agent_among(own, _profile(context, row, name), world):
+            agents[name] = found
     if len(agents) != 1:
         wanted = row.agent or "agent"
         running = (
@@ -107,23 +103,6 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
     _check_other_rows(context, row, look, {process.pid for process in own})
     row = replace(row, agent=name)
     return row, sight_of(context, row)
-
-
-def outside_launch(context: Context, row: Row, sight: Sight) -> Launch:
-    cwd = next(
-        (folder for process in sight.agent if (folder := context.processes.cwd(process.id))), None
-    )
-    assert row.agent is not None  # noqa: S101 - it was recognised
-    return Launch(
-        name=row.name,
-        agent=row.agent,
-        words=(),
-        start_command=None,
-        cwd=cwd or str(context.settings.cwd),
-        server=None,
-        socket=context.servers.of(row),
-        event=Event.ADOPTED,
-    )
 
 
 def _profile(context: Context, row: Row, name: str) -> Profile:
