@@ -21,7 +21,7 @@ def wish(story: Story) -> Launch:
 def announce(story: Story, *, cleared: bool = False, mark: str = "m1", fail: bool = False) -> Start:
     with open_start(story.app(), wish(story), mark) as start:
         if cleared:
-            start.set_cleared()
+            start.is_cleared = True
         if fail:
             raise RuntimeError("no luck")
     return start

@@ -34,7 +34,7 @@ def made(
     )
     with worktree_made(app, "acme", tree, start):
         assert Path(tree.path).is_dir()
-        start.set_cleared(gone=cleared)
+        start.is_cleared = cleared
         if error is not None:
             raise error
 

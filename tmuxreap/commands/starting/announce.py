@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
+from tmuxreap.core.values import slotted
 from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
 from tmuxreap.sessions.context import Context
@@ -28,54 +29,37 @@ def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
     with under_way(context.books) as set_intents:
         intent = _open_intent(context, spec.name, spec.event.value, plan)
         set_intents([intent] if intent else [])
-        start = Start(spec.event.value, intent)
+        start = Start((Closing(intent.id, spec.event.value),) if intent else ())
         try:
             yield start
         except BaseException:
-            if intent is not None:
-                _close_or_release(context, intent, cleared=start.is_cleared and not old_marks)
+            if intent is not None and start.is_cleared and not old_marks:
+                context.books.close_intents([Closing(intent.id, "failed")])
+            elif intent is not None:
+                context.books.release([intent.id])
             raise
 
 
 def marks_of(context: Context, spec: Launch, mark: str) -> dict[str, str]:
     """Return the environment variables by which the session is recognized as ours."""
-    return {
-        **spec.environment,
-        MARK: mark,
-        REGISTRY_MARK: str(context.registry.resolved),
-        PARENT: _started_from(context, spec),
-    }
+    again = spec.again
+    started_from = again.within.environ.get(PARENT, "") if again else context.settings.caller
+    registry = str(context.registry.resolved)
+    return {**spec.environment, MARK: mark, REGISTRY_MARK: registry, PARENT: started_from}
 
 
-def _started_from(context: Context, spec: Launch) -> str:
-    return spec.again.within.environ.get(PARENT, "") if spec.again else context.settings.caller
-
-
+@slotted
 class Start:
-    def __init__(self, event: str, intent: Intent | None) -> None:
-        self.closing = () if intent is None else (Closing(intent.id, event, {}),)
-        self.is_cleared = False
-
-    def set_cleared(self, *, gone: bool = True) -> None:
-        """Note that nothing of the session exists, or (`gone`) nothing any more."""
-        self.is_cleared = gone
+    closing: tuple[Closing, ...]  # closes its intent, together with the write of its row
+    is_cleared: bool = False  # nothing of the session exists, or nothing any more
 
 
 def _marks_of_dead_start(context: Context, name: str) -> list[str]:
     """Return the marks of a dead start that this one takes over: its session may still exist."""
     intent = context.books.open_intents().get(name)
-    return (
-        list(json.loads(intent.plan)["marks"])
-        if intent is not None and intent.verb == START
-        else []
-    )
-
-
-def _close_or_release(context: Context, intent: Intent, *, cleared: bool) -> None:
-    if cleared:
-        context.books.close_intents([Closing(intent.id, "failed", {})])
-    else:
-        context.books.release([intent.id])
+    if intent is None or intent.verb != START:
+        return []
+    return list(json.loads(intent.plan)["marks"])
 
 
 def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent | None:
@@ -84,15 +68,11 @@ def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent |
     deadline = context.clock.now() + LONGEST_S
     place = context.place.boot_id
     new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
-    (answer,) = context.books.begin(
-        [new], ActiveIntents.of(context).is_in_progress, take_over=False
-    )
+    in_progress = ActiveIntents.of(context).is_in_progress
+    (answer,) = context.books.begin([new], in_progress, take_over=False)
     if isinstance(answer, Busy):
-        raise _busy(name, answer.intent)
+        doing = "started" if answer.intent.verb == START else "ended"
+        by = f"by the process {answer.intent.owner.pid}"
+        reason = f"could not start {name}: it is being {doing} {by}"
+        raise Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")
     return answer.intent if answer else None
-
-
-def _busy(name: str, intent: Intent) -> Failure:
-    doing = "started" if intent.verb == START else "ended"
-    reason = f"could not start {name}: it is being {doing} by the process {intent.owner.pid}"
-    return Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")

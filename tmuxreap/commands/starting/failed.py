@@ -23,10 +23,8 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     from tmuxreap.ending.end import end_unregistered  # only failed starts need it
     from tmuxreap.ending.plan import Policy
 
-    ended = end_unregistered(
-        context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION), past
-    )
-    return ended.error is None
+    policy = Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION)
+    return end_unregistered(context, row, policy, past).error is None
 
 
 def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
@@ -34,18 +32,13 @@ def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str)
     shown = kept_screen(screen)
     if not gone:
         reason = f"no {spec.agent} was recognised in it {after}"
+        if profile:
+            names = ", ".join(profile.process)
+            reason += f" (a {spec.agent} is recognised by: {names})"
     elif f"(status {NOT_FOUND}" in shown:
         reason = f"{spec.words[0]} is not on the PATH of its tmux server, or could not be run"
     else:
         reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""
-    recognized_by = (
-        f" (a {spec.agent} is recognised by: {', '.join(profile.process)})"
-        if profile and not gone
-        else ""
-    )
-    return Failure(
-        Code.START_FAILED,
-        f"could not start {spec.name}: {reason}{recognized_by}{last}",
-        f"try the command by hand: {shlex.join(spec.words)}",
-    )
+    hint = f"try the command by hand: {shlex.join(spec.words)}"
+    return Failure(Code.START_FAILED, f"could not start {spec.name}: {reason}{last}", hint)

@@ -42,7 +42,7 @@ def launch_headless(context: Context, spec: Launch, mark: str, start: Start) -> 
         return record_session(context, row, sight, spec, mark, start.closing)
     except BaseException:  # else the process would run unrecorded
         if row is not None:
-            start.set_cleared(gone=clear_away(context, row, Past(mark=mark)))
+            start.is_cleared = clear_away(context, row, Past(mark=mark))
         raise
 
 
@@ -55,7 +55,7 @@ def _start_process(
     try:
         return headless.start_program(spec.words, spec.cwd, environ, log, surroundings.words)
     except OSError as error:
-        start.set_cleared()
+        start.is_cleared = True
         program = error.filename or spec.words[0]
         raise Failure(
             Code.START_FAILED,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
-from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.announce import Start, marks_of, open_start
@@ -29,9 +28,6 @@ from tmuxreap.sessions.look import BANNER_OPTION, sight_of
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import defer_interrupts
 
-if TYPE_CHECKING:
-    from tmuxreap.ending.plan import Policy
-
 BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
 
@@ -43,9 +39,9 @@ def launch(context: Context, spec: Launch) -> answers.Session:
     mark = str(uuid.uuid4())
     with open_start(context, spec, mark) as start:
         if spec.again is not None:
-            start.set_cleared()
+            start.is_cleared = True  # nothing of it exists yet
             spec.again.check()
-            start.set_cleared(gone=False)
+            start.is_cleared = False
         if spec.worktree is None:
             return _launch_in_terminal(context, spec, mark, start)
         from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
@@ -74,28 +70,23 @@ def make_way(
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
             from tmuxreap.ending.end import end_rows  # few starts need it
+            from tmuxreap.ending.plan import Policy
 
-            _raise_if_failed(end_rows(context, look, [row], _replace_policy())[0])
+            _raise_if_failed(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0])
     if spec.terminal is not Terminal.TMUX:
         _check_no_remains(context, spec)
         return
     server = context.tmux.look(spec.socket)
     if isinstance(server, Unreachable):
         raise unreachable_failure(f"start {spec.name}", server)
-    session = server.named(spec.name) if isinstance(server, Server) else None
-    if session is not None and isinstance(server, Server):
+    if isinstance(server, Server) and (session := server.named(spec.name)) is not None:
         if not replace:
             raise session_exists(spec.name)
-        existing = live_row(context, spec.name, spec.agent, spec.server, server, session)
         from tmuxreap.ending.end import end_unregistered
+        from tmuxreap.ending.plan import Policy
 
-        _raise_if_failed(end_unregistered(context, existing, _replace_policy()))
-
-
-def _replace_policy() -> Policy:
-    from tmuxreap.ending.plan import Policy
-
-    return Policy(Verb.STOP, "replaced")
+        existing = live_row(context, spec.name, spec.agent, spec.server, server, session)
+        _raise_if_failed(end_unregistered(context, existing, Policy(Verb.STOP, "replaced")))
 
 
 def _check_no_remains(context: Context, spec: Launch) -> None:
@@ -103,7 +94,9 @@ def _check_no_remains(context: Context, spec: Launch) -> None:
     from tmuxreap.commands.starting.outside import process_of  # few sessions need it
 
     intent = context.books.open_intents().get(spec.name)
-    process = process_of(context, intent) if intent is not None and intent.verb == START else None
+    if intent is None or intent.verb != START:
+        return
+    process = process_of(context, intent)
     if process is not None:
         reason = f"could not start {spec.name}: one that nobody recorded runs there ({process.pid})"
         hint = f"record it: {command('adopt', spec.name, '--pid', str(process.pid))}"
@@ -134,14 +127,14 @@ def _launch_in_tmux(context: Context, spec: Launch, mark: str, start: Start) -> 
             within = None if spec.again is None else spec.again.within
             made = context.tmux.create(spec.socket, new, within=within)
             if isinstance(made, str):
-                start.set_cleared()
+                start.is_cleared = True
                 raise _not_created(context, spec, made)
             row = _provisional_row(context, spec, made.session)
         faults.at(Step.CREATED)
         sight = _confirm(context, spec, profile, row, made)
     except BaseException:  # also a KeyboardInterrupt
         if row is not None:
-            start.set_cleared(gone=clear_away(context, row))
+            start.is_cleared = clear_away(context, row)
         raise
     faults.at(Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
@@ -150,7 +143,7 @@ def _launch_in_tmux(context: Context, spec: Launch, mark: str, start: Start) -> 
         return record_session(context, row, sight, spec, mark, start.closing)
     except Failure:
         # else the session would run unrecorded
-        start.set_cleared(gone=clear_away(context, row))
+        start.is_cleared = clear_away(context, row)
         raise
 
 
@@ -160,57 +153,43 @@ def _confirm(
     """Return the session after the confirmation time; Failure if the agent does not live in it."""
     leader, pane_id = context.processes.identify(made.pid), made.pane
     gone = _is_gone_after(context, row, leader, spec.confirm_s) if leader else True
-    if gone or not row.tmux.known:
-        raise agent_failed(spec, profile, True, context.tmux.capture(spec.socket, pane_id) or "")
-    sight = sight_of(context, row)
-    if not (sight.agent or sight.carrier) or sight.pane is None:
-        raise agent_failed(spec, profile, False, context.tmux.capture(spec.socket, pane_id) or "")
+    gone = gone or not row.tmux.known
+    sight = None if gone else sight_of(context, row)
+    if sight is None or not (sight.agent or sight.carrier) or sight.pane is None:
+        screen = context.tmux.capture(spec.socket, pane_id) or ""
+        raise agent_failed(spec, profile, gone, screen)
     if sight.session is not None and sight.session.name != spec.name:
-        raise _misnamed(spec, sight.session.name)
+        name = sight.session.name
+        raise Failure(
+            Code.START_FAILED,
+            f"could not start {spec.name}: tmux, or a hook of yours, named its session {name}",
+            "take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep"
+            f" {shlex.quote(name)}",
+        )
     return sight
 
 
 def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
     """Tell whether the process is gone after the given time. On a busy machine it may still be a
     copy of the server before its exec: wait for that first."""
-    gone = context.processes.wait({leader}, than_s)
-    server = context.processes.identify(row.tmux.server_pid or 0)
-    deadline = context.clock.monotonic() + BEGINNING_S
-    while (
-        not gone
-        and server
-        and context.processes.argv_and_executable(leader)
-        == context.processes.argv_and_executable(server)
-    ):
-        if context.clock.monotonic() >= deadline:
+    processes, clock = context.processes, context.clock
+    gone = processes.wait({leader}, than_s)
+    server = processes.identify(row.tmux.server_pid or 0)
+    deadline = clock.monotonic() + BEGINNING_S
+    while server and not gone and clock.monotonic() < deadline:
+        if processes.argv_and_executable(leader) != processes.argv_and_executable(server):
             break
-        gone = context.processes.wait({leader}, BEGINNING_STEP_S)
+        gone = processes.wait({leader}, BEGINNING_STEP_S)
     return bool(gone)
 
 
 def _provisional_row(context: Context, spec: Launch, session_id: str) -> Row:
     """Return a provisional row, with what a look needs."""
-    server = context.tmux.look(spec.socket)
-    session = None
-    if isinstance(server, Server):
-        session = next((session for session in server.sessions if session.id == session_id), None)
-    return live_row(
-        context,
-        spec.name,
-        spec.agent,
-        spec.server,
-        server if isinstance(server, Server) else None,
-        session,
-    )
-
-
-def _misnamed(spec: Launch, name: str) -> Failure:
-    return Failure(
-        Code.START_FAILED,
-        f"could not start {spec.name}: tmux, or a hook of yours, named its session {name}",
-        "take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep"
-        f" {shlex.quote(name)}",
-    )
+    look = context.tmux.look(spec.socket)
+    server = look if isinstance(look, Server) else None
+    sessions = server.sessions if server else ()
+    session = next((session for session in sessions if session.id == session_id), None)
+    return live_row(context, spec.name, spec.agent, spec.server, server, session)
 
 
 def _not_created(context: Context, spec: Launch, error: str) -> Failure:

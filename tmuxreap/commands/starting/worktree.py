@@ -24,7 +24,7 @@ def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> 
         with defer_interrupts():  # git handles an interrupt itself, and cleans up
             new_branch = add_worktree(name, tree, environ)
     except Failure:
-        start.set_cleared()
+        start.is_cleared = True
         raise
     try:
         yield
