@@ -89,11 +89,9 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     look = context.registry.look()
     if exists(row, sight_of(context, row)):
-        raise Failure(
-            Code.SESSION_EXISTS,
-            f"could not resume {row.name}: its session is alive",
-            f"attach to it, or stop it first: {command('stop', row.name)}",
-        )
+        hint = f"attach to it, or stop it first: {command('stop', row.name)}"
+        reason = f"could not resume {row.name}: its session is alive"
+        raise Failure(Code.SESSION_EXISTS, reason, hint)
     profile, conversation, environment = resumable(context, row)
     words = resume_words(profile, row.start_command, conversation)
     launched = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)
@@ -146,24 +144,23 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
     agent = context.agents.of(row)
     profile = context.profiles.of(agent)
     conversation = recorded_conversation(row, agent)
-    reason = None
     if profile is None or not profile.resume:
         reason = f"no resume command is known for {agent or 'an unknown agent'}"
     elif conversation is None:
         reason = "no conversation was captured"
     elif row.termination_mode == "purge":
         reason = "its conversation was purged"
-    elif not with_path(
-        profile, store_of(profile, None, row.store, context.settings.home), conversation, None
-    ).exists:
+    elif not _is_on_disk(context, row, profile, conversation):
         reason = f"the conversation {conversation} is not on disk, or has no message"
-    if reason is not None or profile is None or conversation is None:
-        raise Failure(
-            Code.NOT_RESUMABLE,
-            f"could not resume {row.name}: {reason}",
-            f"begin a new conversation: {command('start', row.name)}",
-        )
-    return profile, conversation, store_environment(profile, row.store)
+    else:
+        return profile, conversation, store_environment(profile, row.store)
+    hint = f"begin a new conversation: {command('start', row.name)}"
+    raise Failure(Code.NOT_RESUMABLE, f"could not resume {row.name}: {reason}", hint)
+
+
+def _is_on_disk(context: Context, row: Row, profile: Profile, conversation: str) -> bool:
+    store = store_of(profile, None, row.store, context.settings.home)
+    return with_path(profile, store, conversation, None).exists
 
 
 def _not_in_use(
@@ -172,26 +169,22 @@ def _not_in_use(
     """Check that no live agent, registered or not, uses this conversation."""
     others = [
         other
-        for other in look.rows
-        if isinstance(other, Row)
-        and other.name != row.name
+        for other in look.usable
+        if other.name != row.name
         and not other.status.ended
         and recorded_conversation(other, context.agents.of(other)) == conversation
         and (not profile.is_per_folder or other.pane.cwd == row.pane.cwd)
     ]
+    store = store_of(profile, None, row.store, context.settings.home)
     for other, sight in zip(others, sights_of(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):
-            raise Failure(
-                Code.CONVERSATION_IN_USE,
-                f"could not resume {row.name}: {other.name} is in the same conversation",
-                f"stop it first: {command('stop', other.name)}",
-            )
-    store = store_of(profile, None, row.store, context.settings.home)
+            raise _in_use(row, other.name, f"stop it first: {command('stop', other.name)}")
     process = context.finder.agent_in_conversation(profile, conversation, store)
     if process is not None:
-        raise Failure(
-            Code.CONVERSATION_IN_USE,
-            f"could not resume {row.name}: {profile.name} ({process.pid}) is in the same"
-            " conversation",
-            f"leave that one first, or record its session: {command('adopt', row.name)}",
-        )
+        hint = f"leave that one first, or record its session: {command('adopt', row.name)}"
+        raise _in_use(row, f"{profile.name} ({process.pid})", hint)
+
+
+def _in_use(row: Row, who: str, hint: str) -> Failure:
+    reason = f"could not resume {row.name}: {who} is in the same conversation"
+    return Failure(Code.CONVERSATION_IN_USE, reason, hint)

@@ -52,9 +52,8 @@ def run(context: Context, request: StartRequest) -> Result:
     look = context.registry_if_there()
     row = registered(look, request.name)
     _check_restart(request, row)
-    server = context.servers.named(request.server) or (
-        row.tmux_server if row else context.default_server
-    )
+    server = context.servers.named(request.server)
+    server = server or (row.tmux_server if row else context.default_server)
     parent = None if look is None else context.caller.session(context.books)
     spec = _spec(context, request, row, server, parent)
     make_way(context, look, row, spec, replace=request.replace)
@@ -88,21 +87,20 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
         raise Failure(Code.USAGE, f"could not read {flag}: {error}", f"as in: {example}") from None
     never = when is Restart.NEVER or (when is None and not (row and wants_restart(row)))
     if request.restart_limit is not None and never:
-        raise Failure(
-            Code.USAGE,
-            f"could not start {request.name}: --restart-limit limits no restart",
-            "add --restart on-failure or --restart always",
-        )
+        reason = "--restart-limit limits no restart"
+        raise _refused(request.name, reason, "add --restart on-failure or --restart always")
+
+
+def _refused(name: str, reason: str, hint: str) -> Failure:
+    return Failure(Code.USAGE, f"could not start {name}: {reason}", hint)
 
 
 def _folder_warnings(look: RegistryLook | None, spec: Launch) -> list[str]:
     """Warn of agents already working in the same folder: they could undo each other's changes."""
     rows = look.usable if look is not None else ()
-    names = [
-        row.name
-        for row in rows
-        if row.name != spec.name and not row.status.ended and _is_in(row, spec.cwd)
-    ]
+    others = [row for row in rows if row.name != spec.name and not row.status.ended]
+    here = os.path.realpath(spec.cwd)
+    names = [row.name for row in others if row.pane.cwd and os.path.realpath(row.pane.cwd) == here]
     if not names:
         return []
     work = "works" if len(names) == 1 else "work"
@@ -110,10 +108,6 @@ def _folder_warnings(look: RegistryLook | None, spec: Launch) -> list[str]:
         f"folder_in_use: {', '.join(names)} {work} in {spec.cwd} too; give each agent a folder of"
         " its own with --cwd or --worktree"
     ]
-
-
-def _is_in(row: Row, folder: str) -> bool:
-    return row.pane.cwd is not None and os.path.realpath(row.pane.cwd) == os.path.realpath(folder)
 
 
 def check_name(name: str) -> None:
@@ -130,11 +124,7 @@ def check_name(name: str) -> None:
     elif is_pattern(name):
         reason = "it is a pattern"
     if reason is not None:
-        raise Failure(
-            Code.USAGE,
-            f"could not start {name!r}: {reason}",
-            "use letters, digits, dashes and underscores",
-        )
+        raise _refused(repr(name), reason, "use letters, digits, dashes and underscores")
 
 
 def spec_of(context: Context, row: Row) -> Launch:
@@ -145,18 +135,12 @@ def spec_of(context: Context, row: Row) -> Launch:
 def _spec(
     context: Context, request: StartRequest, row: Row | None, server: str | None, parent: str | None
 ) -> Launch:
-    agent = (
-        request.agent
-        or (context.agents.of(row) if row else None)
-        or context.profiles.by_name_suffix(request.name)
-    )
+    agent = request.agent or (context.agents.of(row) if row else None)
+    agent = agent or context.profiles.by_name_suffix(request.name)
     agent = agent or context.profiles.by_command(request.command)
     if agent is None:
-        raise Failure(
-            Code.USAGE,
-            f"could not start {request.name}: no agent was given",
-            f"name one with --agent{_installed(context)}; all known ones: tmuxreap agents",
-        )
+        hint = f"name one with --agent{_installed(context)}; all known ones: tmuxreap agents"
+        raise _refused(request.name, "no agent was given", hint)
     profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile)
     worktree = _worktree(context, request)
@@ -185,14 +169,13 @@ def _spec(
 def _terminal(request: StartRequest, row: Row | None) -> Terminal:
     """Return where to start it: as requested or as before. No other terminal can be started in."""
     terminals = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
-    wanted = request.terminal or (row.terminal.value if row else None)
     if request.terminal is not None and request.terminal not in terminals:
-        reason = f"could not start {request.name}: --terminal is {request.terminal!r}"
-        raise Failure(Code.USAGE, reason, "say tmux or none")
-    terminal = terminals.get(wanted or "", Terminal.TMUX)
+        raise _refused(request.name, f"--terminal is {request.terminal!r}", "say tmux or none")
+    wanted = request.terminal or (row.terminal.value if row else "")
+    terminal = terminals.get(wanted, Terminal.TMUX)
     if terminal is Terminal.NONE and request.server is not None:
-        reason = f"could not start {request.name}: --terminal none and --server cannot be combined"
-        raise Failure(Code.USAGE, reason, "leave one of them out")
+        reason = "--terminal none and --server cannot be combined"
+        raise _refused(request.name, reason, "leave one of them out")
     return terminal
 
 
@@ -243,12 +226,11 @@ def _command(
         return shell_words(row.start_command), row.start_command
     if profile is None or not profile.command:
         unknown = f"there is no agent {agent!r}" if profile is None else f"{agent} has no command"
-        raise Failure(
-            Code.USAGE,
-            f"could not start {request.name}: {unknown}",
+        hint = (
             "see the known agents with: tmuxreap agents; or give a command after --,"
-            " as in: tmuxreap start NAME --agent AGENT -- COMMAND",
+            " as in: tmuxreap start NAME --agent AGENT -- COMMAND"
         )
+        raise _refused(request.name, unknown, hint)
     return list(profile.command), shlex.join(profile.command)
 
 
@@ -258,12 +240,9 @@ def shell_words(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError:
         words = []
-    plain = (
-        bool(words)
-        and not re.search(r"[|&;<>()$`\\*?#~!\n{}\[\]]", command)
-        and "=" not in words[0]
-    )
-    return words if plain else ["sh", "-c", command]
+    if not words or "=" in words[0] or re.search(r"[|&;<>()$`\\*?#~!\n{}\[\]]", command):
+        return ["sh", "-c", command]
+    return words
 
 
 def _fields(
@@ -273,21 +252,14 @@ def _fields(
     tree: Worktree | None,
     parent: str | None,
 ) -> dict[str, Value]:
-    fields: dict[str, Value] = {}
-    if parent is not None and parent != request.name:
-        fields["parent"] = parent
-    if request.tags:
-        fields["tags"] = request.tags
-    for name, value in (
-        ("task_id", request.task_id),
-        ("ttl", request.ttl),
-        ("restart", request.restart),
-        ("restart_limit", request.restart_limit),
-    ):
-        if value is not None:
-            fields[name] = value
-    if tree is not None:
-        fields["worktree"] = tree.path
-    if row is None:
-        fields["created_at"] = iso(context.clock.now())
-    return fields
+    fields: dict[str, Value] = {
+        "parent": None if parent == request.name else parent,
+        "tags": request.tags or None,
+        "task_id": request.task_id,
+        "ttl": request.ttl,
+        "restart": request.restart,
+        "restart_limit": request.restart_limit,
+        "worktree": None if tree is None else tree.path,
+        "created_at": iso(context.clock.now()) if row is None else None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}

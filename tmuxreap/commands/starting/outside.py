@@ -48,8 +48,8 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
     """Find the pane that `kitty:7` names, and the first process in it."""
     kind, _, number = words.partition(":")
     if kind not in PANES or not (number.isascii() and number.isdigit()):
-        reason = f"could not adopt {name}: {words!r} is no pane of another terminal"
-        raise Failure(Code.USAGE, reason, "write --pane kitty:ID or --pane wezterm:ID")
+        reason = f"{words!r} is no pane of another terminal"
+        raise _refused(name, reason, "write --pane kitty:ID or --pane wezterm:ID")
     terminal = PANES[kind]
     match = find_pane(name, terminal, number, context.settings.environ)
     pid = match.pid if match.pid is not None else _leader_on(context, match.tty)
@@ -69,8 +69,8 @@ def identify(context: Context, name: str, pid: int | None) -> ProcessId:
     leader = context.processes.identify(pid) if pid is not None and pid > 0 else None
     if leader is None:
         which = "no process in that pane" if pid is None else f"no process {pid}"
-        reason = f"could not adopt {name}: there is {which}"
-        raise Failure(Code.PROCESS_NOT_FOUND, reason, "see what runs with: ps -e -o pid,tty,args")
+        hint = "see what runs with: ps -e -o pid,tty,args"
+        raise _refused(name, f"there is {which}", hint, Code.PROCESS_NOT_FOUND)
     return leader
 
 
@@ -88,15 +88,10 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
         if found := agent_among(own, _profile(context, row, name), world):
             agents[name] = found
     if len(agents) != 1:
-        wanted = row.agent or "agent"
-        running = (
-            f"several agents run there: {', '.join(agents)}"
-            if agents
-            else f"no {wanted} is recognised there"
-        )
-        raise Failure(
-            Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT"
-        )
+        reason = f"several agents run there: {', '.join(agents)}"
+        if not agents:
+            reason = f"no {row.agent or 'agent'} is recognised there"
+        raise _refused(row.name, reason, "say which with --agent AGENT")
     ((name, found),) = agents.items()
     if leader is not None and leader not in found:
         _check_not_shared(row, leader, found, owned)
@@ -108,8 +103,8 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
 def _profile(context: Context, row: Row, name: str) -> Profile:
     profile = context.profiles.of(name)
     if profile is None:
-        reason = f"could not adopt {row.name}: nothing is known of the agent {name}"
-        raise Failure(Code.USAGE, reason, "see those that are known: tmuxreap agents")
+        reason = f"nothing is known of the agent {name}"
+        raise _refused(row.name, reason, "see those that are known: tmuxreap agents")
     return profile
 
 
@@ -118,32 +113,29 @@ def _check_not_shared(row: Row, leader: Process, agent: tuple[Process, ...], own
     servers = any(one.process.comm == TMUX_SERVER for one in owned.spared)
     if leader.pid == FIRST_PID or servers:
         own = " or ".join(f"--pid {process.pid}" for process in agent[:SHOWN_PIDS])
-        reason = f"could not adopt {row.name}: process {leader.pid} runs more than an agent"
-        raise Failure(Code.USAGE, reason, f"name the agent's own process: {own}")
+        reason = f"process {leader.pid} runs more than an agent"
+        raise _refused(row.name, reason, f"name the agent's own process: {own}")
 
 
 def _check_not_in_tmux(context: Context, row: Row, leader: Process) -> None:
     if leader.tty and (context.processes.environ(leader.id) or {}).get("TMUX"):
-        reason = f"could not adopt {row.name}: the process {leader.pid} lives in a pane of tmux"
-        raise Failure(
-            Code.USAGE, reason, f"record its session by its name: {command('adopt', 'SESSION')}"
-        )
+        reason = f"the process {leader.pid} lives in a pane of tmux"
+        hint = f"record its session by its name: {command('adopt', 'SESSION')}"
+        raise _refused(row.name, reason, hint)
 
 
 def _check_other_rows(context: Context, row: Row, look: RegistryLook | None, own: set[int]) -> None:
-    others = [
-        one
-        for one in (look.usable if look else ())
-        if not one.status.ended and one.name != row.name
-    ]
+    rows = look.usable if look else ()
+    others = [one for one in rows if not one.status.ended and one.name != row.name]
     for other, sight in zip(others, sights_of(context, others), strict=True):
         if own & {one.process.pid for one in sight.owned.own}:
-            reason = (
-                f"could not adopt {row.name}: the process {row.pane.pid} belongs to {other.name}"
-            )
-            raise Failure(
-                Code.SESSION_EXISTS, reason, f"see it with: {command('show', other.name)}"
-            )
+            reason = f"the process {row.pane.pid} belongs to {other.name}"
+            hint = f"see it with: {command('show', other.name)}"
+            raise _refused(row.name, reason, hint, Code.SESSION_EXISTS)
+
+
+def _refused(name: str, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:
+    return Failure(code, f"could not adopt {name}: {reason}", hint)
 
 
 def _leader_on(context: Context, tty: str | None) -> int | None:

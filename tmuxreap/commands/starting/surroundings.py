@@ -18,6 +18,7 @@ from tmuxreap.system.environment import PARENT
 LEAST = ("PATH", "HOME", "LANG", "LC_ALL")
 OF_A_PANE = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
 OURS = "TMUXREAP_"
+NO_SERVER = "its tmux server is gone"
 
 
 def save_environment(context: Context, row: Row) -> None:
@@ -31,31 +32,22 @@ def save_environment(context: Context, row: Row) -> None:
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
     """Return the environment for a restart; Failure without a tmux server or a way to make one."""
     saved = context.books.surroundings(row.name)
-    if row.terminal is Terminal.NONE:
-        return _outside_tmux(context, row, saved)
-    server = context.tmux.look(socket)
-    if isinstance(server, Unreachable):
-        raise unreachable_failure(f"start {row.name}", server)
-    if not isinstance(server, NoServer):
-        return Surroundings(_minimal_environment(context) if saved is None else saved)
+    environ = _minimal_environment(context) if saved is None else saved
+    if row.terminal is not Terminal.NONE:
+        server = context.tmux.look(socket)
+        if isinstance(server, Unreachable):
+            raise unreachable_failure(f"start {row.name}", server)
+        if not isinstance(server, NoServer):
+            return Surroundings(environ)
+        if saved is None:
+            raise _no_place(row, NO_SERVER, "the environment that it had is not known")
     prefix = escape_prefix(context.settings.uid, saved or {})
-    if saved is None:
-        raise _no_server(row.name, "the environment that it had is not known")
-    if prefix is None:
-        raise _no_server(
-            row.name, "one that a watch makes would end with the watch's control group"
-        )
-    return Surroundings(saved, prefix)
-
-
-def _outside_tmux(context: Context, row: Row, kept: Mapping[str, str] | None) -> Surroundings:
-    """Return the environment for a start without tmux, as our own child process."""
-    prefix = escape_prefix(context.settings.uid, kept or {})
-    if prefix is None:
-        reason = "what a watch starts would end with the watch's control group"
-        hint = f"resume it from a terminal: {command('resume', row.name)}"
-        raise NoPlace(Code.START_FAILED, f"could not start {row.name} again: {reason}", hint)
-    return Surroundings(_minimal_environment(context) if kept is None else kept, prefix)
+    if prefix is not None:
+        return Surroundings(environ, prefix)
+    if row.terminal is Terminal.NONE:
+        raise _no_place(row, "what a watch starts would end with the watch's control group")
+    reason = "one that a watch makes would end with the watch's control group"
+    raise _no_place(row, NO_SERVER, reason)
 
 
 def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
@@ -75,9 +67,7 @@ class NoPlace(Failure):
     """A failure that every further attempt would repeat."""
 
 
-def _no_server(name: str, reason: str) -> NoPlace:
-    return NoPlace(
-        Code.START_FAILED,
-        f"could not start {name} again: its tmux server is gone, and {reason}",
-        f"resume it from a terminal: {command('resume', name)}",
-    )
+def _no_place(row: Row, *reasons: str) -> NoPlace:
+    hint = f"resume it from a terminal: {command('resume', row.name)}"
+    reason = f"could not start {row.name} again: {', and '.join(reasons)}"
+    return NoPlace(Code.START_FAILED, reason, hint)
