@@ -9,7 +9,7 @@ from tmuxreap.interfaces.text.report import lines
 
 
 def test_people_read_what_is_wrong_and_the_command_beside_it() -> None:
-    finding = problem("lock", "it is held", "ps -p 1")
+    finding = problem("it is held", "ps -p 1", name="lock")
     told = Result("doctor", None, 0.0, [finding])
     assert list(lines(told, Voice())) == ["problem  lock      it is held", "         fix: ps -p 1"]
     narrow = list(lines(told, Voice(width=24)))

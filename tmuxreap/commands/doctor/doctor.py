@@ -9,6 +9,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tmuxreap.agents.load import Profiles, load_profiles
@@ -20,6 +21,7 @@ from tmuxreap.commands.hooks import HooksAction, HooksRequest
 from tmuxreap.core.answers.machine import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.copy import copy_of
 from tmuxreap.ledger.database import ledger_path
@@ -40,17 +42,11 @@ def examine(context: Context) -> Iterator[Finding]:
         inspected, look, trouble = context.with_own(profiles=profiles), None, None
         folder = Path(os.devnull, "nowhere")
         try:
-            folder = Path(
-                held.enter_context(
-                    tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True)
-                )
-            )
+            made = tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True)
+            folder = Path(held.enter_context(made))
         except OSError as error:
-            yield problem(
-                "place",
-                f"no file can be made for a moment: {error}",
-                "make room, or set TMPDIR to a folder of yours",
-            )
+            message = f"no file can be made for a moment: {error}"
+            yield problem(message, "make room, or set TMPDIR to a folder of yours", name="place")
         try:
             # read the file itself, not the ledger's cached copy
             own = Registry(context.registry.path)
@@ -59,39 +55,34 @@ def examine(context: Context) -> Iterator[Finding]:
             inspected = inspected.with_own(profiles=profiles, registry=own, books=books)
             look = own.look()
         except Failure as failure:
-            yield from registry.registry_trouble(Setup(inspected, None), failure)
+            yield registry.registry_trouble(inspected, failure)
         setup = Setup(inspected, look)
         for name, check in CHECKS.items():
-            yield from _guarded(name, lambda check=check: check(setup))  # type: ignore[misc]
-        yield from _guarded("ledger", lambda: registry.check_ledger(setup, trouble))
+            yield from _guarded(name, partial(check, setup))
+        yield from _guarded("ledger", partial(registry.check_ledger, setup, trouble))
         inspected.close()
 
 
 def check_hooks(setup: Setup) -> Iterator[Finding]:
     """Check for each installed agent with hooks whether `hooks install` would change anything."""
-    agents = [
-        p.name
-        for name in setup.installed
-        if (p := setup.app.profiles.agents[name]).hooks is not None
-    ]
-    for agent in agents:
+    profiles = setup.app.profiles.agents
+    for agent in (name for name in setup.installed if profiles[name].hooks is not None):
+        request = HooksRequest(HooksAction.INSTALL, agent, dry_run=True)
         try:
-            (answer,) = hooks.run(
-                setup.app, HooksRequest(HooksAction.INSTALL, agent, dry_run=True)
-            ).results
+            (answer,) = hooks.run(setup.app, request).results
         except Failure as failure:
-            yield failed("hooks", failure)
+            yield failed(failure)
             continue
         if not isinstance(answer, Hooked):
             continue
         if answer.action == "unchanged":
-            yield ok("hooks", f"{agent}: installed in {answer.file}")
+            yield ok(f"{agent}: installed in {answer.file}")
         else:
             message = (
                 f"{agent}: not in {answer.file} as they are due; what it is at is read from its"
                 " screen alone"
             )
-            yield note("hooks", message, f"tmuxreap hooks install {agent}")
+            yield note(message, f"tmuxreap hooks install {agent}")
 
 
 CHECKS: dict[str, Callable[[Setup], Iterable[Finding]]] = {
@@ -110,12 +101,13 @@ CHECKS: dict[str, Callable[[Setup], Iterable[Finding]]] = {
 def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
     """Run one check, and turn its failure into a finding so that the others still run."""
     try:
-        return list(check())
+        findings = list(check())
     except Failure as failure:
-        return [failed(name, failure)]
+        findings = [failed(failure)]
     except Exception as error:  # noqa: BLE001 - a failing check must not stop the rest
         message = f"could not look at this: {type(error).__name__}: {error}"
-        return [problem(name, message, "this may be a bug: please report it with the message")]
+        findings = [problem(message, "this may be a bug: please report it with the message")]
+    return [finding if finding.name else replace(finding, name=name) for finding in findings]
 
 
 def _profiles(context: Context) -> tuple[list[Finding], Profiles]:

@@ -1,4 +1,6 @@
-"""The findings of `doctor` as plain values: level, message, and the command that fixes it."""
+"""The findings of `doctor` as plain values: level, message, and the command that fixes it.
+
+A finding is named after its check, unless it has another name."""
 
 from __future__ import annotations
 
@@ -13,17 +15,17 @@ class Level(Word):
     PROBLEM = "problem"
 
 
-def ok(check: str, message: str) -> Finding:
-    return Finding(check, Level.OK, message)
+def ok(message: str) -> Finding:
+    return Finding("", Level.OK, message)
 
 
-def note(check: str, message: str, hint: str | None = None) -> Finding:
-    return Finding(check, Level.NOTE, message, hint)
+def note(message: str, hint: str | None = None, *, name: str = "") -> Finding:
+    return Finding(name, Level.NOTE, message, hint)
 
 
-def problem(check: str, message: str, hint: str | None = None) -> Finding:
-    return Finding(check, Level.PROBLEM, message, hint)
+def problem(message: str, hint: str | None = None, *, name: str = "") -> Finding:
+    return Finding(name, Level.PROBLEM, message, hint)
 
 
-def failed(check: str, failure: Failure) -> Finding:
-    return problem(check, failure.message, failure.hint or None)
+def failed(failure: Failure) -> Finding:
+    return problem(failure.message, failure.hint or None)

@@ -90,22 +90,18 @@ def check_tmux(setup: Setup) -> Iterator[Finding]:
     environ = setup.app.settings.environ
     path = find_program("tmux", environ)
     if path is None:
-        yield problem(
-            "tmux",
-            "there is no tmux on the PATH",
-            "install tmux 3.2 or later with your package manager",
-        )
+        hint = "install tmux 3.2 or later with your package manager"
+        yield problem("there is no tmux on the PATH", hint)
         return
     probe = ask_all({"tmux": [path, "-V"]}, environ)["tmux"]
     number = re.match(r"(\d+)\.(\d+)", probe.version or "")
     if number and (int(number[1]), int(number[2])) < OLDEST_TMUX:
-        yield problem(
-            "tmux", f"{path} is {probe.version}; 3.2 is the oldest supported", "install a later one"
-        )
+        message = f"{path} is {probe.version}; 3.2 is the oldest supported"
+        yield problem(message, "install a later one")
     elif probe.version:
-        yield ok("tmux", f"{probe.version}, {path}")
+        yield ok(f"{probe.version}, {path}")
     else:
-        yield note("tmux", f"{path} did not tell its version: {probe.reason}", f"see: {path} -V")
+        yield note(f"{path} did not tell its version: {probe.reason}", f"see: {path} -V")
 
 
 def check_sockets(setup: Setup) -> Iterator[Finding]:
@@ -115,47 +111,35 @@ def check_sockets(setup: Setup) -> Iterator[Finding]:
         named = f" ({', '.join(users)} should be there)" if users else ""
         if isinstance(server, Server):
             count = len(server.sessions)
-            yield ok(
-                "sockets", f"{socket}: {count} session{'s' * (count != 1)}, server {server.pid}"
-            )
+            yield ok(f"{socket}: {count} session{'s' * (count != 1)}, server {server.pid}")
         elif isinstance(server, Unreachable):
-            yield problem("sockets", f"{socket}: {server.reason}{named}", server.hint)
+            yield problem(f"{socket}: {server.reason}{named}", server.hint)
         elif users:
-            yield note("sockets", f"{socket}: no server listens{named}", "tmuxreap reconcile")
+            yield note(f"{socket}: no server listens{named}", "tmuxreap reconcile")
     for socket, pid in lost_servers(setup.folder):
         if socket not in setup.servers:
-            hint = (
-                f"kill -USR1 {pid}"
-                if pid
-                else "send its server a SIGUSR1: that makes the socket again"
-            )
-            yield problem(
-                "sockets", f"{socket} was deleted, and its server lives: nobody can reach it", hint
-            )
+            hint = "send its server a SIGUSR1: that makes the socket again"
+            if pid:
+                hint = f"kill -USR1 {pid}"
+            yield problem(f"{socket} was deleted, and its server lives: nobody can reach it", hint)
 
 
 def _folder(setup: Setup) -> Iterator[Finding]:
     tmpdir = setup.app.settings.environ.get("TMUX_TMPDIR")
     if tmpdir and not Path(tmpdir).is_dir():
         message = f"TMUX_TMPDIR is {tmpdir}, which is no folder: tmux uses /tmp in its place"
-        yield problem("sockets", message, f"mkdir -p {shlex.quote(tmpdir)}, or unset TMUX_TMPDIR")
+        yield problem(message, f"mkdir -p {shlex.quote(tmpdir)}, or unset TMUX_TMPDIR")
     try:
         info = os.stat(setup.folder)  # noqa: PTH116
     except OSError:
-        yield ok("sockets", f"no tmux server has been started in {setup.folder}")
+        yield ok(f"no tmux server has been started in {setup.folder}")
         return
     if info.st_uid != setup.app.settings.uid:
-        yield problem(
-            "sockets",
-            f"{setup.folder} belongs to uid {info.st_uid}: tmux will not use it",
-            "have it removed, or set TMUX_TMPDIR to a folder of yours",
-        )
+        message = f"{setup.folder} belongs to uid {info.st_uid}: tmux will not use it"
+        yield problem(message, "have it removed, or set TMUX_TMPDIR to a folder of yours")
     elif info.st_mode & OPEN_TO_OTHERS:
-        yield problem(
-            "sockets",
-            f"{setup.folder} is open to others: tmux will not use it",
-            f"chmod 700 {setup.folder}",
-        )
+        message = f"{setup.folder} is open to others: tmux will not use it"
+        yield problem(message, f"chmod 700 {setup.folder}")
     moved = sorted(
         row.name
         for row in setup.rows
@@ -169,7 +153,7 @@ def _folder(setup: Setup) -> Iterator[Finding]:
         message = (
             f"started under another TMUX_TMPDIR, and still looked for there: {', '.join(moved)}"
         )
-        yield note("sockets", message)
+        yield note(message)
 
 
 def check_unregistered(setup: Setup) -> Iterator[Finding]:
@@ -178,16 +162,14 @@ def check_unregistered(setup: Setup) -> Iterator[Finding]:
     for newcomer in without_row(context, setup.rows, sights, setup.servers):
         hint = command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag)
         message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
-        yield note("sessions", message, hint)
+        yield note(message, hint, name="sessions")
 
 
 def check_agents(setup: Setup) -> Iterator[Finding]:
     """Report which agents are installed, and whether our profile was tried with their versions."""
     profiles = setup.app.profiles.agents
     if not setup.installed:
-        yield note(
-            "agents", f"none of the known agents is on the PATH: {', '.join(setup.programs)}"
-        )
+        yield note(f"none of the known agents is on the PATH: {', '.join(setup.programs)}")
         return
     # An untried program might take --version for a task.
     words = {
@@ -203,14 +185,12 @@ def _agent(profile: Profile, probe: Probe) -> Finding:
     subject = f"{profile.name} {probe.version or ''}".strip() + f", {probe.path}: its profile was "
     if tried is None:
         keys = "" if profile.has_keys else "; it gets no exit keys, a stop begins with SIGHUP"
-        return note("agents", f"{subject}never tried on the program{keys}")
+        return note(f"{subject}never tried on the program{keys}")
     if probe.version is None:
-        return note(
-            "agents", f"{subject}tried on {tried}, and it did not tell its version: {probe.reason}"
-        )
+        return note(f"{subject}tried on {tried}, and it did not tell its version: {probe.reason}")
     if not _same_version(probe.version, tried):
-        return note("agents", f"{subject}tried on {tried}")
-    return ok("agents", f"{subject}tried on this version")
+        return note(f"{subject}tried on {tried}")
+    return ok(f"{subject}tried on this version")
 
 
 def _tried_on(profile: Profile) -> str | None:

@@ -25,6 +25,7 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.restarts import policy_of
+from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK
 from tmuxreap.system.lock_holders import holders, shared_filesystem, soft_owner
@@ -35,14 +36,13 @@ OPEN_TO_OTHERS = 0o077
 READABLE_BY_OTHERS = 0o044
 
 
-def registry_trouble(setup: Setup, failure: Failure) -> Iterator[Finding]:
+def registry_trouble(context: Context, failure: Failure) -> Finding:
     """Report an unreadable registry; a missing one is only a note if none was asked for."""
-    settings = setup.app.settings
-    named = setup.app.given_registry or settings.environ.get(REGISTRY_MARK)
+    settings = context.settings
+    named = context.given_registry or settings.environ.get(REGISTRY_MARK)
     none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.cwd_deleted
-    yield (
-        note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
-    )
+    kind = note if none_yet else problem
+    return kind(failure.message, failure.hint or None, name="registry")
 
 
 def check_registry(setup: Setup) -> Iterator[Finding]:
@@ -50,21 +50,19 @@ def check_registry(setup: Setup) -> Iterator[Finding]:
     if look is None:
         return
     running = sum(not row.status.ended for row in setup.rows)
-    yield ok("registry", f"{look.path}: {len(look.rows)} rows, {running} running")
+    yield ok(f"{look.path}: {len(look.rows)} rows, {running} running")
     for row in look.rows:
         if isinstance(row, BadRow):
-            yield failed("registry", row_invalid(look.path, row))
+            yield failed(row_invalid(look.path, row))
     yield from _restarts(setup)
     try:
         setup.app.registry.check_writable()
     except Failure as failure:
-        yield failed("registry", failure)
+        yield failed(failure)
     yield from _readers(setup)
     for path, pid in files.temporary_files(setup.app.registry.resolved):
         if setup.app.processes.identify(pid) is None:
-            yield note(
-                "registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile"
-            )
+            yield note(f"{path} was left by a writer that was killed", "tmuxreap reconcile")
 
 
 def _restarts(setup: Setup) -> Iterator[Finding]:
@@ -74,7 +72,7 @@ def _restarts(setup: Setup) -> Iterator[Finding]:
             policy_of(row)
         except ValueError as error:
             message = f"{row.name} would not be started again: {error}"
-            yield note("registry", message, "edit restart and restart_limit of its row")
+            yield note(message, "edit restart and restart_limit of its row")
 
 
 def _readers(setup: Setup) -> Iterator[Finding]:
@@ -84,7 +82,7 @@ def _readers(setup: Setup) -> Iterator[Finding]:
         info = registry.stat()
         if info.st_uid == uid and stat.S_IMODE(info.st_mode) & READABLE_BY_OTHERS:
             message = f"{registry} can be read by others, and holds the last screens of sessions"
-            yield note("registry", message, f"chmod 600 {_word(registry)}")
+            yield note(message, f"chmod 600 {_word(registry)}")
 
 
 def check_lock(setup: Setup) -> Iterator[Finding]:
@@ -97,18 +95,15 @@ def check_lock(setup: Setup) -> Iterator[Finding]:
     except OSError:
         return
     if not stat.S_ISREG(info.st_mode):
-        yield problem(
-            "lock",
-            f"{lock} is not a file that can be locked",
-            f"look at it, then remove it: rm {_word(lock)}",
-        )
+        hint = f"look at it, then remove it: rm {_word(lock)}"
+        yield problem(f"{lock} is not a file that can be locked", hint)
         return
     holder = _held_for_long(info.st_ino)
     if holder is not None:
         message = f"{lock} has been held for more than {HELD_LONG_S:g} s by process {holder}"
-        yield problem("lock", message, f"see what that is: ps -o pid,etime,args -p {holder}")
+        yield problem(message, f"see what that is: ps -o pid,etime,args -p {holder}")
     else:
-        yield ok("lock", f"{lock} is free")
+        yield ok(f"{lock} is free")
 
 
 def _held_for_long(inode: int) -> int | None:
@@ -126,16 +121,13 @@ def _misleading(lock: Path) -> Iterator[Finding]:
     """Report what makes the lock ineffective even for its holder."""
     owner = soft_owner(lock)
     if owner is not None:
-        message = (
-            f"{lock} was written by a soft lock of process {owner}, which no command here respects"
-        )
-        yield problem("lock", message, "make that program take a kernel lock: filelock.FileLock")
+        by = f"a soft lock of process {owner}"
+        message = f"{lock} was written by {by}, which no command here respects"
+        yield problem(message, "make that program take a kernel lock: filelock.FileLock")
     kind = shared_filesystem(lock.parent)
     if kind is not None:
         message = f"{lock.parent} lies on {kind}: a lock may not hold against other hosts there"
-        yield note(
-            "lock", message, "keep the registry on a disk of this host, or write it from one host"
-        )
+        yield note(message, "keep the registry on a disk of this host, or write it from one host")
 
 
 def check_ledger(setup: Setup, trouble: str | None) -> Iterator[Finding]:
@@ -146,41 +138,27 @@ def check_ledger(setup: Setup, trouble: str | None) -> Iterator[Finding]:
     ledger = ledger_path(app.registry.resolved)
     for aside in sorted(ledger.parent.glob(f"{ledger.name}.broken-*")):
         if not aside.name.endswith(("-wal", "-shm")):
-            yield note(
-                "ledger",
-                f"{aside} is one that could not be read",
-                f"when you need it no more: rm {_word(aside)}*",
-            )
+            hint = f"when you need it no more: rm {_word(aside)}*"
+            yield note(f"{aside} is one that could not be read", hint)
     if not os.path.lexists(ledger):
-        yield ok("ledger", "there is none yet; the first change makes it")
+        yield ok("there is none yet; the first change makes it")
         return
     info = ledger.lstat()
     if not stat.S_ISREG(info.st_mode):
-        yield problem(
-            "ledger",
-            f"{ledger} is no file",
-            f"move it away: mv {_word(ledger)} {_word(ledger)}.old",
-        )
+        hint = f"move it away: mv {_word(ledger)} {_word(ledger)}.old"
+        yield problem(f"{ledger} is no file", hint)
     elif trouble is not None:
-        yield problem(
-            "ledger",
-            f"{ledger} cannot be read: {trouble}",
-            "tmuxreap reconcile (keeps it aside, and makes it anew)",
-        )
+        hint = "tmuxreap reconcile (keeps it aside, and makes it anew)"
+        yield problem(f"{ledger} cannot be read: {trouble}", hint)
     elif info.st_uid == app.settings.uid and stat.S_IMODE(info.st_mode) & OPEN_TO_OTHERS:
-        yield problem(
-            "ledger",
-            f"{ledger} can be read by others, and holds drafts",
-            f"chmod 600 {_word(ledger)}",
-        )
+        message = f"{ledger} can be read by others, and holds drafts"
+        yield problem(message, f"chmod 600 {_word(ledger)}")
     elif app.books.is_behind(look):
-        yield problem(
-            "ledger", f"{ledger} mirrors another state of the registry", "tmuxreap reconcile"
-        )
+        yield problem(f"{ledger} mirrors another state of the registry", "tmuxreap reconcile")
     else:
-        yield ok("ledger", f"{ledger} agrees with the registry")
+        yield ok(f"{ledger} agrees with the registry")
         for trouble in app.books.lifecycle_problems():
-            yield note("ledger", trouble, f"see its rules: sqlite3 {_word(ledger)} .schema")
+            yield note(trouble, f"see its rules: sqlite3 {_word(ledger)} .schema")
 
 
 def check_intents(setup: Setup) -> Iterator[Finding]:
@@ -189,27 +167,26 @@ def check_intents(setup: Setup) -> Iterator[Finding]:
         return
     for name, intent in setup.app.books.open_intents().items():
         if ActiveIntents.of(setup.app).is_in_progress(intent):
-            yield note(
-                "intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}"
-            )
+            yield note(f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}")
 
 
 def check_sessions(setup: Setup) -> Iterator[Finding]:
     """Report drift, with the same findings as `reconcile`."""
     if setup.look is None:
         return
-    drifts = find_drifts(setup.app, setup.look).drifts
-    for drift in drifts:
+    for drift in find_drifts(setup.app, setup.look).drifts:
         if drift.kind is DriftKind.UNREGISTERED:
             continue  # check_unregistered covers more servers
-        memory = _memory(setup, drift.name) if drift.kind is DriftKind.SURVIVORS else ""
-        check = "orphans" if memory else "sessions"
-        message = f"{drift.name}: {drift.kind.value}: {drift.evidence}{memory}"
-        yield problem(check, message, drift.hint or "tmuxreap reconcile")
+        message = f"{drift.name}: {drift.kind.value}: {drift.evidence}"
+        hint = drift.hint or "tmuxreap reconcile"
+        if drift.kind is DriftKind.SURVIVORS:
+            yield problem(message + _memory(setup, drift.name), hint, name="orphans")
+        else:
+            yield problem(message, hint)
     for row in setup.rows:
         sight = setup.sights[row.name]
         if not row.status.ended and sight.live is Live.UNKNOWN and sight.trouble is not None:
-            yield failed("sessions", sight.trouble)
+            yield failed(sight.trouble)
 
 
 def _memory(setup: Setup, name: str) -> str:
