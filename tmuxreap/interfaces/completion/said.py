@@ -43,7 +43,7 @@ def _last(report: Iterable[tuple[str, float]], event: Iterable[tuple[str, str, f
     state, at = next(iter(report), ("", 0.0))
     kind, data, event_at = next(iter(event), ("", "", 0.0))
     if event_at > at:
-        state = str(speaker.read_facts(data.encode()).get("state")) if kind == "state" else ""
+        state = str(speaker.read_facts(data).get("state")) if kind == "state" else ""
         at = event_at
     if state not in (*STATES, "limited"):
         return ""

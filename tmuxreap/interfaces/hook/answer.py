@@ -7,6 +7,7 @@ answered here."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -47,7 +48,8 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
     agent = words[0]
     # some agents pass the event as an argument
     payloads = [word for word in words[1:] if word.startswith("{")]
-    facts = read_facts(payloads[-1].encode("utf-8", "replace") if payloads else read_input(0))
+    payload = payloads[-1].encode("utf-8", "replace") if payloads else read_input(0)
+    facts = read_facts(payload.decode("utf-8", "replace"))
     # some do not name the event in their data
     names = [word for word in words[1:] if not word.startswith(("{", "-"))]
     word = names[0] if names else text_of(facts, words_of.EVENT_FIELDS) or ""
@@ -59,41 +61,33 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
     registry = speaking.registry_here(folder if isinstance(folder, str) else None)
     if registry is None:
         return None
-    ledger = speaking.ledger_of(registry) or _create_ledger(registry, agent)
-    if ledger is None:
+    db = _open_ledger(registry, agent)
+    if db is None:
         return None
-    db = speaking.open_ledger(ledger)
-    try:
+    with contextlib.closing(db):
         name = speaking.row_of_caller(db, agent, conversation, speaker)
         name = name or _unmirrored(registry, agent)
         if name is None:
             return None
-        tool = text_of(facts, words_of.TOOL_FIELDS)
-        data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": tool, **speaking.moment()}
         reason = (
             requested_stop(db, name, now)
             if speaking.is_own_agent(db, name, agent, conversation, speaker)
             else None
         )
         answer = words_of.halt(kind, word, reason) if reason else None
+        tool = text_of(facts, words_of.TOOL_FIELDS)
+        data: Facts = {"agent": agent[:LONGEST], "event": word, **speaking.moment()}
+        if tool is not None:
+            data["tool"] = tool
         if answer is not None:
             data["halted"] = True
         if speaker:
             data["pid"], data["start"], data["terminal"], data["program"] = speaker
         if len(speakers) > 1:
             data["below"] = [value[:2] for value in speakers[1:]]
-        _record(
-            db,
-            name,
-            now,
-            state,
-            kind,
-            conversation,
-            {key: value for key, value in data.items() if value is not None},
-        )
+        record = (name, now, state, kind, conversation, json.dumps(data))
+        db.execute(schema.ADD_HEARTBEAT, record)
         return answer
-    finally:
-        db.close()
 
 
 def heartbeat(words: list[str]) -> bool:
@@ -109,32 +103,38 @@ def _record_heartbeat(words: list[str]) -> bool:
     if given is None:
         return False
     name, state, registry = given
+    if state is not None and state not in words_of.STATES:
+        return False
     registry = registry or speaking.registry_here(None)
-    if registry is None or (state is not None and state not in words_of.STATES):
+    if registry is None:
         return False
-    ledger = speaking.ledger_of(registry) or _create_ledger(registry, "", name)
-    if ledger is None:
+    db = _open_ledger(registry, "", name)
+    if db is None:
         return False
-    db = speaking.open_ledger(ledger)
-    try:
+    with contextlib.closing(db):
         if name is None:
             name = speaking.row_of_caller(db, "", None, None) or _unmirrored(registry, "")
         elif not (_is_mirrored(db, name) or _is_registered(registry, name)):
             return False
         if name is None:
             return False
-        _record(
-            db,
-            name,
-            time.time(),
-            state or words_of.WORKING,
-            words_of.HEARTBEAT,
-            None,
-            speaking.moment(),
-        )
+        data = json.dumps(speaking.moment())
+        said = (name, time.time(), state or words_of.WORKING, words_of.HEARTBEAT, None, data)
+        db.execute(schema.ADD_HEARTBEAT, said)
         return True
-    finally:
-        db.close()
+
+
+def _open_ledger(registry: str, agent: str, name: str | None = None) -> sqlite3.Connection | None:
+    """Open the ledger; create one if the caller has a row, as nothing else justifies it."""
+    path = speaking.ledger_of(registry)
+    if path is None:
+        known = _unmirrored(registry, agent) if name is None else _is_registered(registry, name)
+        if not known:
+            return None
+        from tmuxreap.interfaces.hook.unmirrored import create_ledger
+
+        path = create_ledger(registry)
+    return None if path is None else speaking.open_ledger(path)
 
 
 def _is_mirrored(db: sqlite3.Connection, name: str) -> bool:
@@ -158,16 +158,6 @@ def _is_registered(registry: str, name: str) -> bool:
     return is_row(registry, name)
 
 
-def _create_ledger(registry: str, agent: str, name: str | None = None) -> str | None:
-    """Create a ledger if the caller has a row; nothing else justifies one."""
-    registered = _unmirrored(registry, agent) if name is None else _is_registered(registry, name)
-    if not registered:
-        return None
-    from tmuxreap.interfaces.hook.unmirrored import create_ledger
-
-    return create_ledger(registry)
-
-
 def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | None:
     names: list[str] = []
     options: dict[str, str] = {}
@@ -186,18 +176,6 @@ def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | 
     if len(names) > 1 or "" in options.values():
         return None
     return (names[0] if names else None), options.get("--state"), options.get("--registry")
-
-
-def _record(
-    db: sqlite3.Connection,
-    name: str,
-    at: float,
-    state: str,
-    kind: str,
-    conversation: str | None,
-    data: Facts,
-) -> None:
-    db.execute(schema.ADD_HEARTBEAT, (name, at, state, kind, conversation, json.dumps(data)))
 
 
 # Standard input
@@ -241,12 +219,9 @@ def requested_stop(db: sqlite3.Connection, name: str, now: float) -> str | None:
     if row is None or '"after_turn"' not in row[0]:
         return None
     plan, reason, since, pid, start, boot_id = row
-    request = part_of(read_facts(plan.encode("utf-8", "replace")), "after_turn")
-    waits_ms = request.get("waits_ms")
+    waits_ms = part_of(read_facts(plan), "after_turn").get("waits_ms")
     if not isinstance(waits_ms, (int, float)) or now >= since + waits_ms / 1000:
         return None
-    return (
-        f"tmuxreap stops this session after its turn ({reason})"
-        if speaking.is_alive(pid, start, boot_id)
-        else None
-    )
+    if not speaking.is_alive(pid, start, boot_id):
+        return None
+    return f"tmuxreap stops this session after its turn ({reason})"

@@ -27,9 +27,9 @@ Facts = dict[str, object]
 Speaker = tuple[int, int, int, str]  # pid, start, terminal, program
 
 
-def read_facts(data: bytes) -> Facts:
+def read_facts(text: str) -> Facts:
     try:
-        facts = json.loads(data.decode("utf-8", "replace"))
+        facts = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
@@ -61,9 +61,8 @@ def is_own_agent(
     if speaker is None or speaker[2] or conversation is None or not may_be_agent(speaker[3], agent):
         return True
     conversations: list[object] = []
-    for other, row in _running(db, "", name):
-        if other == name:
-            conversations += filter(None, _conversations(row))
+    for _, row in _running(db, "", name):
+        conversations += filter(None, _conversations(row))
     return not conversations or conversation in conversations
 
 
@@ -75,7 +74,7 @@ def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
     for name, plan in db.execute(
         "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb = 'start'"
     ):
-        marks = read_facts(str(plan).encode("utf-8", "replace")).get("marks")
+        marks = read_facts(str(plan)).get("marks")
         if isinstance(marks, list) and marks[:1] == [mark]:
             return str(name)
     match = db.execute("SELECT name FROM marks WHERE mark = ?", (mark,)).fetchone()
@@ -84,7 +83,7 @@ def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
 
 
 def _by_pane(db: sqlite3.Connection) -> str | None:
-    socket, server = _server()
+    socket, server = tmux_server_of(os.environ)
     pane = os.environ.get("TMUX_PANE", "")
     if not (socket and pane and server.isdigit()):
         return None
@@ -105,7 +104,7 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
     socket, above = server_and_ancestors()
     endings = db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb != 'start'")
     for name, text in endings.fetchall() if above else ():
-        plan = read_facts(str(text).encode("utf-8", "replace"))
+        plan = read_facts(str(text))
         is_here = (plan.get("socket"), plan.get("pane")) == (socket, os.environ.get("TMUX_PANE"))
         if is_here and not _pids(plan).isdisjoint(above):
             return str(name)
@@ -128,13 +127,8 @@ def _pids(plan: Facts) -> set[object]:
 
 def server_and_ancestors() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
     """Return the tmux server that we run in, and our ancestors up to it."""
-    socket, _ = _server()
+    socket, _ = tmux_server_of(os.environ)
     return socket, _ancestors() if socket else {}
-
-
-def _server() -> tuple[str, str]:
-    """Return its socket and its pid, from the variables that tmux sets in its panes."""
-    return tmux_server_of(os.environ)
 
 
 def same_server(server: object, socket: str) -> bool:
@@ -157,8 +151,8 @@ def _conversations(row: Facts) -> list[object]:
 
 def _is_of(db: sqlite3.Connection, name: str, agent: str) -> bool:
     """Tell whether the row is this agent's: another agent may run in its terminal."""
-    rows = [row for other, row in _running(db, "", name) if other == name]
-    return not rows or rows[0].get("agent") in (None, agent)
+    rows = _running(db, "", name)
+    return not rows or rows[0][1].get("agent") in (None, agent)
 
 
 def _running(
@@ -169,10 +163,7 @@ def _running(
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
     only, values = (" AND name = ?", (text, name)) if name is not None else ("", (text,))
     records = db.execute(sql + only, values).fetchall()
-    return [
-        (str(row_name), read_facts(str(data).encode("utf-8", "replace")))
-        for row_name, data in records
-    ]
+    return [(str(row_name), read_facts(str(data))) for row_name, data in records]
 
 
 def part_of(row: Facts, key: str) -> Facts:
