@@ -18,6 +18,7 @@ from signal import Signals
 from tests import plain_yaml
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
 from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
+from tests.ledger_records import Ledger
 from tests.schemas import checked
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
@@ -27,7 +28,6 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.observe import Place
 from tmuxreap.system.environment import Settings

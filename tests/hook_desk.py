@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.ledger_records import Ledger
 from tmuxreap.core.model import ProcessId
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import Heartbeat, MirrorRow, NewIntent
 
 ID = "e4d745b8-0584-46dc-828b-77f88ae13a1a"

@@ -4,17 +4,59 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tmuxreap.core.model import ProcessId
-from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.ledger import ledger
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
+    Closing,
+    Heartbeat,
+    Intent,
+    Mirror,
     MirrorRow,
+    NewEvent,
     NewIntent,
+    Survivor,
 )
+
+
+class Ledger(ledger.Ledger):
+    """A ledger with shorthands that only tests need."""
+
+    @classmethod
+    def open(cls, path: Path, *, now: float, busy_s: float = 2.0) -> Ledger:
+        return cls(super().open(path, now=now, busy_s=busy_s)._db)
+
+    def mirror(self, rows: Iterable[MirrorRow], digest: str) -> None:
+        self.write(Mirror(tuple(rows), digest), now=0.0)
+
+    def record_event(self, event: NewEvent, now: float) -> None:
+        self.write(None, [event], now=now)
+
+    def begin_intent(
+        self, new: NewIntent, *, owner_alive: Callable[[Intent], bool], take_over: bool, now: float
+    ) -> Begun | Busy:
+        return self.begin_intents((new,), owner_alive=owner_alive, take_over=take_over, now=now)[0]
+
+    def open_intent(self, name: str) -> Intent | None:
+        return next((one for one in self.open_intents() if one.name == name), None)
+
+    def close_intent(self, closing: Closing, now: float) -> bool:
+        """Close an intent; return False, without effect, if another process has already."""
+        return bool(self.write(None, (), [closing], now=now))
+
+    def survivors(self, name: str) -> tuple[Survivor, ...]:
+        return self.all_survivors().get(name, ())
+
+    def mark_of(self, name: str) -> str | None:
+        return self.marks_of([name]).get(name)
+
+    def last_heartbeat(self, name: str) -> Heartbeat | None:
+        return next(iter(self.heartbeats(name)), None)
+
 
 NOW = 1795000000.25  # 2026-11-18T11:06:40Z
 FORK = multiprocessing.get_context("fork")

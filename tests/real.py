@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import plain_yaml
+from tests.ledger_records import Ledger
 from tests.schemas import checked
 from tmuxreap.app import real_app
 from tmuxreap.commands import adopt, resume, show, start, stop
@@ -25,7 +26,6 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 

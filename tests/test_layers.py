@@ -25,10 +25,9 @@ ROOMS = {
         " tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look failures rows transitions targets trees edits restarts",
-    "ledger": "books records database schema copy",
+    "ledger": "books records requests surroundings database schema copy",
     "agents": (
-        "blocks load profiles spared programs screens conversations.* hooks.events"
-        " hooks.settings_file"
+        "blocks load profiles programs screens conversations.* hooks.events hooks.settings_file"
     ),
     "sessions": (
         "context look see reach sight conversation results observe world ownership panes identity"
@@ -50,7 +49,7 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 PURE = """
 core.* registry.rows registry.targets registry.trees registry.restarts registry.transitions
 registry.edits registry.failures registry.yaml.*
-agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
+agents.profiles agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight
 sessions.see sessions.reach sessions.ownership

@@ -24,8 +24,6 @@ LONGER = [
     "ending/ladder/execute.py",
     "ending/outcome.py",
     "ending/plan.py",
-    "ledger/books.py",
-    "ledger/ledger.py",
     "sessions/conversation.py",
 ]
 LONGEST = 300

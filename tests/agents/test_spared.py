@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tmuxreap.agents.profiles import Spare
-from tmuxreap.agents.spared import Spares
+from tmuxreap.agents.profiles import Spare, Spares
 
 AGENT = Spare("ssh-agent")
 SERVER = Spare("node", arguments=re.compile("serve$"))

@@ -17,9 +17,9 @@ import pytest
 
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.hosts.relay import Relay
+from tests.ledger_records import Ledger
 from tests.real import DEMO, until
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 
 SOCKETS = "[0-9a-f]*"
 SSHD, SSH = shutil.which("sshd", path="/usr/sbin:/usr/bin"), shutil.which("ssh")

@@ -203,8 +203,8 @@ def test_an_agent_has_to_say_yes_for_another_host(fleet: Fleet) -> None:
 
 
 def test_the_callers_own_session_is_its_own_there_too(fleet: Fleet) -> None:
+    from tests.ledger_records import Ledger
     from tmuxreap.ledger.database import ledger_path
-    from tmuxreap.ledger.ledger import Ledger
 
     with Ledger.open(ledger_path(fleet.registry("b")), now=1.0) as ledger:
         ledger.remember_mark("web", "a-mark", 1.0)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger_records import NOW
-from tmuxreap.ledger.ledger import Ledger
+from tests.ledger_bench import Bench
+from tests.ledger_records import NOW, Ledger
+from tmuxreap.core import faults
 
 
 @pytest.fixture
@@ -20,3 +21,11 @@ def path(tmp_path: Path) -> Path:
 def ledger(path: Path) -> Iterator[Ledger]:
     with Ledger.open(path, now=NOW, busy_s=0.1) as opened:
         yield opened
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    faults.arm("")
+    made.books.ledger.close()

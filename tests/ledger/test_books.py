@@ -3,69 +3,18 @@ is unavailable."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import FakeClock
+from tests.ledger_bench import TEXT, Bench, new_intent
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import ProcessId, Row
-from tmuxreap.ledger import ledger
 from tmuxreap.ledger.books import Books, mirror_row
-from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewEvent, NewIntent
+from tmuxreap.ledger.records import Begun, Busy, Closing, Intent
 from tmuxreap.registry.file import Registry
-from tmuxreap.registry.look import RegistryLook, edited
-from tmuxreap.registry.transitions import Changes
-
-TEXT = (
-    "tmux_sessions:\n  - name: a\n    status: running\n    pane: {cwd: /x}\n  - name: b\n   "
-    " status: stopped\n"
-)
-
-
-class Bench:
-    def __init__(self, folder: Path) -> None:
-        self.registry = Registry(folder / "rows.yaml")
-        self.registry.path.write_text(TEXT)
-        self.warnings: list[str] = []
-        self.books = Books(self.registry, FakeClock(), self.warnings)
-
-    def stop_a(self, *closings: Closing) -> RegistryLook:
-        def changes(_look: RegistryLook) -> dict[str, Changes]:
-            return {"a": {("status",): "stopped"}}
-
-        def events(before: RegistryLook) -> list[NewEvent]:
-            row = before.named("a")
-            assert row is not None
-            return [NewEvent("a", "stopped", {"why": "x"}, before.text_of(row))]
-
-        return self.books.change(lambda look: edited(look, changes(look)), events, lambda: closings)
-
-    def sql(self, question: str) -> list[tuple[object, ...]]:
-        db = sqlite3.connect(self.books.path)
-        found = db.execute(question).fetchall()
-        db.close()
-        return found
-
-    def begin(
-        self, name: str = "a", *, alive: bool = False, take_over: bool = False
-    ) -> Begun | Busy | None:
-        return self.books.begin([new_intent(name)], lambda _intent: alive, take_over=take_over)[0]
-
-
-def new_intent(name: str) -> NewIntent:
-    return NewIntent(name, "stop", "r", "agent", ProcessId(7, 8), "boot", 1_795_000_100.0, (), "{}")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    faults.arm("")
-    made.books.close()
 
 
 def test_the_ledger_lies_beside_the_resolved_registry(tmp_path: Path) -> None:
@@ -175,43 +124,6 @@ def test_a_living_owner_is_waited_for_and_a_kill_takes_over(bench: Bench) -> Non
     asked: list[Intent] = []
     bench.books.begin([new_intent("a")], lambda intent: not asked.append(intent), take_over=False)  # type: ignore[func-returns-value]
     assert [intent.id for intent in asked] == [second.intent.id]
-
-
-def test_without_a_ledger_the_work_goes_on_and_says_so_once(bench: Bench) -> None:
-    bench.books.path.mkdir()
-    assert bench.begin() is None
-    assert bench.books.still_open(1)  # an unreadable intent counts as not taken over
-    bench.stop_a()
-    assert bench.books.note("a", "draft", {}) is None
-    assert "name: a\n    status: stopped" in bench.registry.path.read_text()
-    assert [warning.split(":")[0] for warning in bench.warnings] == ["intent_not_recorded"]
-    assert "not a regular file" in bench.warnings[0]
-
-
-def test_an_unreadable_ledger_is_set_aside_with_a_warning(bench: Bench) -> None:
-    bench.books.path.write_bytes(b"no database " * 100)
-    assert isinstance(bench.begin(), Begun)
-    (warning,) = bench.warnings
-    (aside,) = bench.books.path.parent.glob("rows.db.broken-*")
-    assert aside.name in warning
-    assert aside.read_bytes() == b"no database " * 100
-
-
-def test_a_locked_ledger_is_gone_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.stop_a()
-    bench.books.close()
-    other = sqlite3.connect(bench.books.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    opened = ledger.Ledger.open
-    monkeypatch.setattr(
-        "tmuxreap.ledger.books.Ledger.open", lambda path, *, now: opened(path, now=now, busy_s=0.01)
-    )
-    later = Books(bench.registry, FakeClock(), bench.warnings)
-    assert later.begin([new_intent("a")], lambda _intent: True, take_over=False) == [None]
-    assert [warning.split(":")[0] for warning in bench.warnings] == ["intent_not_recorded"]
-    assert "locked" in bench.warnings[0]
-    other.close()
-    later.close()
 
 
 def test_a_note_says_its_number(bench: Bench) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger_records import NOW, execute
+from tests.ledger_records import NOW, Ledger, execute
 from tmuxreap.ledger.copy import copy_of, mark_in
-from tmuxreap.ledger.ledger import Ledger
 
 
 @pytest.fixture

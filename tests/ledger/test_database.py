@@ -16,6 +16,7 @@ import pytest
 from tests.ledger_records import (
     FORK,
     NOW,
+    Ledger,
     begin,
     begun,
     execute,
@@ -26,7 +27,6 @@ from tests.ledger_records import (
 )
 from tmuxreap.ledger import database
 from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import (
     Begun,
     Closing,

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from tests.fakes import Story
+from tests.ledger_records import Ledger
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.reap import ReapRequest
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import MirrorRow
 
 THEIRS = """CREATE TABLE agent_lifecycle (

@@ -60,22 +60,22 @@ def test_a_moment_is_one_only_when_it_is_whole(data: str, moment: Moment | None)
 def test_what_is_to_be_put_back_stays_known_however_many_die_over_it() -> None:
     older = replace(OPTION, pane="%2", before="off")
     before = Intent(
-        1,
-        "api",
-        "stop",
-        "x",
-        "agent",
-        ProcessId(1, 1),
-        "b",
-        0.0,
-        1.0,
-        (replace(OPTION, before="on"), older),
-        "{}",
-        None,
-        None,
-        None,
-        None,
-        None,
+        name="api",
+        verb="stop",
+        reason="x",
+        scope="agent",
+        owner=ProcessId(1, 1),
+        boot_id="b",
+        deadline=1.0,
+        options=(replace(OPTION, before="on"), older),
+        plan="{}",
+        id=1,
+        created_at=0.0,
+        outcome=None,
+        result=None,
+        closed_at=None,
+        taken_over_by=None,
+        handed_from=None,
     )
     taken = with_inherited_options(before, replace(intent(), options=(OPTION,)))
     assert taken.options == (OPTION, older)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger_records import NOW, execute, row, rows_of
-from tmuxreap.ledger.ledger import Ledger
+from tests.ledger_records import NOW, Ledger, execute, row, rows_of
 from tmuxreap.ledger.records import (
     Heartbeat,
     MirrorRow,

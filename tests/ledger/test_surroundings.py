@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from tmuxreap.ledger import surroundings
-from tmuxreap.ledger.ledger import Ledger
+from tests.fakes import Story
+from tmuxreap.ledger.surroundings import keep, kept
 
 
-def keep(ledger: Ledger, name: str, environ: dict[str, str] | None) -> None:
-    ledger.transact(lambda db: surroundings.keep(db, name, environ))
-
-
-def kept(ledger: Ledger, name: str) -> dict[str, str] | None:
-    return ledger.transact(lambda db: surroundings.kept(db, name))
-
-
-def test_the_last_one_is_kept_byte_for_byte_until_it_is_dropped(ledger: Ledger) -> None:
-    assert kept(ledger, "api") is None
-    keep(ledger, "api", {"A": "old", "B": "gone"})
-    keep(ledger, "api", {"A": "\udcff\n='\u00e9"})
-    keep(ledger, "web", {})
-    assert kept(ledger, "api") == {"A": "\udcff\n='\u00e9"}
-    assert kept(ledger, "web") == {}
-    keep(ledger, "api", None)
-    assert kept(ledger, "api") is None
+def test_the_last_one_is_kept_byte_for_byte_until_it_is_dropped(story: Story) -> None:
+    books = story.app().books
+    assert kept(books, "api") is None
+    keep(books, "api", {"A": "old", "B": "gone"})
+    keep(books, "api", {"A": "\udcff\n='\u00e9"})
+    keep(books, "web", {})
+    assert kept(books, "api") == {"A": "\udcff\n='\u00e9"}
+    assert kept(books, "web") == {}
+    keep(books, "api", None)
+    assert kept(books, "api") is None

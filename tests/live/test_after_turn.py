@@ -9,10 +9,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from tests.ledger_records import Ledger
 from tests.real import PATIENCE_S, Real, answer, until
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 
 
 def in_background(work: Callable[[], Result]) -> Future[dict[str, Any]]:

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
+from tests.ledger_records import Ledger
 from tests.real import Real, alive, answer, until
 from tmuxreap.commands import adopt
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Verb
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live

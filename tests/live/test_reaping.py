@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
+from tests.ledger_records import Ledger
 from tests.real import DEMO, PATIENCE_S, Real, alive, until
 from tmuxreap.commands import start
 from tmuxreap.commands.reap import reap
@@ -23,7 +24,6 @@ from tmuxreap.commands.reap.reap import ReapRequest
 from tmuxreap.commands.reap.verdicts import Kind, Limits
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import Heartbeat, Survivor
 from tmuxreap.system.processes.linux import LinuxProcesses, boot_id
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.ledger_records import Ledger
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import ProcessId
@@ -18,7 +19,6 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import NewIntent
 from tmuxreap.system.processes.linux import boot_id, real_processes
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.ledger_records import Ledger
 from tests.live.test_watch import Watch, watching
 from tests.real import DEMO, Real, alive, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.live
 RESTARTED = ["started", "dead", "restarting", "resumed"]

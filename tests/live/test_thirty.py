@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.ledger_records import Ledger
 from tests.live.test_watch import Watch, watching
 from tests.real import Real, alive
 from tests.real_agents.guests import Guest, guests
@@ -26,7 +27,6 @@ from tests.schemas import checked
 from tmuxreap.commands import interrupt, protect, resume, wait
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.sessions.context import Context
 
 pytestmark = [pytest.mark.live, pytest.mark.long]

@@ -38,7 +38,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(files, "LOCK_WAIT_S", 120.0)
     opened = Ledger.open
     monkeypatch.setattr(
-        "tmuxreap.ledger.books.Ledger.open",
+        "tmuxreap.ledger.access.Ledger.open",
         lambda path, *, now: opened(path, now=now, busy_s=120.0),
     )
     yield path

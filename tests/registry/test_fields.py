@@ -13,7 +13,7 @@ from tmuxreap.registry.rows import read_row
 
 PACKAGE = Path(tmuxreap.__file__).parent
 # The ledger's mirror holds rows verbatim, for its own readers.
-MAY = ("registry/", "core/model.py", "ledger/books.py", "ledger/ledger.py")
+MAY = ("registry/", "core/model.py", "ledger/books.py", "ledger/mirror.py")
 FIELDS = re.compile(r"\b(row|other|twin|there|now|old)\.data\b")
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 

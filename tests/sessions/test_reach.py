@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import OWN_PID, Story
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.spared import Spares
+from tmuxreap.agents.profiles import Spares
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.reach import spare_reason

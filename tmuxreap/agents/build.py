@@ -12,6 +12,8 @@ from tmuxreap.agents.blocks import Block, Misplaced
 from tmuxreap.agents.profiles import (
     LOCATORS,
     UUID,
+    Carrier,
+    Carriers,
     Flags,
     GoesOn,
     Hooks,
@@ -24,7 +26,6 @@ from tmuxreap.agents.profiles import (
     Text,
 )
 from tmuxreap.agents.screens import MARKS, State, Tall
-from tmuxreap.agents.spared import Carrier, Carriers
 
 BLOCK_KEYS = (
     *("about", "like", "verified", "process", "command", "launch", "resume", "flags", "screens"),

@@ -14,9 +14,8 @@ from pathlib import Path
 from tmuxreap.agents import blocks as yamlblocks
 from tmuxreap.agents import build
 from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
-from tmuxreap.agents.profiles import Profile, Spare
+from tmuxreap.agents.profiles import Carriers, Profile, Spare
 from tmuxreap.agents.programs import program_names
-from tmuxreap.agents.spared import Carriers
 from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cache_stamp, cached_value
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen, replace

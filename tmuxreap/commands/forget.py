@@ -12,6 +12,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
+from tmuxreap.ledger import surroundings as surroundings
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.failures import unsafe
@@ -148,7 +149,7 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
             context.books.drop_events(name)
             context.drop_drawn(name)
         if row is not None and wants_restart(row):
-            context.books.keep_surroundings(name, None)
+            surroundings.keep(context.books, name, None)
         events += _recorded(name, request, before.text_of(row) if row is not None else None)
     context.books.follow(after, events)
 

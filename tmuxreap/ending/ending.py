@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
-from tmuxreap.agents.spared import Spares
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Conversation, Outcome, ProcessId, Row, StoppedBy
 from tmuxreap.core.results import Item

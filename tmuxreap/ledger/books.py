@@ -1,6 +1,4 @@
-"""Keeps registry and ledger in step: the registry is the source of truth and written first.
-
-An unavailable ledger never fails a command: work continues, and the answer has a warning."""
+"""Keeps registry and ledger in step: the registry is the source of truth and written first."""
 
 from __future__ import annotations
 
@@ -8,14 +6,14 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 from tmuxreap.core import faults
 from tmuxreap.core.cache import CacheEntry
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.ports import Clock
-from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
+from tmuxreap.ledger.access import LedgerAccess
+from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import (
     Begun,
@@ -35,11 +33,6 @@ from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import folder_of
 
-if TYPE_CHECKING:
-    from tmuxreap.ledger.requests import StoredRequest
-
-T = TypeVar("T")
-
 NO_OWNER = ProcessId(0, 0)
 
 
@@ -50,40 +43,30 @@ class Books:
         """`path`: a ledger elsewhere than next to the registry."""
         self.registry = registry
         self.path = path or ledger_path(registry.resolved)
-        self._clock = clock
+        self.clock = clock
+        self.ledger = LedgerAccess(self.path, clock, warnings)
         self._warnings = warnings
-        self._ledger: Ledger | None = None
-        self._unavailable = False
         self._unsaved: dict[str, CacheEntry] = {}
-
-    def retry_ledger(self) -> None:
-        """Retry an unavailable ledger from now on, for commands that run for days."""
-        self._unavailable = False
-        self._warnings.clear()
-
-    def close(self) -> None:
-        if self._ledger is not None:
-            self._ledger.close()
 
     # Reads
 
     def survivors(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
-        known = self._read(lambda ledger: ledger.all_survivors()) or {}
+        known = self.ledger.read(lambda ledger: ledger.all_survivors()) or {}
         return {
             name: frozenset(one.process for one in survivors if one.boot_id == boot_id)
             for name, survivors in known.items()
         }
 
     def mark(self, name: str) -> str | None:
-        return self._read(lambda ledger: ledger.mark_of(name))
+        return self.marks([name]).get(name)
 
     def marks(self, names: Collection[str]) -> dict[str, str]:
         """Return the latest mark of each name that has one."""
-        latest = self._read(lambda ledger: ledger.marks_of(names)) if names else None
+        latest = self.ledger.read(lambda ledger: ledger.marks_of(names)) if names else None
         return latest or {}
 
     def name_of(self, mark: str) -> str | None:
-        return self._read(lambda ledger: ledger.name_of(mark))
+        return self.ledger.read(lambda ledger: ledger.name_of(mark))
 
     def planned(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
         """Return the processes that endings in progress have found: their owner may have died since
@@ -99,43 +82,42 @@ class Books:
         }
 
     def open_intents(self) -> dict[str, Intent]:
-        return {
-            intent.name: intent for intent in self._read(lambda ledger: ledger.open_intents()) or ()
-        }
+        intents = self.ledger.read(lambda ledger: ledger.open_intents()) or ()
+        return {intent.name: intent for intent in intents}
 
     def latest_intent(self) -> int:
-        return self._read(lambda ledger: ledger.latest_intent()) or 0
+        return self.ledger.read(lambda ledger: ledger.latest_intent()) or 0
 
     def begun_since(self, number: int) -> set[str]:
-        return self._read(lambda ledger: ledger.begun_since(number)) or set()
+        return self.ledger.read(lambda ledger: ledger.begun_since(number)) or set()
 
     def intent(self, number: int) -> Intent | None:
-        return self._read(lambda ledger: ledger.intent(number))
+        return self.ledger.read(lambda ledger: ledger.intent(number))
 
     def heartbeats(self) -> dict[str, Heartbeat]:
-        return self._read(lambda ledger: ledger.last_heartbeats()) or {}
+        return self.ledger.read(lambda ledger: ledger.last_heartbeats()) or {}
 
     def pulses(self) -> dict[str, Pulse]:
-        return self._read(lambda ledger: ledger.pulses()) or {}
+        return self.ledger.read(lambda ledger: ledger.pulses()) or {}
 
     def heartbeats_of(self, name: str) -> list[Heartbeat]:
         """Return a session's recent heartbeats, the latest first."""
-        return self._read(lambda ledger: ledger.heartbeats(name)) or []
+        return self.ledger.read(lambda ledger: ledger.heartbeats(name)) or []
 
     def events(
         self, names: Collection[str] | None, since: float | None, after_id: int = 0
     ) -> list[Event]:
-        return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
+        return self.ledger.read(lambda ledger: ledger.events(names, since, after_id)) or []
 
     def history(self, name: str) -> list[Event] | None:
         """Return all events of a session; None if the ledger is unavailable."""
-        if self._ledger is None and not self.path.exists():
+        if self.ledger.is_missing:
             return []
-        return self._with_ledger("ledger_not_read", lambda ledger: ledger.events({name}))
+        return self.ledger.use("ledger_not_read", lambda ledger: ledger.events({name}))
 
     def is_behind(self, look: RegistryLook) -> bool:
         """Tell whether the ledger exists but its mirror does not show this registry."""
-        mirrored = self._read(lambda ledger: (ledger.mirrored_digest(),))
+        mirrored = self.ledger.read(lambda ledger: (ledger.mirrored_digest(),))
         return (
             mirrored is not None
             and mirrored[0] != look.digest
@@ -144,12 +126,12 @@ class Books:
 
     def lifecycle_problems(self) -> list[str]:
         """Report what cannot be written to other tools' tables."""
-        return self._read(lambda ledger: ledger.lifecycle_problems()) or []
+        return self.ledger.read(lambda ledger: ledger.lifecycle_problems()) or []
 
     # The cache
 
     def reading(self, what: str, stamp: str) -> str | None:
-        return self._read(lambda ledger: ledger.reading(what, stamp))
+        return self.ledger.read(lambda ledger: ledger.reading(what, stamp))
 
     def keep(self, reading: CacheEntry | None) -> None:
         """Cache it with the next write: a command that only reads must not write."""
@@ -163,11 +145,8 @@ class Books:
         if look.was_slow:
             self.follow(look)
         elif self._unsaved:
-            self._read(
-                lambda ledger: ledger.write(
-                    None, cache_entries=self._unsaved.values(), now=self._clock.now()
-                )
-            )
+            entries, now = self._unsaved.values(), self.clock.now()
+            self.ledger.read(lambda ledger: ledger.write(None, cache_entries=entries, now=now))
 
     # Intents and events
 
@@ -181,138 +160,88 @@ class Books:
         """Record intents. None for one that could not be recorded: the ending goes on, but no other
         process can finish it after a crash."""
 
-        def work(ledger: Ledger) -> list[Begun | Busy]:
-            now = self._clock.now()
+        def work(ledger: Ledger) -> list[Begun | Busy | None]:
+            now = self.clock.now()
             begun = ledger.begin_intents(
                 new_intents, owner_alive=owner_alive, take_over=take_over, now=now
             )
             faults.at(Step.INTENT)
-            return begun
+            return [*begun]
 
-        begun = self._with_ledger("intent_not_recorded", work)
-        return list(begun) if begun is not None else [None] * len(new_intents)
+        return self.ledger.use("intent_not_recorded", work) or [None] * len(new_intents)
 
     def still_open(self, number: int) -> bool:
-        answer = self._with_ledger("intent_not_read", lambda ledger: ledger.still_open(number))
+        answer = self.ledger.use("intent_not_read", lambda ledger: ledger.still_open(number))
         return answer is not False
 
     def set_task(self, task: str, status: str, message: str) -> None:
-        now = self._clock.now()
-        self._with_ledger(
-            "task_not_recorded", lambda ledger: ledger.set_task(task, status, message, now)
-        )
+        now = self.clock.now()
+        work = partial(Ledger.set_task, task_id=task, status=status, error_message=message, now=now)
+        self.ledger.use("task_not_recorded", work)
 
     def hand_over(self, number: int, owner: ProcessId) -> bool:
-        return (
-            self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner))
-            is True
-        )
+        work = partial(Ledger.hand_over, number=number, owner=owner)
+        return self.ledger.use("intent_not_recorded", work) is True
 
     def close_intents(self, closings: Sequence[Closing]) -> None:
-        now = self._clock.now()
-        self._with_ledger(
+        now = self.clock.now()
+        self.ledger.use(
             "intent_not_closed", lambda ledger: ledger.write(None, (), closings, now=now)
         )
 
     def release(self, numbers: Iterable[int]) -> None:
         """Leave unfinished intents open but without an owner: the next command may finish them."""
         for number in numbers:
-            self._with_ledger(
-                "intent_not_released", partial(Ledger.hand_over, number=number, owner=NO_OWNER)
-            )
+            work = partial(Ledger.hand_over, number=number, owner=NO_OWNER)
+            self.ledger.use("intent_not_released", work)
 
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
         """Record an event and return its number, or None if it could not be recorded."""
 
         def work(ledger: Ledger) -> int:
-            ledger.record_event(NewEvent(name, kind, data), self._clock.now())
+            ledger.write(None, [NewEvent(name, kind, data)], now=self.clock.now())
             return ledger.events({name})[-1].id
 
-        return self._with_ledger("event_not_recorded", work)
+        return self.ledger.use("event_not_recorded", work)
 
     def note_unless(
         self, event: NewEvent, unless: Callable[[Sequence[Event]], bool]
     ) -> bool | None:
         """Record an event unless the earlier ones forbid it; tell whether it was recorded, or None
         if the ledger is unavailable."""
-        now = self._clock.now()
-        return self._with_ledger(
+        now = self.clock.now()
+        return self.ledger.use(
             "event_not_recorded", lambda ledger: ledger.note_unless(event, unless, now)
         )
 
     def note_all(self, events: Sequence[NewEvent]) -> None:
-        self._with_ledger(
-            "event_not_recorded", lambda ledger: ledger.write(None, events, now=self._clock.now())
+        self.ledger.use(
+            "event_not_recorded", lambda ledger: ledger.write(None, events, now=self.clock.now())
         )
 
     def remember_survivors(
         self, name: str, survivors: Sequence[Survivor], intent: int | None
     ) -> None:
-        now = self._clock.now()
-        self._with_ledger(
+        now = self.clock.now()
+        self.ledger.use(
             "survivors_not_recorded",
             lambda ledger: ledger.remember_survivors(name, survivors, now=now, intent_id=intent),
         )
 
     def remember_mark(self, name: str, mark: str) -> None:
-        self._with_ledger(
-            "mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self._clock.now())
+        self.ledger.use(
+            "mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self.clock.now())
         )
 
     def beat(self, beat: Heartbeat) -> None:
-        self._with_ledger("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))
+        self.ledger.use("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))
 
     def retire(self, older_than_s: float) -> None:
-        before = self._clock.now() - older_than_s
-        self._read(lambda ledger: ledger.retire(before))  # never creates a ledger
+        before = self.clock.now() - older_than_s
+        self.ledger.read(lambda ledger: ledger.retire(before))  # never creates a ledger
 
     def drop_events(self, name: str) -> None:
-        self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
-
-    # The environments of sessions that are restarted
-
-    def keep_surroundings(self, name: str, environ: Mapping[str, str] | None) -> None:
-        """Store a session's environment; None deletes it, for a session that is not restarted."""
-        from tmuxreap.ledger import surroundings  # imported late: few rows need it
-
-        work = partial(surroundings.keep, name=name, environ=environ)
-        self._with_ledger("surroundings_not_recorded", lambda ledger: ledger.transact(work))
-
-    def surroundings(self, name: str) -> dict[str, str] | None:
-        from tmuxreap.ledger import surroundings
-
-        work = partial(surroundings.kept, name=name)
-        return self._read(lambda ledger: ledger.transact(work))
-
-    # Requests of other hosts
-
-    def begin_request(self, number: str, verb: str, owner: ProcessId, boot_id: str) -> bool | None:
-        """Claim a request ID; tell whether it was free, or None if that could not be recorded."""
-        from tmuxreap.ledger import requests  # imported late: only remote requests need it
-
-        now = self._clock.now()
-        work = partial(
-            requests.begin, number=number, verb=verb, owner=owner, boot_id=boot_id, now=now
-        )
-        return self._with_ledger("request_not_recorded", lambda ledger: ledger.transact(work))
-
-    def forbid_request(self, number: str, owner: ProcessId, boot_id: str) -> bool | None:
-        """Tell whether the request has never arrived; from now on it is refused."""
-        from tmuxreap.ledger.requests import NEVER
-
-        return self.begin_request(number, NEVER, owner, boot_id)
-
-    def end_request(self, number: str, answer: str) -> None:
-        from tmuxreap.ledger import requests
-
-        work = partial(requests.end, number=number, answer=answer)
-        self._with_ledger("request_not_recorded", lambda ledger: ledger.transact(work))
-
-    def stored_request(self, number: str) -> StoredRequest | None:
-        from tmuxreap.ledger import requests
-
-        work = partial(requests.find, number=number)
-        return self._read(lambda ledger: ledger.transact(work))
+        self.ledger.use("events_not_dropped", lambda ledger: ledger.drop_events(name))
 
     # Writes
 
@@ -347,11 +276,11 @@ class Books:
                 mirror = self._mirror(look, shown)
                 for reading in look.cache_entries:
                     self.keep(reading)
-            ledger.write(mirror, events, closings, self._unsaved.values(), now=self._clock.now())
+            ledger.write(mirror, events, closings, self._unsaved.values(), now=self.clock.now())
             self._unsaved.clear()
             faults.at(Step.INTENT_CLOSED)
 
-        self._with_ledger("ledger_not_written", work)
+        self.ledger.use("ledger_not_written", work)
 
     def _mirror(self, look: RegistryLook, shown: str | None) -> Mirror:
         """Return what to mirror: only the changed rows if the mirror shows the previous state."""
@@ -364,28 +293,6 @@ class Books:
             return Mirror([*map(mirror_row, look.usable)], look.digest, is_current=is_current)
         rows = [mirror_row(look.usable[index]) for index in look.change.rows]
         return Mirror(rows, look.digest, shown, look.change.gone, is_current)
-
-    def _read(self, work: Callable[[Ledger], T]) -> T | None:
-        """Read from the ledger, but never create it."""
-        if self._ledger is None and not self.path.exists():
-            return None
-        return self._with_ledger("ledger_not_read", work)
-
-    def _with_ledger(self, warning: str, work: Callable[[Ledger], T]) -> T | None:
-        try:
-            ledger = self._open()
-            return None if ledger is None else work(ledger)
-        except (LedgerUnavailable, OSError) as reason:
-            self._warnings.append(f"{warning}: {reason}")
-            return None
-
-    def _open(self) -> Ledger | None:
-        if self._ledger is None and not self._unavailable:
-            self._unavailable = True
-            self._ledger = Ledger.open(self.path, now=self._clock.now())
-            self._unavailable = False
-            self._warnings.extend(self._ledger.warnings)
-        return self._ledger
 
 
 def mirror_row(row: Row) -> MirrorRow:

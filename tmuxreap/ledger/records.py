@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.times import iso
-from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.core.values import as_dict, field, frozen, replace
 
 timestamp = iso
 START = "start"  # the verb of an intent that creates a session; all others end one
@@ -77,29 +77,19 @@ class NewIntent:
     reason: str
     scope: str
     owner: ProcessId
+    # The boot that the owner runs in: after a reboot it is dead, even if its pid is in use.
     boot_id: str
     deadline: float
     options: tuple[PaneOption, ...]
-    plan: str
+    plan: str  # stored verbatim
 
 
 @frozen
-class Intent:
-    """An ending (or start) in progress, or finished if it has an `outcome`. `plan` is stored
-    verbatim."""
+class Intent(NewIntent):
+    """An ending (or start) in progress, or finished if it has an `outcome`."""
 
     id: int
-    name: str
-    verb: str
-    reason: str
-    scope: str
-    owner: ProcessId
-    # The boot that the owner runs in: after a reboot it is dead, even if its pid is in use.
-    boot_id: str
     created_at: float
-    deadline: float
-    options: tuple[PaneOption, ...]
-    plan: str
     outcome: str | None
     result: Mapping[str, object] | None
     closed_at: float | None
@@ -212,12 +202,7 @@ def from_json(text: str | None) -> dict[str, object]:
 
 
 def options_to_json(options: Iterable[PaneOption]) -> str:
-    return json.dumps(
-        [
-            {"socket": o.socket, "pane": o.pane, "option": o.option, "before": o.before}
-            for o in options
-        ]
-    )
+    return json.dumps([as_dict(option) for option in options])
 
 
 def options_from_json(text: str) -> tuple[PaneOption, ...]:
@@ -228,55 +213,26 @@ def options_from_json(text: str) -> tuple[PaneOption, ...]:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    number, at, stamp, name, kind, data, before = row
-    return Event(number, at, stamp, name, kind, from_json(data), before)
+    *facts, data, before = row
+    return Event(*(*facts, from_json(data), before))
 
 
 def intent_of(row: Sequence[Any]) -> Intent:
-    (
-        number,
-        name,
-        verb,
-        reason,
-        scope,
-        pid,
-        start,
-        boot_id,
-        created_at,
-        deadline,
-        options,
-        plan,
-        *end,
-    ) = row
-    outcome, result, closed_at, taken_over_by, handed_from = end
-    return Intent(
-        id=number,
-        name=name,
-        verb=verb,
-        reason=reason,
-        scope=scope,
-        owner=ProcessId(pid, start),
-        boot_id=boot_id,
-        created_at=created_at,
-        deadline=deadline,
-        options=options_from_json(options),
-        plan=plan,
-        outcome=outcome,
-        result=None if result is None else from_json(result),
-        closed_at=closed_at,
-        taken_over_by=taken_over_by,
-        handed_from=handed_from,
-    )
+    *words, pid, start, boot_id, deadline, options, plan = row[:10]
+    number, created_at, outcome, result, *end = row[10:]
+    new = (*words, ProcessId(pid, start), boot_id, deadline, options_from_json(options), plan)
+    stored = None if result is None else from_json(result)
+    return Intent(*(*new, number, created_at, outcome, stored, *end))
 
 
 def heartbeat_of(row: Sequence[Any]) -> Heartbeat:
-    name, at, state, kind, conversation_id, data = row
-    return Heartbeat(name, at, state, kind, conversation_id, from_json(data))
+    *facts, data = row
+    return Heartbeat(*(*facts, from_json(data)))
 
 
 def pulse_of(row: Sequence[Any]) -> Pulse:
-    kind, state, at, conversation_id, data = row
-    return Pulse(kind, state, at, conversation_id, moment_in(data))
+    *facts, data = row
+    return Pulse(*(*facts, moment_of(from_json(data))))
 
 
 def moment_in(data: str) -> Moment | None:

@@ -8,14 +8,10 @@ from __future__ import annotations
 VERSION = 4
 
 TABLES = (
-    (
-        "CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT,"
-        " data TEXT)"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS mirrored (id INTEGER PRIMARY KEY CHECK (id = 1), digest TEXT"
-        " NOT NULL)"
-    ),
+    """CREATE TABLE IF NOT EXISTS sessions (
+        name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data TEXT)""",
+    """CREATE TABLE IF NOT EXISTS mirrored (
+        id INTEGER PRIMARY KEY CHECK (id = 1), digest TEXT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS events (
         id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, timestamp TEXT NOT NULL,
         name TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, before TEXT)""",
@@ -31,10 +27,8 @@ TABLES = (
         name TEXT NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL, boot_id TEXT NOT NULL,
         comm TEXT NOT NULL, since REAL NOT NULL, intent_id INTEGER,
         PRIMARY KEY (name, pid, start, boot_id))""",
-    (
-        "CREATE TABLE IF NOT EXISTS marks (mark TEXT PRIMARY KEY, name TEXT NOT NULL, created_at"
-        " REAL NOT NULL)"
-    ),
+    """CREATE TABLE IF NOT EXISTS marks (
+        mark TEXT PRIMARY KEY, name TEXT NOT NULL, created_at REAL NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS marks_of ON marks (name)",
     """CREATE TABLE IF NOT EXISTS heartbeats (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, at REAL NOT NULL,
@@ -45,10 +39,8 @@ TABLES = (
         DELETE FROM heartbeats WHERE name = NEW.name AND id <= (
             SELECT id FROM heartbeats WHERE name = NEW.name ORDER BY id DESC LIMIT 1 OFFSET 50);
     END""",
-    (
-        "CREATE TABLE IF NOT EXISTS readings (what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT"
-        " NOT NULL)"
-    ),
+    """CREATE TABLE IF NOT EXISTS readings (
+        what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL)""",
     # What other tools wrote into our view `agent_lifecycle`, shown until the row's status changes.
     """CREATE TABLE IF NOT EXISTS lifecycle_words (
         agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT, task_id TEXT, completed_at TEXT,
@@ -58,9 +50,7 @@ TABLES = (
 )
 
 # Tables that another tool may have created before us, and the columns that we need in them.
-SHARED_COLUMNS = {
-    "sessions": ("name", "status", "pane_cwd", "data"),
-}
+SHARED_COLUMNS = {"sessions": ("name", "status", "pane_cwd", "data")}
 
 # Numbers keep rising when a ledger is replaced, so that an old number never means a new record.
 FIRST_NUMBER = """INSERT INTO sqlite_sequence (name, seq)
@@ -147,8 +137,10 @@ def lifecycle(with_json: bool) -> tuple[str, ...]:
 
 LIFECYCLE_IS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'agent_lifecycle' AND type = 'table'"
 
-INTENT = """SELECT id, name, verb, reason, scope, owner_pid, owner_start, owner_host_boot,
-    created_at, deadline, options, plan, outcome, result, closed_at, taken_over_by, handed_from
+SHOWN_DIGEST = "SELECT digest FROM mirrored"  # of the registry that the mirror shows
+
+INTENT = """SELECT name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, deadline,
+    options, plan, id, created_at, outcome, result, closed_at, taken_over_by, handed_from
     FROM intents"""
 ADD_INTENT = """INSERT INTO intents
     (name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, created_at,
@@ -165,10 +157,8 @@ PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heart
         ORDER BY told.id DESC LIMIT 1), data
     FROM heartbeats AS last WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11
         AND id IN (SELECT max(id) FROM heartbeats GROUP BY name)"""
-ADD_HEARTBEAT = (
-    "INSERT INTO heartbeats (name, at, state, kind, conversation_id, data) VALUES (?, ?, ?, ?,"
-    " ?, ?)"
-)
+ADD_HEARTBEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_id, data)
+    VALUES (?, ?, ?, ?, ?, ?)"""
 
 # A known survivor keeps the time when it was first seen.
 ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors

@@ -8,23 +8,32 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.database import Connection
 from tmuxreap.ledger.records import from_json
 
 TABLE = "CREATE TABLE IF NOT EXISTS surroundings (name TEXT PRIMARY KEY, environ TEXT NOT NULL)"
 
 
-def keep(db: Connection, name: str, environ: Mapping[str, str] | None) -> None:
-    """Store a session's environment, replacing the previous one; None deletes it."""
-    db.execute(TABLE)
-    db.execute("DELETE FROM surroundings WHERE name = ?", (name,))
-    if environ is not None:
-        values = (name, json.dumps(dict(environ)))
-        db.execute("INSERT INTO surroundings (name, environ) VALUES (?, ?)", values)
+def keep(books: Books, name: str, environ: Mapping[str, str] | None) -> None:
+    """Store a session's environment, replacing the previous one; None deletes it, for a session
+    that is not restarted."""
+
+    def work(db: Connection) -> None:
+        db.execute(TABLE)
+        db.execute("DELETE FROM surroundings WHERE name = ?", (name,))
+        if environ is not None:
+            values = (name, json.dumps(dict(environ)))
+            db.execute("INSERT INTO surroundings (name, environ) VALUES (?, ?)", values)
+
+    books.ledger.transact("surroundings_not_recorded", work)
 
 
-def kept(db: Connection, name: str) -> dict[str, str] | None:
-    db.execute(TABLE)
-    query = "SELECT environ FROM surroundings WHERE name = ?"
-    row = db.execute(query, (name,)).fetchone()
-    return {key: str(one) for key, one in from_json(row[0]).items()} if row else None
+def kept(books: Books, name: str) -> dict[str, str] | None:
+    def work(db: Connection) -> dict[str, str] | None:
+        db.execute(TABLE)
+        query = "SELECT environ FROM surroundings WHERE name = ?"
+        row = db.execute(query, (name,)).fetchone()
+        return {key: str(one) for key, one in from_json(row[0]).items()} if row else None
+
+    return books.ledger.read(lambda ledger: ledger.transact(work))

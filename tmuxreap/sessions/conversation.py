@@ -13,9 +13,8 @@ from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.background import is_turn_open, lingering
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import Carriers, Profile
 from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
-from tmuxreap.agents.spared import Carriers
 from tmuxreap.core.model import Conversation, Live, Process, Row
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.text import plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tmuxreap.agents.profiles import Spares
 from tmuxreap.agents.programs import program_names
-from tmuxreap.agents.spared import Spares
 from tmuxreap.core.model import (
     NoServer,
     Process,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tmuxreap.agents.load import Profiles
-from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.spared import Spares
+from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.core.model import Row
 
 

@@ -3,8 +3,7 @@ pane and which processes are the agent's. Never looks itself."""
 
 from __future__ import annotations
 
-from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.spared import Spares
+from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, Session, Terminal
 from tmuxreap.core.values import replace

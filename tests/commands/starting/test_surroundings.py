@@ -11,20 +11,21 @@ from tmuxreap.commands.starting import surroundings as module
 from tmuxreap.commands.starting.surroundings import save_environment, surroundings
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.ports import Surroundings
+from tmuxreap.ledger import surroundings as stored
 from tmuxreap.registry.restarts import loss_key
 
 
 def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: Story) -> None:
     row = wanting(story)
     save_environment(story.app(), row)
-    kept = story.app().books.surroundings("acme")
+    kept = stored.kept(story.app().books, "acme")
     assert kept == {"TMUXREAP_DEMO_HOME": str(story.store)} or kept == {}
     assert not {"TMUX", "TMUX_PANE", "TMUXREAP_ID"} & set(kept or {})
 
 
 def test_it_is_what_the_next_client_of_tmux_runs_in(story: Story) -> None:
     row = lost(story)
-    story.app().books.keep_surroundings("acme", {"TOKEN": "mine", "PATH": "/its/bin"})
+    stored.keep(story.app().books, "acme", {"TOKEN": "mine", "PATH": "/its/bin"})
     run(story.app(), "acme", loss_key(row), 0)
     assert story.tmux.within[-1] == Surroundings({"TOKEN": "mine", "PATH": "/its/bin"})
 
@@ -34,7 +35,7 @@ def test_of_one_that_wants_none_nothing_is_kept_any_more(story: Story) -> None:
     save_environment(story.app(), row)
     write(story, "acme", restart="never")
     save_environment(story.app(), row_of(story))
-    assert story.app().books.surroundings("acme") is None
+    assert stored.kept(story.app().books, "acme") is None
 
 
 def test_one_that_nobody_has_seen_gets_what_its_server_has(story: Story) -> None:
@@ -60,7 +61,7 @@ def test_a_server_is_made_outside_or_not_at_all(
     row = lost(story)
     del story.tmux.servers[story.SOCKET]
     monkeypatch.setattr(module, "escape_prefix", lambda uid, environ: way)
-    story.app().books.keep_surroundings("acme", kept)
+    stored.keep(story.app().books, "acme", kept)
     if why is None:
         assert surroundings(story.app(), row, story.SOCKET) == Surroundings({"A": "1"}, way or ())
         return

@@ -10,6 +10,7 @@ from tmuxreap.commands import restart
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId
+from tmuxreap.ledger import surroundings as stored
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import Pending
 
@@ -195,7 +196,7 @@ def test_who_runs_again_by_a_persons_hand_is_nobodys_business(story: Story, desk
 def test_what_it_ran_in_is_kept_while_it_runs(story: Story, desk: Desk) -> None:
     wanting(story)
     desk.see()
-    assert story.app().books.surroundings("acme") is not None
+    assert stored.kept(story.app().books, "acme") is not None
     die(story, cause="exit status 0")
     desk.see()
     assert (desk.due_in(), desk.events) == (float("inf"), [])

@@ -13,9 +13,8 @@ from tests.ending.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
 from tests.fakes import FakeClock
 from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.profiles import Key, Pause, Profile, Text
+from tmuxreap.agents.profiles import Key, Pause, Profile, Spares, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.agents.spared import Spares
 from tmuxreap.core.model import Conversation, Live, Outcome, Row, StoppedBy
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import replace

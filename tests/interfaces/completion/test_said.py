@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
+from tests.ledger_records import Ledger
 from tmuxreap.interfaces.completion.said import states
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import NewEvent
 
 ROWS = "tmux_sessions:\n" + "".join(

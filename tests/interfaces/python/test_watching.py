@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import tmuxreap
+from tests.ledger_records import Ledger
 from tmuxreap.interfaces.python.errors import NotFoundError, UsageError
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import NewEvent
 
 

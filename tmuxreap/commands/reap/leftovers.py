@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from tmuxreap.agents.spared import Spares
+from tmuxreap.agents.profiles import Spares
 from tmuxreap.commands.reap.candidates import Found, agent_of
 from tmuxreap.commands.reap.verdicts import Kind, Verdict
 from tmuxreap.core.answers.endings import Kept

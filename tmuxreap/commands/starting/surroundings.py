@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import NoServer, Row, Terminal, Unreachable
 from tmuxreap.core.ports import Surroundings
+from tmuxreap.ledger import surroundings as stored
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure
@@ -26,12 +27,12 @@ def save_environment(context: Context, row: Row) -> None:
     leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
     environ = context.processes.environ(leader) if leader and wants_restart(row) else None
     if environ is not None or not wants_restart(row):
-        context.books.keep_surroundings(row.name, environ and _of_session(environ))
+        stored.keep(context.books, row.name, environ and _of_session(environ))
 
 
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
     """Return the environment for a restart; Failure without a tmux server or a way to make one."""
-    saved = context.books.surroundings(row.name)
+    saved = stored.kept(context.books, row.name)
     environ = _minimal_environment(context) if saved is None else saved
     if row.terminal is not Terminal.NONE:
         server = context.tmux.look(socket)

@@ -238,7 +238,7 @@ class _Watch:
         """Reconcile and update what is watched. Causes are kept until a full look: the end of a row
         may not be certain at the first look after it."""
         context, at = self._app, self._app.clock.now()
-        context.books.retry_ledger()
+        context.books.ledger.retry()
         before = _stamp(context)
         try:
             settled = reconcile.settle(

@@ -28,6 +28,7 @@ from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import result_of
 from tmuxreap.interfaces.remote.mouth import Output
 from tmuxreap.interfaces.text.report import lines
+from tmuxreap.ledger import requests as requests
 from tmuxreap.ledger.records import is_owned
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
@@ -105,7 +106,7 @@ def _run_once(output: Output, request: Request) -> None:
         with _ledger_context(request) as context:
             if context is not None:
                 _claim(context, request)  # a start may just have made the ledger
-                context.books.end_request(request.id, json.dumps(message, default=str))
+                requests.end(context.books, request.id, json.dumps(message, default=str))
     return output.say(Say.ANSWER, id=request.id, **message)
 
 
@@ -119,7 +120,7 @@ def _is_new(request: Request) -> bool:
 def _claim(context: Context, request: Request) -> bool | None:
     owner = context.processes.identify(context.place.pid)
     assert owner is not None  # noqa: S101 - we run
-    return context.books.begin_request(request.id, request.verb, owner, context.place.boot_id)
+    return requests.begin(context.books, request.id, request.verb, owner, context.place.boot_id)
 
 
 def _message(request: Request, result: Result) -> dict[str, object]:
@@ -242,10 +243,10 @@ def _send_outcome(output: Output, request: Request) -> None:
             return output.say(Say.UNKNOWN)
         owner = context.processes.identify(context.place.pid)
         assert owner is not None  # noqa: S101 - we run
-        if context.books.forbid_request(request_id, owner, context.place.boot_id):
+        if requests.forbid(context.books, request_id, owner, context.place.boot_id):
             return output.say(Say.NEVER)
         while output.is_open:
-            record = context.books.stored_request(request_id)
+            record = requests.find(context.books, request_id)
             if record is None or record.is_void:
                 return output.say(Say.UNKNOWN if record is None else Say.NEVER)
             if record.answer is not None:
