@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, overload
@@ -177,35 +177,28 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
     suffix = ", and delete their conversations for good" if purge else ""
 
     def ask(plan: Result) -> bool:
-        for line in _plan_lines(plan, voice):
+        entries = [item.as_json() for item in plan.results]
+        planned = [entry for entry in entries if entry.get("outcome") == "planned"]
+        several = len(planned) > 1
+        for line in _briefly(plan.command, planned) if several else lines(plan, voice):
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
             print_failure(problem, voice, sys.stderr)
         if not plan.results:
             return True
-        return confirm(f"{plan.command} {_counted(plan)}{suffix}?")
+        them = f"{len(planned)} sessions" if several else "them"
+        return confirm(f"{plan.command} {them}{suffix}?")
 
     return ask
 
 
-def _plan_lines(plan: Result, voice: Voice) -> Iterator[str]:
-    """Show a plan before the question: in full for one session, in a line each for several."""
-    planned = [
-        entry for item in plan.results if (entry := item.as_json()).get("outcome") == "planned"
-    ]
-    if len(planned) < 2:
-        yield from lines(plan, voice)
-        return
-    yield f"{plan.command} {len(planned)} sessions:"
+def _briefly(verb: str, planned: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """Show the plan for several sessions in a line each."""
+    yield f"{verb} {len(planned)} sessions:"
     cells = max(width(plain(str(entry["name"]))) for entry in planned)
     for entry in planned:
         yield f"  {pad(plain(str(entry['name'])), cells)}  {plain(str(entry.get('agent') or '-'))}"
     yield "each step of it: the same command with --dry-run"
-
-
-def _counted(plan: Result) -> str:
-    count = sum(item.as_json().get("outcome") == "planned" for item in plan.results)
-    return f"{count} sessions" if count > 1 else "them"
 
 
 def confirm(asked: str) -> bool:

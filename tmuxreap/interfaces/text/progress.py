@@ -12,6 +12,7 @@ from tmuxreap.core.ports import DRAW_S
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.values import field, slotted
 from tmuxreap.ending.plan import Rung
+from tmuxreap.interfaces.text.report import terminal_columns
 
 WORDS: dict[Enum, str] = {
     Rung.KEYS: "sending its exit keys",
@@ -19,8 +20,6 @@ WORDS: dict[Enum, str] = {
     Rung.TERM: "sending SIGTERM",
     Rung.KILL: "sending SIGKILL",
 }
-
-
 SHOWN_NAMES = 6
 LONG_S = 2.0  # off a terminal, faster endings only print a receipt
 
@@ -87,12 +86,7 @@ class Progress:
         ]
         parts += [f"{name} turn {now - since:.1f} s" for name, since in self.turns.items()]
         line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
-        from shutil import (
-            get_terminal_size,
-        )  # a slow import (it loads the archive modules): only on a terminal
-
-        columns = get_terminal_size().columns - 1
-        self._say(f"\r\x1b[K{cut(line, columns)}")
+        self._say(f"\r\x1b[K{cut(line, terminal_columns() - 1)}")
 
     def _say(self, text: str) -> None:
         with contextlib.suppress(OSError):  # a closed stream must not leave an ending half done

@@ -105,8 +105,11 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         and result.command in NOTHING
     ):
         yield result.greeting or NOTHING[result.command]
-    if "plan" in result.more:
-        yield from _launch(result.more["plan"])
+    launch = result.more.get("plan")
+    if isinstance(launch, dict):
+        import shlex
+
+        yield f"would start it: {shlex.join(launch['command'])}"
     brief = len(items) > (1 if result.command in LINED else MANY)
     for item in items:
         yield from _item_lines(item, voice, brief=brief)
@@ -130,10 +133,9 @@ def _summary_lines(result: Result) -> Iterator[str]:
     """Sum up several results in one line; after a plan of `reap` say that nothing was done."""
     outcomes = [str(item.as_json().get("outcome")) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:
-        yield (
-            f"nothing was done; to end {_these(outcomes.count('planned'))}: the same command with"
-            " --yes"
-        )
+        count = outcomes.count("planned")
+        these = "it" if count == 1 else f"these {count}"
+        yield f"nothing was done; to end {these}: the same command with --yes"
     done = sum(bool(item.as_json().get("live")) for item in result.results)
     if result.command in LINED and done and len(outcomes) > 1:
         more = f", {len(outcomes) - done} failed" if done < len(outcomes) else ""
@@ -160,18 +162,6 @@ def _by_host(items: Sequence[Item]) -> Iterator[str]:
         from tmuxreap.interfaces.text.by_host import by_host  # imported only with results of hosts
 
         yield from by_host(items)
-
-
-def _these(count: int) -> str:
-    return "it" if count == 1 else f"these {count}"
-
-
-def _launch(plan: object) -> Iterator[str]:
-    """Print the command that a start would run."""
-    import shlex
-
-    if isinstance(plan, dict):
-        yield f"would start it: {shlex.join(plan['command'])}"
 
 
 MANY = 3  # more endings than this get one line each

@@ -5,6 +5,7 @@ The caller has sanitized all text: nothing in it can control a terminal."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tmuxreap.core.model import Outcome
@@ -13,26 +14,7 @@ from tmuxreap.core.text import Voice, cut, pad, width
 from tmuxreap.core.times import short_duration
 
 if TYPE_CHECKING:  # each verb has already imported its own answers
-    from tmuxreap.core.answers.base import Process
-    from tmuxreap.core.answers.endings import (
-        Awaited,
-        Beat,
-        Ending,
-        Forgotten,
-        Interrupted,
-        Protected,
-    )
-    from tmuxreap.core.answers.machine import (
-        Agent,
-        Default,
-        Finding,
-        Hooked,
-        Reached,
-        Script,
-        Skill,
-    )
-    from tmuxreap.core.answers.news import Drift, Event
-    from tmuxreap.core.answers.sessions import Launched, Session, Shown
+    from tmuxreap.core.answers import base, endings, machine, news, sessions
 
 WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an error
 
@@ -40,15 +22,16 @@ WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an erro
 def item_lines(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
     """Format one result by its type. `brief`: it is one of many, so that the first does not scroll
     away."""
-    if brief and type(item).__name__ in BRIEFLY:
-        yield from BRIEFLY[type(item).__name__](item, voice)
+    kind = type(item).__name__
+    if brief and kind in BRIEFLY:
+        yield from BRIEFLY[kind](item, voice)
     elif isinstance(item, RemoteResult):
         yield from item.lines
-    elif item.error is None or type(item).__name__ in WITH_ERROR:
-        yield from VOICES[type(item).__name__](item, voice)
+    elif item.error is None or kind in WITH_ERROR:
+        yield from VOICES[kind](item, voice)
 
 
-def _ending(item: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+def _ending(item: endings.Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
     from tmuxreap.interfaces.text.receipt import receipt, verdict  # only endings need it
 
     if item.verdict is not None:
@@ -59,18 +42,14 @@ def _ending(item: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]
         yield from receipt(item, voice, brief=brief)
 
 
-def _briefly_ended(item: Ending, voice: Voice) -> Iterator[str]:
-    yield from _ending(item, voice, brief=True)
-
-
-def _session_in_a_line(one: Session, voice: Voice) -> Iterator[str]:
+def _session_in_a_line(one: sessions.Session, voice: Voice) -> Iterator[str]:
     if one.live is not None:
         facts = [one.agent, one.state, f"conversation {(one.conversation_id or 'none')[:8]}"]
         details = ", ".join(fact for fact in facts if fact)
         yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live} ({details})"
 
 
-def _session(one: Session, voice: Voice) -> Iterator[str]:
+def _session(one: sessions.Session, voice: Voice) -> Iterator[str]:
     if one.live is None:  # a missing session has only an error
         return
     drift = voice.paint(f" (drift: {one.drift})", "red") if one.drift else ""
@@ -89,7 +68,7 @@ def _session(one: Session, voice: Voice) -> Iterator[str]:
     yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
 
 
-def _shown(one: Shown, voice: Voice) -> Iterator[str]:
+def _shown(one: sessions.Shown, voice: Voice) -> Iterator[str]:
     yield from _session(one, voice)
     yield from _processes("processes", one.processes, voice)
     yield from _processes("protected", one.protected, voice)
@@ -99,7 +78,7 @@ def _shown(one: Shown, voice: Voice) -> Iterator[str]:
         yield from (_within(bar, line, voice) for line in one.screen.splitlines())
 
 
-def _state(one: Session) -> str | None:
+def _state(one: sessions.Session) -> str | None:
     """Return the agent's state and its source; without an agent, what is left in the pane."""
     if one.state is None:
         return getattr(one, "pane_state", None)
@@ -108,7 +87,7 @@ def _state(one: Session) -> str | None:
     return f"{one.state}{until}{since}{f' (by its {one.state_source})' if one.state_source else ''}"
 
 
-def _processes(kind: str, found: Sequence[Process], voice: Voice) -> Iterator[str]:
+def _processes(kind: str, found: Sequence[base.Process], voice: Voice) -> Iterator[str]:
     if not found:
         return
     yield f"  {kind}"
@@ -123,11 +102,11 @@ def _within(before: str, text: str, voice: Voice) -> str:
     return before + (text if voice.width is None else cut(text, max(voice.width - 4, 1)))
 
 
-def _event(item: Event, voice: Voice) -> Iterator[str]:
+def _event(item: news.Event, voice: Voice) -> Iterator[str]:
     yield f"{item.timestamp}  {item.name}  {item.kind}{_event_words(item.data or {})}"
 
 
-def _default(item: Default, voice: Voice) -> Iterator[str]:
+def _default(item: machine.Default, voice: Voice) -> Iterator[str]:
     where = f" ({item.place})" if item.place else ""
     note = f"; {item.note}" if item.note else ""
     source = voice.paint(f"{item.source}{where}{note}", "dim")
@@ -142,7 +121,7 @@ def _value_text(value: object) -> str:
     return short_duration(value) if isinstance(value, float) and value >= 1 else str(value)
 
 
-def _agent(item: Agent, voice: Voice) -> Iterator[str]:
+def _agent(item: machine.Agent, voice: Voice) -> Iterator[str]:
     abilities = {
         "exit keys": item.exit_keys,
         "ID at start": item.takes_an_id,
@@ -155,12 +134,12 @@ def _agent(item: Agent, voice: Voice) -> Iterator[str]:
     yield f"{'':<14}can: {listed}; verified: {item.verified or 'no'}"
 
 
-def _drift(item: Drift, voice: Voice) -> Iterator[str]:
+def _drift(item: news.Drift, voice: Voice) -> Iterator[str]:
     yield f"{item.name or 'the ledger'}: {item.drift}: {item.evidence}"
     yield "  settled" if item.settled else f"  hint: {item.hint}"
 
 
-def _launched(item: Launched, voice: Voice) -> Iterator[str]:
+def _launched(item: sessions.Launched, voice: Voice) -> Iterator[str]:
     if item.command is not None:
         yield item.command
     elif item.outcome is not None:
@@ -168,23 +147,23 @@ def _launched(item: Launched, voice: Voice) -> Iterator[str]:
         yield f"{item.name}: {item.outcome}: {item.agent}, pane {pane}, in {item.cwd}"
 
 
-def _forgotten(item: Forgotten, voice: Voice) -> Iterator[str]:
+def _forgotten(item: endings.Forgotten, voice: Voice) -> Iterator[str]:
     history = ", with its history" if item.history else ""
     word = "removed" if item.forgotten else "would be removed"
     yield f"{item.name}: {word} from the registry{history}"
 
 
-def _protected(item: Protected, voice: Voice) -> Iterator[str]:
+def _protected(item: endings.Protected, voice: Voice) -> Iterator[str]:
     word = "protected" if item.keep else "not protected"
     yield f"{item.name}: {word}{'' if item.changed else ', as before'}"
 
 
-def _awaited(item: Awaited, voice: Voice) -> Iterator[str]:
+def _awaited(item: endings.Awaited, voice: Voice) -> Iterator[str]:
     missed = "" if item.reached else ", not reached"
     yield f"{item.name}: {item.state or 'gone'}, after {item.waited_ms} ms{missed}"
 
 
-def _interrupted(item: Interrupted, voice: Voice) -> Iterator[str]:
+def _interrupted(item: endings.Interrupted, voice: Voice) -> Iterator[str]:
     texts = {
         Outcome.PLANNED: f"would be interrupted by {' '.join(item.keys)}",
         Outcome.INTERRUPTED: f"interrupted, {item.state} now",
@@ -193,24 +172,24 @@ def _interrupted(item: Interrupted, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {texts.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
 
 
-def _skill(item: Skill, voice: Voice) -> Iterator[str]:
+def _skill(item: machine.Skill, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {item.outcome} in {item.folder}"
 
 
-def _script(item: Script, voice: Voice) -> Iterator[str]:
+def _script(item: machine.Script, voice: Voice) -> Iterator[str]:
     yield from item.script
 
 
-def _hooked(item: Hooked, voice: Voice) -> Iterator[str]:
+def _hooked(item: machine.Hooked, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: hooks {item.action}: {item.file}"
     yield from item.diff
 
 
-def _beat(item: Beat, voice: Voice) -> Iterator[str]:
+def _beat(item: endings.Beat, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: state {item.state}"
 
 
-def _reached(item: Reached, voice: Voice) -> Iterator[str]:
+def _reached(item: machine.Reached, voice: Voice) -> Iterator[str]:
     well = item.state == "ok"
     counted = f"{item.running} running of {item.sessions} sessions"
     more = f"{item.version}, {counted}, {item.round_trip_ms} ms" if well else ""
@@ -221,7 +200,7 @@ def _reached(item: Reached, voice: Voice) -> Iterator[str]:
 LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
-def _finding(item: Finding, voice: Voice) -> Iterator[str]:
+def _finding(item: machine.Finding, voice: Voice) -> Iterator[str]:
     """Print one finding of `doctor`, and the fixing command on its own line, to be copied."""
     level = str(item.level)
     first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.message}", voice)
@@ -248,7 +227,7 @@ def _event_words(data: Mapping[str, object]) -> str:
 
 # The short forms, for many results: one line, and what needs attention.
 BRIEFLY: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
-    "Ending": _briefly_ended,
+    "Ending": partial(_ending, brief=True),
     "Session": _session_in_a_line,
 }
 
