@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tmuxreap.core.results import Result
     from tmuxreap.interfaces.cli.boundary import Call
 
-LOOKING = frozenset({"list", "show", "events", "doctor"})
 CHANGING = frozenset(
     {
         "start",
@@ -30,9 +29,7 @@ CHANGING = frozenset(
         "unprotect",
     }
 )
-WAITING = frozenset({"wait"})
-ENDLESS = frozenset({"watch"})
-HOSTED = LOOKING | CHANGING | WAITING | ENDLESS
+HOSTED = CHANGING | {"list", "show", "events", "doctor", "wait", "watch"}
 # patterns are resolved first, and sent as names
 PLANNED = frozenset({"stop", "kill", "forget", "interrupt"})
 ASKED = frozenset({"stop", "kill", "interrupt"})  # confirmed on a terminal if patterns are given
@@ -98,7 +95,7 @@ def changes(verb: str, words: Mapping[str, object]) -> bool:
 
 
 def is_endless(verb: str, words: Mapping[str, object]) -> bool:
-    return verb in ENDLESS or (verb == "events" and bool(words.get("follow")))
+    return verb == "watch" or (verb == "events" and bool(words.get("follow")))
 
 
 def _hosted(verb: str, plain: Command) -> Command:

@@ -7,39 +7,10 @@ from importlib import import_module
 
 from tmuxreap.interfaces.cli.commands import declared
 from tmuxreap.interfaces.cli.parameters import Done, read
-from tmuxreap.interfaces.cli.words import check_words, verb_of, with_help_flag
+from tmuxreap.interfaces.cli.words import GROUPS, check_words, verb_of, with_help_flag
 
-VERBS = (
-    "start",
-    "adopt",
-    "list",
-    "show",
-    "attach",
-    "stop",
-    "kill",
-    "reap",
-    "resume",
-    "forget",
-    "protect",
-    "unprotect",
-    "reconcile",
-    "watch",
-    "events",
-    "wait",
-    "interrupt",
-    "heartbeat",
-    "hook",
-    "hooks",
-    "agents",
-    "doctor",
-    "mcp",
-    "popup",
-    "hosts",
-    "skills",
-    "completion",
-    "schema",
-    "config",
-)
+# Each has its group in the help, but for `hook`, which only agents call.
+VERBS = (*" ".join(GROUPS.values()).split(), "hook")
 ALIASES = {"ls": "list"}
 # Called by `handover` and `watch`, and by the tmuxreap of another host.
 HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}

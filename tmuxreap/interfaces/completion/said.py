@@ -3,6 +3,7 @@ looks at a screen, writes or fails."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable
 
@@ -24,18 +25,13 @@ def states(registry: str, names: Iterable[str]) -> dict[str, str]:
     path = speaker.ledger_of(registry)
     if path is None:
         return {}
+    known: dict[str, str] = {}
     try:
-        db = speaker.open_ledger(path)
-    except Exception:  # noqa: BLE001 - the ledger is being set aside: no states
+        with contextlib.closing(speaker.open_ledger(path)) as db:
+            for name in names:
+                known[name] = _last(db.execute(REPORT, (name,)), db.execute(EVENT, (name,)))
+    except Exception:  # noqa: BLE001 - set aside, locked, or not ours to read: no states
         return {}
-    try:
-        known = {
-            name: _last(db.execute(REPORT, (name,)), db.execute(EVENT, (name,))) for name in names
-        }
-    except Exception:  # noqa: BLE001 - locked, or not ours to read
-        return {}
-    finally:
-        db.close()
     return {name: state for name, state in known.items() if state}
 
 

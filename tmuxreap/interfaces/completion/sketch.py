@@ -30,7 +30,19 @@ def rows_of(text: str) -> list[Sketch]:
 
 
 def sketch_of(item: list[str]) -> Sketch | None:
-    return _sketch(_facts(item))
+    facts = _facts(item)
+    name = _plain(facts.get("name", ""))
+    if not name:
+        return None
+    tags = facts.get("tags", "").strip("[]").split(",")
+    return Sketch(
+        name=name,
+        status=_plain(facts.get("status", "")),
+        agent=_plain(facts.get("agent", "")),
+        server=_plain(facts.get("tmux_server", "")),
+        tags=tuple(plain for tag in tags if (plain := _plain(tag.strip()))),
+        resumable=facts.get("resumable") == "true",
+    )
 
 
 def items_of(text: str) -> Iterator[list[str]]:
@@ -73,21 +85,6 @@ def _facts(item: list[str]) -> dict[str, str]:
         elif key == "tags" and bare.startswith("- "):
             facts["tags"] = f"{facts['tags'].rstrip(']') or '['}{_without_comment(bare[2:])},]"
     return facts
-
-
-def _sketch(facts: dict[str, str]) -> Sketch | None:
-    name = _plain(facts.get("name", ""))
-    if not name:
-        return None
-    tags = facts.get("tags", "").strip("[]").split(",")
-    return Sketch(
-        name=name,
-        status=_plain(facts.get("status", "")),
-        agent=_plain(facts.get("agent", "")),
-        server=_plain(facts.get("tmux_server", "")),
-        tags=tuple(plain for tag in tags if (plain := _plain(tag.strip()))),
-        resumable=facts.get("resumable") == "true",
-    )
 
 
 def _without_comment(value: str) -> str:
