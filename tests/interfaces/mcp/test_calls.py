@@ -27,6 +27,7 @@ PATIENCE_S = 60
 class Slow(Arguments):
     """A call that ends when the test allows it."""
 
+    verb = "stop"
     name: str = "acme"
     let: ClassVar[threading.Event]
     runs: ClassVar[list[str]]
@@ -42,7 +43,11 @@ class Slow(Arguments):
         return Result("stop", None, 0.0, [Ending(self.name, "stopped")])
 
 
-TOOL = Tool("stop_session", "Stop", "stop", Slow)
+class Looks(Slow):
+    verb = "list"
+
+
+TOOL = Tool("stop_session", "Stop", Slow)
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +173,7 @@ def test_who_leaves_interrupts_what_is_under_way() -> None:
 
 
 def test_who_looks_is_given_up_when_nobody_listens() -> None:
-    looks = Tool("list_sessions", "List", "list", Slow, read_only=True)
+    looks = Tool("list_sessions", "List", Looks, read_only=True)
 
     async def work(found: Calls) -> None:
         await begun(found, looks)
@@ -184,7 +189,7 @@ def test_a_fault_of_ours_is_an_answer(capfd: pytest.CaptureFixture[str]) -> None
             raise ZeroDivisionError
 
     async def work(found: Calls) -> None:
-        tool = Tool("stop_session", "Stop", "stop", Broken)
+        tool = Tool("stop_session", "Stop", Broken)
         assert (await found.call(tool, {}, None))["error"]["code"] == "bug"
 
     talk(work, answer_s=10)

@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from tests.fakes import Story
+from tmuxreap.commands import start
 from tmuxreap.commands.start import StartRequest
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.mcp import starting
 from tmuxreap.interfaces.mcp.starting import AdoptSession, StartSession
 from tmuxreap.sessions.context import Context
 
@@ -43,7 +43,7 @@ def test_a_start_says_what_is_done_when_it_is_lost_and_where_it_runs(
         asked.append(request)
         return Result("start", None, 0.0)
 
-    monkeypatch.setattr(starting.start, "run", run)
+    monkeypatch.setattr(start, "run", run)
     words = {"restart": "on-failure", "restart_limit": "3/1h", "terminal": "none"}
     StartSession.model_validate({"name": "new", "agent": "demo", **words}).run(story.app())
     (one,) = asked

@@ -3,6 +3,7 @@ answers, and answers are printed."""
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -135,9 +136,10 @@ def _progress() -> Progress:
 def heed_signals() -> None:
     """Handle SIGTERM and SIGHUP as a Ctrl-C, so that an interrupted verb restores the panes and
     reports; a signal that `nohup` ignores stays ignored."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+    with contextlib.suppress(ValueError):  # only the main thread can, and a tool runs in another
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +21,10 @@ from pydantic import (
 )
 
 from tmuxreap.core.results import Result
+from tmuxreap.core.text import Voice
 from tmuxreap.core.times import LONGEST_S, parse_duration
+from tmuxreap.interfaces.cli.boundary import Call
+from tmuxreap.interfaces.cli.commands import plain_command, work_of
 from tmuxreap.sessions.context import Context
 
 LONGEST_REASON = 1000
@@ -77,6 +80,7 @@ Hosts = Annotated[Names, Field(description="Run there: hosts, @tag, all, or loca
 class Arguments(BaseModel):
     """The arguments of a tool. The class docstring is the tool's description."""
 
+    verb: ClassVar[str]  # as in the command line and the envelope
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
@@ -89,14 +93,17 @@ class Arguments(BaseModel):
         return {plural if key == "name" else key: value for key, value in given.items()}
 
     def run(self, context: Context) -> Result:
-        raise NotImplementedError
+        """Run the verb, as the command line does."""
+        known = plain_command(self.verb).defaults
+        words = {name: value for name, value in self.words().items() if name in known}
+        return work_of(self.verb, words)(Call(context, Voice(json=True)))
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to send; some tools drop what was not asked for."""
         return answer
 
     def words(self) -> dict[str, object]:
-        """Return the given arguments as command line parameters, for another host."""
+        """Return the given arguments as parameters of the command line."""
         return {
             OPTIONS.get(name, name): _word(getattr(self, name))
             for name in type(self).model_fields
@@ -106,7 +113,7 @@ class Arguments(BaseModel):
 
 def _word(value: object) -> object:
     """Return the value as text where the command line expects a duration."""
-    return f"{value:g}" if isinstance(value, float) else value
+    return f"{value:.15g}" if isinstance(value, float) else value
 
 
 def with_host(arguments: type[Arguments]) -> type[Arguments]:

@@ -4,19 +4,17 @@ Each needs a reason where something is lost, and inside a session a `yes` for mo
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
-from tmuxreap.commands import forget, interrupt, stop
+from tmuxreap.commands import forget, stop
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Row, Verb
+from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
-from tmuxreap.interfaces.cli.boundary import scope_of
 from tmuxreap.interfaces.mcp.arguments import (
     Arguments,
     DryRun,
@@ -33,7 +31,6 @@ from tmuxreap.sessions.context import Context
 class _End(Arguments):
     """The arguments that `stop_session` and `kill_session` share."""
 
-    verb: ClassVar[Verb]
     targets: Targets
     reason: Reason
     grace: Annotated[Seconds | None, Field(description="Seconds before SIGKILL.")] = None
@@ -57,18 +54,6 @@ class _End(Arguments):
     yes: Yes = False
     dry_run: DryRun = False
 
-    def policy(self) -> Policy:
-        return Policy(
-            verb=self.verb,
-            reason=self.reason,
-            grace_s=self.grace,
-            force=not self.no_force,
-            scope=scope_of(self.whole_session, self.pane_only),
-            itself=self.also_self,
-            purge=self.purge_conversation,
-            cleanup=self.cleanup,
-        )
-
     @property
     def also_self(self) -> bool:
         return self.itself or not any(selects_many(target) for target in self.targets)
@@ -76,14 +61,10 @@ class _End(Arguments):
     def run(self, context: Context) -> Result:
         if self.purge_conversation and not self.dry_run:
             self._check_purge(context)
-        yes = self.yes or self.purge_conversation
-        policy = self.policy()
-        if self.grace is None:
-            policy = replace(policy, grace_s=context.default_seconds("grace"))
-        return stop.run(context, stop.EndRequest(tuple(self.targets), policy, self.dry_run, yes))
+        return super().run(context)
 
     def words(self) -> dict[str, object]:
-        """Check for another host only that one name is repeated: that host looks for its row."""
+        """Check only that one name is repeated: another host looks for its row itself."""
         if self.purge_conversation and not self.dry_run:
             self._check_named()
         options = super().words()
@@ -103,7 +84,7 @@ class _End(Arguments):
     def _not_named(self) -> Failure:
         return Failure(
             Code.USAGE,
-            f"could not {self.verb.value} and purge: that deletes a conversation for good, and"
+            f"could not {self.verb} and purge: that deletes a conversation for good, and"
             " confirm_purge does not name it",
             "name one session of the registry in targets, and the same name in confirm_purge",
         )
@@ -113,7 +94,7 @@ class StopSession(_End):
     """Stop sessions properly: exit keys, then hangup, SIGTERM, SIGKILL, until every process is
     proven gone. The conversation is kept for resume_session. Safe for an ended session."""
 
-    verb = Verb.STOP
+    verb = "stop"
     after_turn: Annotated[
         Seconds | None,
         Field(description="Let it end its turn first, for at most so many seconds."),
@@ -122,41 +103,30 @@ class StopSession(_End):
         Seconds | None, Field(description="Seconds for exit keys; 0: none.")
     ] = None
 
-    def policy(self) -> Policy:
-        return replace(
-            super().policy(), after_turn_s=self.after_turn, keys_timeout_s=self.keys_timeout
-        )
-
 
 class KillSession(_End):
     """Kill sessions that hang: SIGTERM, then SIGKILL. The conversation is kept. Prefer
     stop_session."""
 
-    verb = Verb.KILL
+    verb = "kill"
     task_status: TaskWord = "failed"
-
-    def policy(self) -> Policy:
-        return replace(super().policy(), task_status=self.task_status)
 
 
 class InterruptSession(Arguments):
     """End the agents' current turn with their own key; the sessions keep running. A dialog is
     closed, never approved."""
 
+    verb = "interrupt"
     targets: Targets
     yes: Yes = False
     dry_run: DryRun = False
-
-    def run(self, context: Context) -> Result:
-        return interrupt.run(
-            context, interrupt.InterruptRequest(tuple(self.targets), self.dry_run, self.yes)
-        )
 
 
 class Reap(Arguments):
     """End what evidence shows to be stalled, idle, past its ttl, or left over by ended sessions.
     Without `yes` only the plan is returned: read it first."""
 
+    verb = "reap"
     reason: Reason
     stalled: Annotated[
         bool, Field(description="Said to work, then silent. None of the four: all.")
@@ -202,6 +172,7 @@ class Reap(Arguments):
 class RemoveSession(Arguments):
     """Forget ended sessions: drop their rows. Ends nothing; conversations stay."""
 
+    verb = "forget"
     targets: Targets
     reason: Reason
     history: Annotated[bool, Field(description="Their events too.")] = False

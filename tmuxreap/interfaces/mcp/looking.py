@@ -7,9 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tmuxreap.commands import events, show, wait
-from tmuxreap.commands import list as listing
-from tmuxreap.commands.doctor import doctor
+from tmuxreap.commands import wait
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.answers.base import fields_of
 from tmuxreap.core.answers.sessions import Listed
@@ -33,18 +31,13 @@ class ListSessions(Arguments):
     """List sessions: state, whether alive, idle time, conversation. Only running ones, unless
     targets or status say otherwise."""
 
+    verb = "list"
     targets: Names = Field([], description="As in show_session. None: all.")
     status: Annotated[StatusWord | None, Field(description="Only those.")] = None
     live: Annotated[bool, Field(description="Only those whose agent is alive.")] = False
     sort: Annotated[SortWord | None, Field(description="The order.")] = None
     limit: Limit = 50
     fields: list[str] = Field([], description="Only these, as [state, cwd]. None: all.")
-
-    def run(self, context: Context) -> Result:
-        self._check_fields()
-        return listing.run(
-            context, listing.ListRequest(tuple(self.targets), self._status, self.live, self.sort)
-        )
 
     def words(self) -> dict[str, object]:
         self._check_fields()
@@ -84,21 +77,17 @@ def _limited(
 class ShowSession(Arguments):
     """Show everything known about sessions: processes, screen, conversation."""
 
+    verb = "show"
     targets: Targets
-
-    def run(self, context: Context) -> Result:
-        return show.run(context, self.targets)
 
 
 class Events(Arguments):
     """Show what happened: starts, ends with reasons, drafts that were kept. The newest last."""
 
+    verb = "events"
     targets: Names = Field([], description="Names. None: of all.")
     since: Annotated[Seconds | None, Field(description="Only the last so many seconds.")] = None
     limit: Limit = 50
-
-    def run(self, context: Context) -> Result:
-        return events.run(context, events.EventsRequest(tuple(self.targets), self.since))
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
         kept, more = _limited(answer, self.limit, "events", last=True)
@@ -108,14 +97,14 @@ class Events(Arguments):
 class Doctor(Arguments):
     """Check the setup: tmux, registry, ledger, agents, hooks. Each problem with its fix."""
 
-    def run(self, context: Context) -> Result:
-        return doctor.run(context)
+    verb = "doctor"
 
 
 class WaitSession(Arguments):
     """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers within 25 s;
     on timed_out call again."""
 
+    verb = "wait"
     targets: Targets
     until: Annotated[UntilWord, Field(description="waiting: for a person; gone: no process left.")]
     any: Annotated[bool, Field(description="One is enough.")] = False

@@ -8,11 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tmuxreap.commands import adopt, resume, start
-from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands import adopt
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import checked_duration
 from tmuxreap.interfaces.mcp.arguments import Arguments, DryRun, Names, Targets
 from tmuxreap.sessions.context import Context
 
@@ -21,6 +19,7 @@ class StartSession(Arguments):
     """Start an agent in a new tmux session and register it. It runs its own command, or its
     row's."""
 
+    verb = "start"
     name: Annotated[str, Field(description="Of the session, a new one.")]
     agent: Annotated[
         str | None, Field(description="claude, codex, gemini, opencode, qwen, copilot, agy, ...")
@@ -40,28 +39,11 @@ class StartSession(Arguments):
     terminal: Annotated[str | None, Field(description="tmux, or none.")] = None
     dry_run: DryRun = False
 
-    def run(self, context: Context) -> Result:
-        folder = context.settings.cwd
-        request = start.StartRequest(
-            name=self.name,
-            agent=self.agent,
-            cwd=None if self.cwd is None else str(folder / self.cwd),
-            tags=tuple(self.tags),
-            task_id=self.task_id,
-            ttl=checked_duration(self.ttl),
-            server=self.server,
-            dry_run=self.dry_run,
-            worktree=None if self.worktree is None else str(folder / self.worktree),
-            restart=self.restart,
-            restart_limit=self.restart_limit,
-            terminal=self.terminal,
-        )
-        return start.run(context, request)
-
 
 class AdoptSession(Arguments):
     """Register agents that already run in tmux sessions: by name, or all of them."""
 
+    verb = "adopt"
     names: Names = Field([], description="Names of tmux sessions.")
     all: Annotated[bool, Field(description="Instead of names.")] = False
     agent: Annotated[str | None, Field(description="Which agent; else recognised.")] = None
@@ -88,19 +70,15 @@ class Reconcile(Arguments):
     """Bring registry, ledger and tmux into agreement: dead sessions are recorded as ended, an
     interrupted stop is finished. What needs your decision is reported."""
 
+    verb = "reconcile"
     dry_run: DryRun = False
-
-    def run(self, context: Context) -> Result:
-        return reconcile.run(context, dry_run=self.dry_run)
 
 
 class ResumeSession(Arguments):
     """Continue the conversation of an ended session in a new tmux session of the same name."""
 
+    verb = "resume"
     targets: Targets
     print_only: Annotated[
         bool, Field(alias="print", description="Only answer with the command.")
     ] = False
-
-    def run(self, context: Context) -> Result:
-        return resume.run(context, resume.ResumeRequest(tuple(self.targets), self.print_only))

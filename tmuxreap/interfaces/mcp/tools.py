@@ -13,29 +13,32 @@ from tmuxreap.interfaces.mcp.arguments import Arguments, with_host
 class Tool:
     name: str
     title: str
-    verb: str  # as in the command line and the envelope
     arguments: type[Arguments]
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
 
+    @property
+    def verb(self) -> str:
+        return self.arguments.verb
+
 
 ENDS: dict[str, bool] = {"destructive": True, "idempotent": True}
 ALL = (
-    Tool("list_sessions", "List sessions", "list", looking.ListSessions, read_only=True),
-    Tool("show_session", "Show sessions", "show", looking.ShowSession, read_only=True),
-    Tool("events", "Show the history", "events", looking.Events, read_only=True),
-    Tool("wait_session", "Wait for sessions", "wait", looking.WaitSession, read_only=True),
-    Tool("doctor", "Check the setup", "doctor", looking.Doctor, read_only=True),
-    Tool("start_session", "Start a session", "start", starting.StartSession),
-    Tool("adopt_session", "Register sessions", "adopt", starting.AdoptSession, idempotent=True),
-    Tool("resume_session", "Resume sessions", "resume", starting.ResumeSession),
-    Tool("interrupt_session", "End turns", "interrupt", ending.InterruptSession, idempotent=True),
-    Tool("stop_session", "Stop sessions", "stop", ending.StopSession, **ENDS),
-    Tool("kill_session", "Kill sessions", "kill", ending.KillSession, **ENDS),
-    Tool("reap", "End what evidence condemns", "reap", ending.Reap, **ENDS),
-    Tool("remove_session", "Forget ended sessions", "forget", ending.RemoveSession, **ENDS),
-    Tool("reconcile", "Settle what is true", "reconcile", starting.Reconcile, idempotent=True),
+    Tool("list_sessions", "List sessions", looking.ListSessions, read_only=True),
+    Tool("show_session", "Show sessions", looking.ShowSession, read_only=True),
+    Tool("events", "Show the history", looking.Events, read_only=True),
+    Tool("wait_session", "Wait for sessions", looking.WaitSession, read_only=True),
+    Tool("doctor", "Check the setup", looking.Doctor, read_only=True),
+    Tool("start_session", "Start a session", starting.StartSession),
+    Tool("adopt_session", "Register sessions", starting.AdoptSession, idempotent=True),
+    Tool("resume_session", "Resume sessions", starting.ResumeSession),
+    Tool("interrupt_session", "End turns", ending.InterruptSession, idempotent=True),
+    Tool("stop_session", "Stop sessions", ending.StopSession, **ENDS),
+    Tool("kill_session", "Kill sessions", ending.KillSession, **ENDS),
+    Tool("reap", "End what evidence condemns", ending.Reap, **ENDS),
+    Tool("remove_session", "Forget ended sessions", ending.RemoveSession, **ENDS),
+    Tool("reconcile", "Settle what is true", starting.Reconcile, idempotent=True),
 )
 TOOLS = {tool.name: tool for tool in ALL}
 
