@@ -83,15 +83,10 @@ def _answer(host: Host, talk: Talk, hello: Line) -> Reply:
         if line.say is Say.INCOMPATIBLE:
             raise incompatible(host, str(line.facts.get("why")))
         if line.say is Say.UNKNOWN:
-            return Reply(
-                host,
-                failure=_outcome_unknown(host, "it ended there without an answer"),
-                unknown=True,
-            )
+            return _outcome_unknown(host, "it ended there without an answer")
         if line.say is Say.NEVER:
-            raise unreachable(
-                host, "the connection broke before anything was begun there; nothing was done"
-            )
+            reason = "the connection broke before anything was begun there; nothing was done"
+            raise unreachable(host, reason)
 
 
 def _ask_for_outcome(host: Host, request: Request, caller: Caller, reason: str) -> Reply:
@@ -107,14 +102,14 @@ def _ask_for_outcome(host: Host, request: Request, caller: Caller, reason: str) 
         ):
             talk.send(later.line())
             return _answer(host, talk, hello)
-    return Reply(host, failure=_outcome_unknown(host, reason), unknown=True)
+    return _outcome_unknown(host, reason)
 
 
-def _outcome_unknown(host: Host, reason: str) -> Failure:
+def _outcome_unknown(host: Host, reason: str) -> Reply:
+    message = f"could not hear from {host.name} what came of it: {reason}"
     hint = f"see what is true there: tmuxreap list --host {host.name}"
-    return Failure(
-        Code.HOST_UNREACHABLE, f"could not hear from {host.name} what came of it: {reason}", hint
-    )
+    failure = Failure(Code.HOST_UNREACHABLE, message, hint)
+    return Reply(host, failure=failure, unknown=True)
 
 
 class Unreached(Failure):
@@ -168,9 +163,8 @@ def _hello(host: Host, talk: Talk, wait_s: float) -> Line:
 
 def _hello_failure(host: Host, status: int | None, words: str) -> Failure:
     if status in NO_SUCH_COMMAND:
-        message = (
-            f"could not ask {host.name}: {host.program} is not there ({words or f'exit {status}'})"
-        )
+        said = words or f"exit {status}"
+        message = f"could not ask {host.name}: {host.program} is not there ({said})"
         return Failure(Code.HOST_WITHOUT_TMUXREAP, message, INSTALL)
     if status in (0, USAGE):
         return incompatible(host, words or "it is too old, or no tmuxreap")
@@ -200,11 +194,8 @@ def incompatible(host: Host, reason: str) -> Failure:
 def _checked(host: Host, line: Line, hello: Line) -> Reply:
     answer, texts, identities = (line.facts.get(key) for key in ("answer", "texts", "identities"))
     results = answer.get("results") if isinstance(answer, dict) else None
-    if (
-        not isinstance(answer, dict)
-        or not isinstance(results, list)
-        or not all(isinstance(r, dict) for r in results)
-    ):
+    is_ours = isinstance(results, list) and all(isinstance(one, dict) for one in results)
+    if not isinstance(answer, dict) or not isinstance(results, list) or not is_ours:
         raise incompatible(host, "its answer is none of ours")
     return Reply(
         host,

@@ -14,7 +14,7 @@ from tmuxreap.hosts.choose import hosts_of
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
 from tmuxreap.hosts.link import Caller, Reply, ask
-from tmuxreap.hosts.merge import exit_of, host_failure, host_failures, host_json
+from tmuxreap.hosts.merge import exit_of, host_failure, host_failures, host_json, items_of
 from tmuxreap.hosts.wire import Request
 from tmuxreap.sessions.context import Context
 
@@ -24,21 +24,19 @@ EMPTY = "no hosts yet; list them in"
 
 def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     if action not in (None, CHECK):
-        raise Failure(
-            Code.USAGE,
-            f"could not {action} hosts: there is no such action",
-            "tmuxreap hosts check HOST",
-        )
+        reason = f"could not {action} hosts: there is no such action"
+        raise Failure(Code.USAGE, reason, "tmuxreap hosts check HOST")
     hosts = read_hosts(context.settings)
     caller = Caller(context.settings.environ, context.settings.uid)
     chosen = hosts_of(wanted or [EVERY], hosts)
     every = call_in_threads([_check(host, caller) for host in chosen])
-    items = [_item(reply) for reply in every]
-    result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
-    greeting = f"{EMPTY} {hosts.path}"
-    return replace(
-        result,
-        greeting=greeting,
+    return Result(
+        "hosts",
+        None,
+        context.clock.now(),
+        [_item(reply) for reply in every],
+        tuple(context.warnings),
+        greeting=f"{EMPTY} {hosts.path}",
         status=exit_of([], every),
         summed=True,
         others=host_failures(every),
@@ -52,33 +50,25 @@ def _check(host: Host, caller: Caller) -> Callable[[], Reply]:
 
 def _without_registry(one: Reply) -> Reply:
     """Accept a missing registry: on that host no session was ever registered."""
-    error = (one.answer or {}).get("error")
+    answer = one.answer or {}
+    error = answer.get("error")
     if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
-        return replace(
-            one, answer={**(one.answer or {}), "error": None, "exit_code": 0, "registry": None}
-        )
+        return replace(one, answer={**answer, "error": None, "exit_code": 0, "registry": None})
     return one
 
 
 def _item(one: Reply) -> Reached:
-    results = one.answer["results"] if one.answer is not None else None
-    sessions = len(results) if isinstance(results, list) else None
     failure = host_failure(one)
+    items, answered = items_of(one), one.answer is not None
     registry = host_json(one)["registry"]
     return Reached(
         name=one.host.name,
         host=one.host.name,
         state="ok" if failure is None else failure.code.text,
         version=one.version,
-        sessions=sessions,
-        running=_running(results),
-        round_trip_ms=round(one.took_s * 1000) if one.answer is not None else None,
+        sessions=len(items) if answered else None,
+        running=sum(item.facts.get("status") == "running" for item in items) if answered else None,
+        round_trip_ms=round(one.took_s * 1000) if answered else None,
         registry=registry if isinstance(registry, str) else None,
         tags=tuple(one.host.tags),
     )
-
-
-def _running(results: object) -> int | None:
-    if not isinstance(results, list):
-        return None
-    return sum(1 for one in results if isinstance(one, dict) and one.get("status") == "running")

@@ -44,10 +44,8 @@ def follow(
     """Print the events of all hosts in the order of time, without end."""
     option = next((word for word in WATCH_OPTIONS if words.get(word)), None)
     if option is not None:
-        reason = (
-            f"could not watch other hosts with --{option.replace('execute', 'exec')}: that is for"
-            " the watch there"
-        )
+        flag = option.replace("execute", "exec")
+        reason = f"could not watch other hosts with --{flag}: that is for the watch there"
         raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
     queue: SimpleQueue[News] = SimpleQueue()
     for host, request in sent:

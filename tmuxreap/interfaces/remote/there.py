@@ -11,13 +11,13 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap import __version__
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Row
+from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import replace
@@ -118,9 +118,14 @@ def _is_new(request: Request) -> bool:
 
 
 def _claim(context: Context, request: Request) -> bool | None:
-    owner = context.processes.identify(context.place.pid)
-    assert owner is not None  # noqa: S101 - we run
-    return requests.begin(context.books, request.id, request.verb, owner, context.place.boot_id)
+    owner, boot_id = _ourselves(context), context.place.boot_id
+    return requests.begin(context.books, request.id, request.verb, owner, boot_id)
+
+
+def _ourselves(context: Context) -> ProcessId:
+    ourselves = context.processes.identify(context.place.pid)
+    assert ourselves is not None  # noqa: S101 - we run
+    return ourselves
 
 
 def _message(request: Request, result: Result) -> dict[str, object]:
@@ -168,9 +173,7 @@ def _run(request: Request) -> Result:
     if refused and isinstance(words.get("targets"), list):
         words["targets"] = [target for target in _targets(request) if target not in refused]
         if not words["targets"]:
-            return Result(
-                request.verb, _registry_name(request), _now(request), list(refused.values())
-            )
+            return _result(request, results=list(refused.values()))
     result = _call(request, words)
     kept = [item for item in result.results if getattr(item, "name", None) not in refused]
     return replace(result, results=[*kept, *refused.values()]) if refused else result
@@ -182,15 +185,15 @@ def _call(request: Request, words: Mapping[str, object]) -> Result:
         tool = "cli" if request.here else "remote"
         return result_of(request.verb, work, request.registry, Voice(json=True), tool)
     except Failure as failure:
-        return Result(request.verb, _registry_name(request), _now(request), failure=failure)
+        return _result(request, failure=failure)
 
 
-def _now(request: Request) -> float:
-    return _context(request).clock.now()
-
-
-def _registry_name(request: Request) -> str | None:
-    return _context(request).registry_name
+def _result(
+    request: Request, *, results: Sequence[Item] = (), failure: Failure | None = None
+) -> Result:
+    context = _context(request)
+    name, now = context.registry_name, context.clock.now()
+    return Result(request.verb, name, now, results, failure=failure)
 
 
 def _targets(request: Request) -> list[str]:
@@ -216,11 +219,8 @@ def _refused(request: Request) -> dict[str, Item]:
             if row is None or json.loads(json.dumps(_identity(row))) != identity:
                 refused[name] = failed_target(name, _session_changed(name))
         own = context.books.name_of(request.mark) if request.mark else None
-        if (
-            own in rows
-            and not request.words.get("itself")
-            and context.books.mark(own) == request.mark
-        ):
+        is_named = own in rows and not request.words.get("itself")
+        if own is not None and is_named and context.books.mark(own) == request.mark:
             refused[own] = failed_target(own, _own_session(own))
         targets = set(_targets(request))
         plan = bool(request.words.get("dry_run"))
@@ -241,9 +241,8 @@ def _send_outcome(output: Output, request: Request) -> None:
     with _ledger_context(request) as context:
         if context is None:
             return output.say(Say.UNKNOWN)
-        owner = context.processes.identify(context.place.pid)
-        assert owner is not None  # noqa: S101 - we run
-        if requests.forbid(context.books, request_id, owner, context.place.boot_id):
+        boot_id = context.place.boot_id
+        if requests.forbid(context.books, request_id, _ourselves(context), boot_id):
             return output.say(Say.NEVER)
         while output.is_open:
             record = requests.find(context.books, request_id)
@@ -251,7 +250,7 @@ def _send_outcome(output: Output, request: Request) -> None:
                 return output.say(Say.UNKNOWN if record is None else Say.NEVER)
             if record.answer is not None:
                 return output.say(Say.ANSWER, id=request_id, **json.loads(record.answer))
-            if not is_owned(record, context.processes, context.place.boot_id):
+            if not is_owned(record, context.processes, boot_id):
                 return output.say(Say.UNKNOWN)
             context.processes.wait({record.owner}, LOOK_S)
     return None
