@@ -124,7 +124,7 @@ def end(call: Call, policy: Policy, targets: Words, dry_run: bool, yes: bool) ->
 
     heed_signals()
     ask = call.question(purge=policy.purge)
-    return run(call.context, EndRequest(targets_of(targets), policy, dry_run, yes, ask))
+    return run(call.context, EndRequest(tuple(targets or ()), policy, dry_run, yes, ask))
 
 
 def _progress() -> Progress:

@@ -57,13 +57,18 @@ def plain_command(verb: str) -> Command:
         return Command(function, own, function.__doc__)
 
     def call(
-        registry: str | None = None, json: bool = False, quiet: bool = False, **words: object
+        registry: str | None = None, json: bool = False, quiet: bool = False, **words: Any
     ) -> None:
-        from tmuxreap.interfaces.cli.boundary import answer
+        from tmuxreap.interfaces.cli.boundary import answer, targets_of
+
+        def work(call: Call) -> Result:
+            if words.get("targets"):
+                words["targets"] = targets_of(words["targets"])
+            return work_of(verb, words)(call)
 
         progress = verb in SHOWING_PROGRESS and not (json or quiet or words.get("dry_run"))
         quiet = quiet or verb in SILENT
-        answer(verb, work_of(verb, words), registry, json=json, quiet=quiet, progress=progress)
+        answer(verb, work, registry, json=json, quiet=quiet, progress=progress)
 
     return Command(call, _with_common(verb, own), function.__doc__)
 

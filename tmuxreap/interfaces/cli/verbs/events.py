@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, seconds, targets_of
+from tmuxreap.interfaces.cli.boundary import Call, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, text
 from tmuxreap.interfaces.cli.verbs.options import TARGETS
 from tmuxreap.interfaces.text.report import report_line
@@ -18,7 +18,7 @@ def command(
     """Show the event history."""
     from tmuxreap.commands import events as verb
 
-    request = verb.EventsRequest(targets_of(targets), seconds(since, "--since"))
+    request = verb.EventsRequest(tuple(targets or ()), seconds(since, "--since"))
     if not follow:
         return verb.run(call.context, request)
     for event in verb.follow(call.context, request):

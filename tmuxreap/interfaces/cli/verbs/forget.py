@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.interfaces.cli.boundary import Call, confirm, on_terminal, seconds, targets_of
+from tmuxreap.interfaces.cli.boundary import Call, confirm, on_terminal, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS, YES
 
@@ -27,7 +27,7 @@ def command(
     from tmuxreap.commands.forget import ForgetRequest, run
 
     age_s = seconds(older_than, "--older-than")
-    names = targets_of(targets)
+    names = tuple(targets or ())
     ask = (lambda words: confirm(plain(words))) if on_terminal() else None
     asked = ForgetRequest(names, history, force, dry_run, older_than_s=age_s, yes=yes, ask=ask)
     return run(call.context, asked)

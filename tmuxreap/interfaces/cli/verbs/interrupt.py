@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, heed_signals, targets_of
+from tmuxreap.interfaces.cli.boundary import Call, heed_signals
 from tmuxreap.interfaces.cli.parameters import Words
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS, YES
 
@@ -22,5 +22,5 @@ def command(
     from tmuxreap.commands.interrupt import InterruptRequest, run
 
     heed_signals()
-    request = InterruptRequest(targets_of(targets), dry_run, yes, call.question())
+    request = InterruptRequest(tuple(targets or ()), dry_run, yes, call.question())
     return run(call.context, request)

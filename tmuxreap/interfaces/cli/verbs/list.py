@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, targets_of
+from tmuxreap.interfaces.cli.boundary import Call
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, text
 from tmuxreap.interfaces.cli.verbs.options import TARGETS
 
@@ -19,4 +19,4 @@ def command(
     """List sessions and whether they are alive."""
     from tmuxreap.commands.list import ListRequest, run
 
-    return run(call.context, ListRequest(targets_of(targets), status, live, sort, tree))
+    return run(call.context, ListRequest(tuple(targets or ()), status, live, sort, tree))

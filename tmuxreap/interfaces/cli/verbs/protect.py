@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, targets_of
+from tmuxreap.interfaces.cli.boundary import Call
 from tmuxreap.interfaces.cli.parameters import Words
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS
 
@@ -15,4 +15,4 @@ def command(call: Call, targets: Words = TARGETS, dry_run: bool = DRY_RUN) -> Re
     """
     from tmuxreap.commands.protect import ProtectRequest, run
 
-    return run(call.context, ProtectRequest(targets_of(targets), keep=True, dry_run=dry_run))
+    return run(call.context, ProtectRequest(tuple(targets or ()), keep=True, dry_run=dry_run))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds, targets_of
+from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, number, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS
 
@@ -34,7 +34,7 @@ def command(
         raise Failure(Code.USAGE, reason, "as in: --at-once 4")
     pace_s = seconds(pace, "--pace", Lost().pace_s)
     request = ResumeRequest(
-        targets_of(targets),
+        tuple(targets or ()),
         print_only,
         seconds(confirm, "--confirm", CONFIRM_S),
         dry_run=dry_run,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, targets_of
+from tmuxreap.interfaces.cli.boundary import Call
 from tmuxreap.interfaces.cli.parameters import Words
 from tmuxreap.interfaces.cli.verbs.options import TARGETS
 
@@ -15,4 +15,4 @@ def command(call: Call, targets: Words = TARGETS) -> Result:
     """
     from tmuxreap.commands.show import run
 
-    return run(call.context, targets_of(targets))
+    return run(call.context, tuple(targets or ()))

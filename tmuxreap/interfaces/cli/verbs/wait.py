@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, one_of, seconds, targets_of
+from tmuxreap.interfaces.cli.boundary import Call, one_of, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, text
 from tmuxreap.interfaces.cli.verbs.options import TARGETS
 
@@ -34,5 +34,5 @@ def command(
         reason = "could not wait: no state was given"
         raise Failure(Code.USAGE, reason, f"add --until with one of: {', '.join(known)}")
     wanted = Until(one_of(known, until, "--until"))
-    request = WaitRequest(targets_of(targets), wanted, anyone, seconds(timeout, "--timeout"))
+    request = WaitRequest(tuple(targets or ()), wanted, anyone, seconds(timeout, "--timeout"))
     return run(call.context, request)
