@@ -84,11 +84,8 @@ def _failure(error: object, source: str) -> Failure | None:
     """Convert an error; the unknown code of a newer version becomes a generic one."""
     if not isinstance(error, dict):
         return None
-    return Failure(
-        Code.of(error.get("code")),
-        f"{source}: {error.get('message')}",
-        str(error.get("hint") or ""),
-    )
+    message, hint = f"{source}: {error.get('message')}", str(error.get("hint") or "")
+    return Failure(Code.of(error.get("code")), message, hint)
 
 
 def host_failure(reply: Reply) -> Failure | None:
@@ -183,13 +180,9 @@ def drop_matched_elsewhere(errands: Sequence[Errand], replies: Sequence[Reply]) 
 
 
 def _unmatched(reply: Reply) -> set[str]:
-    return {
-        item.name
-        for item in items_of(reply)
-        if item.error is not None
-        and item.error.code == Code.SESSION_NOT_REGISTERED.text
-        and selects_many(item.name)
-    }
+    absent = Code.SESSION_NOT_REGISTERED.text
+    failed = {item.name for item in items_of(reply) if item.error and item.error.code == absent}
+    return set(filter(selects_many, failed))
 
 
 def _without(reply: Reply, names: Collection[str]) -> Reply:

@@ -15,6 +15,7 @@ from tmuxreap.system.whereabouts import REGISTRY, nearest_registry, tmux_server_
 # What `start` puts into a session's environment: its mark, its registry, and the caller (the mark
 # or pane) that started it.
 MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
+MAKE_ONE = "make one with: tmuxreap start NAME --agent AGENT"
 # The defaults that a variable can set; it overrides config.yaml, and a flag overrides it.
 DEFAULTS = {
     "server": "TMUXREAP_SERVER",
@@ -137,11 +138,8 @@ def registry_path(settings: Settings, given: str | None) -> Path:
     registry = _named(settings, path)
     if not os.path.lexists(registry):
         source = "--registry" if given else "$TMUXREAP_REGISTRY"
-        raise Failure(
-            Code.REGISTRY_NOT_FOUND,
-            f"could not find the registry {registry}: there is no such file ({source})",
-            "check the path, or make one with: tmuxreap start NAME --agent AGENT",
-        )
+        reason = f"could not find the registry {registry}: there is no such file ({source})"
+        raise Failure(Code.REGISTRY_NOT_FOUND, reason, f"check the path, or {MAKE_ONE}")
     return registry
 
 
@@ -158,23 +156,20 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
             raise
         named = settings.environ.get(REGISTRY_MARK)
         if not named and settings.at_home:
-            raise Failure(
-                Code.REGISTRY_NOT_FOUND,
-                f"could not make a registry in {settings.cwd}: every project in your home folder"
-                " would use it",
-                f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}",
-            ) from None
+            reason = "every project in your home folder would use it"
+            message = f"could not make a registry in {settings.cwd}: {reason}"
+            hint = (
+                f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}"
+            )
+            raise Failure(Code.REGISTRY_NOT_FOUND, message, hint) from None
         return settings.cwd / (named or REGISTRY)
 
 
 def _refuse_empty(given: str | None) -> None:
     """Refuse an empty path: a script's unset variable must not select the nearest registry."""
     if given == "":
-        raise Failure(
-            Code.USAGE,
-            "could not find a registry: --registry was given an empty path",
-            "name the file",
-        )
+        reason = "could not find a registry: --registry was given an empty path"
+        raise Failure(Code.USAGE, reason, "name the file")
 
 
 def _named(settings: Settings, path: str) -> Path:
@@ -183,25 +178,18 @@ def _named(settings: Settings, path: str) -> Path:
 
 def _nearest(settings: Settings) -> Path:
     if settings.cwd_deleted:
-        raise Failure(
-            Code.REGISTRY_NOT_FOUND,
-            "could not find a registry: the working directory was deleted",
-            "change to a folder that exists, or pass --registry PATH",
-        )
+        reason = "could not find a registry: the working directory was deleted"
+        hint = "change to a folder that exists, or pass --registry PATH"
+        raise Failure(Code.REGISTRY_NOT_FOUND, reason, hint)
     registry, untrusted = nearest_registry(str(settings.cwd), settings.uid)
     if registry is None:
-        raise Failure(
-            Code.REGISTRY_NOT_FOUND,
-            f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it",
-            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry"
-            " PATH",
-        )
+        reason = f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it"
+        hint = f"{MAKE_ONE}, or point to one with --registry PATH"
+        raise Failure(Code.REGISTRY_NOT_FOUND, reason, hint)
     if untrusted:
         uids = ", ".join(map(str, sorted(untrusted)))
-        raise Failure(
-            Code.REGISTRY_UNTRUSTED,
-            f"could not use the registry {registry}: it, or its folder, belongs to another user"
-            f" (uid {uids})",
-            f"if you trust it, name it: --registry {registry}",
-        )
+        reason = f"it, or its folder, belongs to another user (uid {uids})"
+        message = f"could not use the registry {registry}: {reason}"
+        hint = f"if you trust it, name it: --registry {registry}"
+        raise Failure(Code.REGISTRY_UNTRUSTED, message, hint)
     return Path(registry)

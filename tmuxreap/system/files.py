@@ -211,11 +211,8 @@ def _acquire(lock: Path, wait_s: float) -> int:
         if time.monotonic() >= deadline:
             from tmuxreap.system.lock_holders import holder_name  # only for the message
 
-            raise Failure(
-                Code.LOCK_TIMEOUT,
-                f"could not lock {lock}: {holder_name(lock)} held it for {wait_s:g} s",
-                f"see who holds it with: fuser -v {lock}",
-            )
+            reason = f"could not lock {lock}: {holder_name(lock)} held it for {wait_s:g} s"
+            raise Failure(Code.LOCK_TIMEOUT, reason, f"see who holds it with: fuser -v {lock}")
         time.sleep(LOCK_POLL_S)
 
 

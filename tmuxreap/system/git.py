@@ -78,11 +78,9 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
     reason = _unsaved_work(worktree, environ) or run(words, _plain(environ), TIMEOUT_S)
     if reason is None:
         return None
-    return Failure(
-        Code.CLEANUP_FAILED,
-        f"could not remove the worktree of {name}: {reason}",
-        f"look at it, then remove it by hand: {shlex.join(words)}",
-    )
+    message = f"could not remove the worktree of {name}: {reason}"
+    hint = f"look at it, then remove it by hand: {shlex.join(words)}"
+    return Failure(Code.CLEANUP_FAILED, message, hint)
 
 
 def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:

@@ -34,11 +34,9 @@ def close_pane(
     reason = run(words, env, TIMEOUT_S)
     if reason is None or CLOSED_ALREADY[terminal] in reason:
         return None
-    return Failure(
-        Code.PANE_CLOSE_FAILED,
-        f"could not close the pane of {name}: {reason}",
-        f"its processes are gone; close the pane by hand: {shlex.join(words)}",
-    )
+    message = f"could not close the pane of {name}: {reason}"
+    hint = f"its processes are gone; close the pane by hand: {shlex.join(words)}"
+    return Failure(Code.PANE_CLOSE_FAILED, message, hint)
 
 
 PANE_CLOSERS: Mapping[Terminal, Callable[[str], list[str]]] = {

@@ -27,6 +27,8 @@ from tmuxreap.interfaces.mcp.arguments import (
 from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
+ITSELF = "Also your own session, where a pattern or all reaches it. Not for names."
+
 
 class _End(Arguments):
     """The arguments that `stop_session` and `kill_session` share."""
@@ -37,13 +39,7 @@ class _End(Arguments):
     no_force: Annotated[bool, Field(description="Never SIGKILL.")] = False
     whole_session: Annotated[bool, Field(description="Its other busy panes too.")] = False
     pane_only: Annotated[bool, Field(description="Only the agent's pane.")] = False
-    itself: Annotated[
-        bool,
-        Field(
-            alias="self",
-            description="Also your own session, where a pattern or all reaches it. Not for names.",
-        ),
-    ] = False
+    itself: Annotated[bool, Field(alias="self", description=ITSELF)] = False
     cleanup: Annotated[bool, Field(description="Remove its git worktree, not by force.")] = False
     purge_conversation: Annotated[
         bool, Field(description="Delete its conversation for good. Needs confirm_purge.")
@@ -95,13 +91,10 @@ class StopSession(_End):
     proven gone. The conversation is kept for resume_session. Safe for an ended session."""
 
     verb = "stop"
-    after_turn: Annotated[
-        Seconds | None,
-        Field(description="Let it end its turn first, for at most so many seconds."),
-    ] = None
-    keys_timeout: Annotated[
-        Seconds | None, Field(description="Seconds for exit keys; 0: none.")
-    ] = None
+    after_turn: Seconds | None = Field(
+        None, description="Let it end its turn first, for at most so many seconds."
+    )
+    keys_timeout: Seconds | None = Field(None, description="Seconds for exit keys; 0: none.")
 
 
 class KillSession(_End):

@@ -159,11 +159,8 @@ def _identity(row: Row) -> dict[str, object]:
 
 
 def _session_changed(name: str) -> Failure:
-    return Failure(
-        Code.SESSION_REPLACED,
-        f"could not end {name}: it is not the session any more that was confirmed",
-        "look at it again, then say it again",
-    )
+    reason = f"could not end {name}: it is not the session any more that was confirmed"
+    return Failure(Code.SESSION_REPLACED, reason, "look at it again, then say it again")
 
 
 def _run(request: Request) -> Result:
@@ -228,11 +225,8 @@ def _refused(request: Request) -> dict[str, Item]:
 
 
 def _own_session(name: str) -> Failure:
-    return Failure(
-        Code.OWN_SESSION,
-        f"could not end {name}: this command runs inside it",
-        "call from another session",
-    )
+    reason = f"could not end {name}: this command runs inside it"
+    return Failure(Code.OWN_SESSION, reason, "call from another session")
 
 
 def _send_outcome(output: Output, request: Request) -> None:

@@ -20,12 +20,7 @@ CREATED = re.compile(r"^(\$\d+):(%\d+):(\d*)$", re.MULTILINE)
 _HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
 HOLDS = f"W:#{{P:<{_HERE}>}}"
 GROUPED = "&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}"
-TAKES_KEYS = (
-    ("pane_in_mode", "0"),
-    ("pane_dead", "0"),
-    ("pane_input_off", "0"),
-    ("pane_synchronized", "0"),
-)
+REFUSES_KEYS = ("pane_in_mode", "pane_dead", "pane_input_off", "pane_synchronized")
 
 STATUS, STATUS_ASKED = "@tmuxreap-status", "@tmuxreap-segment"
 STATUS_OF = "@tmuxreap-registry"
@@ -80,7 +75,8 @@ def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> li
     """Send keys or a text to a pane, if it is still the one that was seen and passes keys to its
     program alone."""
     pid = "" if pane.pid is None else str(pane.pid)
-    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid), *TAKES_KEYS]
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid)]
+    seen += [(state, "0") for state in REFUSES_KEYS]
     command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
     return _if_same(pane.id, seen, _line(command))
 
@@ -200,11 +196,8 @@ def _server_facts(server: Server) -> list[tuple[str, str]]:
 
 
 def _session_facts(server: Server, session: Session) -> list[tuple[str, str]]:
-    return [
-        *_server_facts(server),
-        ("session_id", session.id),
-        ("session_created", str(session.created)),
-    ]
+    created = ("session_created", str(session.created))
+    return [*_server_facts(server), ("session_id", session.id), created]
 
 
 def _if_same(target: str, seen: list[tuple[str, str]], command: str, *more: str) -> list[str]:
