@@ -34,11 +34,10 @@ class Talk:
         self._process: subprocess.Popen[bytes] = start_engine(engine)
         self._lines: deque[Line] = deque()
         self._rest, self._errors = b"", b""
-        self._open = {self._fileno("stdout"), self._fileno("stderr")}
-
-    def _fileno(self, name: str) -> int:
-        number: int = getattr(self._process, name).fileno()
-        return number
+        assert self._process.stdout is not None  # noqa: S101 - begun with pipes
+        assert self._process.stderr is not None  # noqa: S101
+        self._stdout, self._stderr = self._process.stdout.fileno(), self._process.stderr.fileno()
+        self._open = {self._stdout, self._stderr}
 
     def send(self, text: str) -> None:
         """Send a line; a closed pipe is noticed later, when the answer is read."""
@@ -51,7 +50,7 @@ class Talk:
         """Return the next line of ours; noise does not extend the timeout."""
         deadline = time.monotonic() + wait_s
         while not self._lines:
-            if self._fileno("stdout") not in self._open:
+            if self._stdout not in self._open:
                 raise EndedError
             left_s = deadline - time.monotonic()
             if left_s <= 0:
@@ -67,7 +66,7 @@ class Talk:
             data = os.read(number, READ)
             if not data:
                 self._open.discard(number)
-            elif number == self._fileno("stdout"):
+            elif number == self._stdout:
                 self._receive(data)
             else:
                 self._errors = (self._errors + data)[-LONGEST_NOISE:]
@@ -84,8 +83,7 @@ class Talk:
     def end(self) -> int | None:
         """Return its exit status after its stream has ended, and read the rest of its stderr."""
         status = wait_for_exit(self._process, EXIT_S)
-        number = self._fileno("stderr")
-        while number in self._open and select.select([number], [], [], 0)[0]:
+        while self._stderr in self._open and select.select([self._stderr], [], [], 0)[0]:
             self._read_available(0)
         return status
 

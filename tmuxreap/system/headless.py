@@ -57,7 +57,9 @@ def start_program(
     """Start a keeper with its program and log; raise OSError on failure. `prefix`: a command
     prefix that leaves our control group."""
     _rotate(log)
-    payload = json.dumps({"words": list(words), "cwd": cwd, "environ": _without_tmux(environ)})
+    outside = {name: value for name, value in environ.items() if name not in IN_TMUX}
+    outside["TERM"] = "xterm-256color"
+    payload = json.dumps({"words": list(words), "cwd": cwd, "environ": outside})
     keeper = subprocess.Popen(
         [*prefix, sys.executable, "-m", "tmuxreap", KEEP, str(log)],
         cwd="/",
@@ -110,12 +112,6 @@ def drop_logs(log: Path) -> tuple[str, ...]:
     return tuple(dropped)
 
 
-def _without_tmux(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's environment without its tmux pane."""
-    kept = {name: value for name, value in environ.items() if name not in IN_TMUX}
-    return {**kept, "TERM": "xterm-256color"}
-
-
 def _keeper_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the few variables that the keeper needs: the session's mark would make it a part of
     the session."""
@@ -139,9 +135,9 @@ def main(words: Sequence[str]) -> int:
     with _open_log(Path(words[1])) as log:
         _copy(terminal, log)
         _, status = os.waitpid(pid, 0)
-        _append(
-            log, f"\r\n[tmuxreap: {_describe_exit(os.waitstatus_to_exitcode(status))}]\r\n".encode()
-        )
+        code = os.waitstatus_to_exitcode(status)
+        end = f"ended by signal {-code}" if code < 0 else f"left with exit status {code}"
+        _append(log, f"\r\n[tmuxreap: {end}]\r\n".encode())
     return 0
 
 
@@ -188,10 +184,6 @@ def _append(log: BinaryIO, drawn: bytes) -> None:
             rest = log.read()
             log.truncate(0)
             log.write(rest)
-
-
-def _describe_exit(status: int) -> str:
-    return f"ended by signal {-status}" if status < 0 else f"left with exit status {status}"
 
 
 def _open_log(log: Path) -> BinaryIO:

@@ -65,32 +65,28 @@ def _call(found: re.Match[str]) -> str:
 def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
     """Return the arguments; None if a word does not fit the tool."""
     try:
-        words = shlex.split(rest)
+        words = iter(shlex.split(rest))
     except ValueError:
         return None
-    names, arguments = flags_of(tool.arguments), dict[str, object]()
-    while words:
-        word = words.pop(0)
+    names, arguments = flags_of(tool.arguments), dict[str, Any]()
+    for word in words:
         if not word.startswith("--"):
             _add_argument(arguments, PARTS.get(tool.verb, "targets"), word)
         elif word == "--host":
-            _add_argument(arguments, "host", words.pop(0) if words else "HOST")
+            _add_argument(arguments, "host", next(words, "HOST"))
         elif word not in names:
             return None
         else:
             name = names[word]
-            flagged = _is_switch(tool, name)
-            _add_argument(arguments, name, True if flagged or not words else words.pop(0))
+            _add_argument(arguments, name, True if _is_switch(tool, name) else next(words, True))
     return arguments
 
 
-def _add_argument(found: dict[str, object], name: str, value: object) -> None:
+def _add_argument(arguments: dict[str, Any], name: str, value: object) -> None:
     if name in MANY:
-        kept = found.setdefault(name, [])
-        assert isinstance(kept, list)  # noqa: S101 - made one line above
-        kept.append(value)
+        arguments.setdefault(name, []).append(value)
     else:
-        found[name] = value
+        arguments[name] = value
 
 
 def _is_switch(tool: Tool, name: str) -> bool:

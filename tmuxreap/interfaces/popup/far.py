@@ -9,7 +9,7 @@ from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Verb
-from tmuxreap.core.results import Item, RemoteResult, Result
+from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.interfaces.remote.near import run_on_hosts
 from tmuxreap.sessions.context import Context
@@ -30,12 +30,9 @@ def look(context: Context, host: str, before: HostAnswer) -> HostAnswer:
         return HostAnswer(_unknown(before), failure)
     assert result is not None  # noqa: S101 - a host was named
     problem = result.failure or next(iter(result.others), None)
-    sessions = tuple(one for item in result.results if (one := _shown(item)) is not None)
+    remote = [item for item in result.results if isinstance(item, RemoteResult)]
+    sessions = tuple(item.shown for item in remote if item.shown is not None)
     return HostAnswer(sessions or _unknown(before), problem) if problem else HostAnswer(sessions)
-
-
-def _shown(item: Item) -> Session | None:
-    return item.shown if isinstance(item, RemoteResult) else None
 
 
 def _unknown(before: HostAnswer) -> tuple[Session, ...]:
