@@ -18,7 +18,6 @@ LONGER = [
     "agents/conversations/find.py",
     "agents/demo.py",
     "commands/start.py",
-    "commands/watch/watch.py",
     "core/model.py",
     "ending/end.py",
     "ending/ladder/execute.py",

@@ -209,35 +209,3 @@ def test_what_agents_said_is_dropped_after_the_users_own_time(
     told = telling.Reporter(lambda event: None, None, str(story.path))
     watch._Watch(app, Told(), told, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert dropped == [90 * 86400.0, 30 * 86400.0]
-
-
-@pytest.mark.parametrize(
-    ("others", "agent", "server", "cause"),
-    [
-        (0, "exit status 0", "exit status 0", "exit status 0"),
-        (0, "exit status 0", "SIGKILL", "its tmux server ended (SIGKILL)"),
-        (0, "SIGHUP", "exit status 0", "its tmux server ended (exit status 0)"),
-        (1, "exit status 0", "exit status 0", "its tmux server ended (exit status 0)"),
-    ],
-)
-def test_the_server_of_the_last_agent_that_left_is_no_cause(
-    story: Story, others: int, agent: str, server: str, cause: str
-) -> None:
-    one = story.agent()
-    for number in range(others):
-        story.tmux.open(story.SOCKET, f"n{number}", "bash")
-    ends = {one.process: agent, story.tmux.servers[story.SOCKET].process: server}
-
-    class Knows(Told):
-        def how_ended(self, process: ProcessId) -> str | None:
-            return ends.get(process)
-
-    def end(timeout_s: float) -> Woken:
-        for process in ends:
-            story.processes.die(process)
-        return Woken(frozenset(ends), changed=False, ending=False)
-
-    told: list[Change] = []
-    each = telling.Reporter(told.append, None, str(story.path))
-    watch._Watch(story.app(), Knows(end), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
-    assert [event.cause for event in told] == [cause]

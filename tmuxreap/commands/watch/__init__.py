@@ -1,2 +1,3 @@
-"""Owns `watch`: `watch` reconciles when `waiting` reports an event, `restarting` restarts lost
-sessions, `telling`, `notifier` and `outlet` report, `status_line` updates tmux."""
+"""Owns `watch`: `watch` reconciles when `waiting` reports an event, `deaths` tells causes,
+`restarting` restarts lost sessions, `telling`, `notifier` and `outlet` report, `status_line`
+updates tmux."""

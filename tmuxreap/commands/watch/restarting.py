@@ -42,8 +42,8 @@ class Child:
     """The process of one restart."""
 
     def __init__(self, context: Context, known: Pending) -> None:
-        words_of_restart = (known.name, known.loss, str(known.tried))
-        words = (RESTART, "--", str(context.registry.resolved), *words_of_restart)
+        registry = str(context.registry.resolved)
+        words = (RESTART, "--", registry, known.name, known.loss, str(known.tried))
         self._process = popen_outside(words, context.settings.environ)
         identity = context.processes.identify(self._process.pid)
         self.id = identity or ProcessId(self._process.pid, 0)
@@ -91,13 +91,12 @@ class Restarts:
         """Update what is due from all current rows."""
         wanting = [row for row in rows if wants_restart(row)]
         lost = {row.name: row for row in wanting if is_lost(row)}
-        self._due = {
-            name: due for name, due in self._due.items() if _is_still(lost.get(name), due.loss)
-        }
+        losses = {name: loss_key(row) for name, row in lost.items()}
+        self._due = {name: due for name, due in self._due.items() if losses.get(name) == due.loss}
         self._silent = Counter({name: self._silent[name] for name in lost if self._silent[name]})
         busy = {one.name for one in self._running.values()}
         for name, row in lost.items():
-            if not (name in self._due or name in busy or self._settled.get(name) == loss_key(row)):
+            if not (name in self._due or name in busy or self._settled.get(name) == losses[name]):
                 self._schedule(row)
         for row in wanting:
             self._keep(row)
@@ -124,14 +123,14 @@ class Restarts:
             events = self._context.books.events({restart.name}, None, restart.latest)
             outcomes = [event for event in events if _is_outcome(event)]
             self._silent[restart.name] = 0 if outcomes else self._silent[restart.name] + 1
-            if _carried_out_by(events, restart.child.id):  # otherwise another watch reports it
+            pids = [event.data.get("pid") for event in events if event.kind == RESTARTING]
+            if restart.child.id.pid in pids:  # otherwise another watch reports it
                 for event in outcomes:
-                    self._report(event)
+                    self._say(_change_of(event))
         self.see(self._context.registry.look().usable)
 
     def _start(self, known: Pending) -> None:
-        history = self._context.books.history(known.name)
-        latest = history[-1].id if history else 0
+        latest = self._latest_event(known.name) or 0
         try:
             child = self._begin(self._context, known)
         except OSError:  # no process can be started: retry later
@@ -144,12 +143,11 @@ class Restarts:
         known = self._pending(row)
         if known is None:
             return
-        if known.used_up:
-            limit = known.policy.limit
-            within = short_duration(limit.within_s)
-            self._give_up(row, f"it was started again {known.recent} times within {within}")
+        if not known.used_up:
+            self._await(known)
             return
-        self._await(known)
+        within = short_duration(known.policy.limit.within_s)
+        self._give_up(row, f"it was started again {known.recent} times within {within}")
 
     def _await(self, known: Pending) -> None:
         pause = pause_s(max(known.recent, self._silent[known.name]))
@@ -169,14 +167,20 @@ class Restarts:
         return known
 
     def _give_up(self, row: Row, reason: str) -> None:
-        history = self._context.books.history(row.name)
-        if history is None:
+        latest = self._latest_event(row.name)
+        if latest is None:
             return
-        latest = history[-1].id if history else 0
         self._settled[row.name] = loss_key(row)
         if give_up(self._context, row.name, loss_key(row), reason):
             for event in self._context.books.events({row.name}, None, latest):
-                self._report(event)
+                self._say(_change_of(event))
+
+    def _latest_event(self, name: str) -> int | None:
+        """Return the ID of its last event, 0 without one; None if the ledger cannot be read."""
+        history = self._context.books.history(name)
+        if history is None:
+            return None
+        return history[-1].id if history else 0
 
     def _keep(self, row: Row) -> None:
         """Save the environment for a restart, also of a session that no `start` made."""
@@ -184,29 +188,17 @@ class Restarts:
             self._kept[row.name] = row.pane.pid
             save_environment(self._context, row)
 
-    def _report(self, event: Event) -> None:
-        self._say(_change_of(event))
-
 
 def _is_outcome(event: Event) -> bool:
     return event.kind in (FAILED, GIVEN_UP) or "restart" in event.data
 
 
-def _carried_out_by(events: Iterable[Event], process: ProcessId) -> bool:
-    return any(one.kind == RESTARTING and one.data.get("pid") == process.pid for one in events)
-
-
-def _is_still(row: Row | None, loss: str) -> bool:
-    return row is not None and is_lost(row) and loss_key(row) == loss
-
-
 def _change_of(event: Event) -> Change:
     data = event.data
     if event.kind in START_EVENTS:
+        news = Change(event.name, RESTARTED, event.timestamp, settled=True)
         attempt = data.get("restart")
-        evidence = f"attempt {attempt}, {event.kind}"
-        news = Change(event.name, RESTARTED, event.timestamp, evidence=evidence, settled=True)
-        return replace(news, attempt=attempt)
+        return replace(news, attempt=attempt, evidence=f"attempt {attempt}, {event.kind}")
     error = data.get("error")
     details = error if isinstance(error, dict) else {}
     news = Change(event.name, event.kind, event.timestamp)

@@ -18,14 +18,14 @@ from tmuxreap.sessions.state import NOTHING, AgentState, StateReport
 
 class Segment:
     def __init__(self, context: Context) -> None:
-        self._app = context
+        self._context = context
         self._texts: dict[str, str] = {}
-        self._states = context.states
 
     def show(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, StateReport]:
         """Update the segments, and return each row's state. `again`: also unchanged segments."""
         rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
-        states = self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights)
+        alive = any(sight.live is Live.ALIVE for sight in sights)
+        states = self._context.states.of(rows, sights) if alive else [NOTHING] * len(sights)
         segments = texts(sights, states)
         for socket in self._texts.keys() - segments.keys():
             segments[socket] = ""  # no session of the registry is left on it
@@ -41,7 +41,7 @@ class Segment:
             self._set(socket, None)
 
     def _set(self, socket: str, text: str | None) -> None:
-        self._app.tmux.do(socket, [SetStatus(str(self._app.registry.path), text)])
+        self._context.tmux.do(socket, [SetStatus(str(self._context.registry.path), text)])
 
 
 ORDER = (
@@ -64,12 +64,7 @@ def texts(sights: Sequence[Sight], states: Sequence[StateReport]) -> dict[str, s
     return {socket: _text(count) for socket, count in counts.items()}
 
 
-def _alive(sights: Sequence[Sight]) -> bool:
-    return any(sight.live is Live.ALIVE for sight in sights)
-
-
 def _text(count: Counter[AgentState | None]) -> str:
-    parts = ", ".join(f"{count[state]} {state.value}" for state in ORDER if count[state])
-    return " ".join(
-        part for part in (parts or "no agents", f"!{count[None]}" if count[None] else "") if part
-    )
+    parts = [f"{count[state]} {state.value}" for state in ORDER if count[state]]
+    text = ", ".join(parts) or "no agents"
+    return f"{text} !{count[None]}" if count[None] else text

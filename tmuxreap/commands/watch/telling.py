@@ -4,7 +4,7 @@ clients of the session. Never looks at anything itself."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.watch import notifier
 from tmuxreap.commands.watch.outlet import Outlet
@@ -29,14 +29,12 @@ Tell = Callable[[Change], None]
 
 def ledger_drift(warnings: Iterable[str]) -> list[Drift]:
     """Return what a look could not do with the ledger, as drift: the watch goes on without."""
-    messages = {
-        code: said for code, _, said in (warning.partition(": ") for warning in warnings) if said
-    }
-    return [
-        Drift("", code, said, hint=HEALTH)
-        for code, said in messages.items()
-        if code in LEDGER_TROUBLES
-    ]
+    messages: dict[str, str] = {}
+    for warning in warnings:
+        code, _, said = warning.partition(": ")
+        if said and code in LEDGER_TROUBLES:
+            messages[code] = said
+    return [Drift("", code, said, hint=HEALTH) for code, said in messages.items()]
 
 
 def notice(event: Change) -> str:
@@ -76,23 +74,11 @@ class Reporter:
 
     def flush(self) -> None:
         dead, self._dead, self._died_at = self._dead, [], 0.0
-        if len(dead) < MANY:
-            for event in dead:
-                self._alarm(event)
+        if len(dead) >= MANY:
+            self.say(_mass_death(dead))
             return
-        causes = {event.cause for event in dead}
-        self.say(
-            Change(
-                name="",
-                event=MASS_DEATH,
-                timestamp=dead[0].timestamp,
-                count=len(dead),
-                names=tuple(sorted(event.name for event in dead)),
-                cause=causes.pop() if len(causes) == 1 else None,
-                evidence=f"{len(dead)} sessions died at about the same time",
-                settled=True,
-            )
-        )
+        for event in dead:
+            self._alarm(event)
 
     def drifts(
         self, at: float, drifts: Iterable[Drift], only: frozenset[str] | None = None
@@ -129,6 +115,20 @@ class Reporter:
         self.show(event)
         if self._exec is not None:
             self._exec.put(json.dumps(event.as_json(), default=str))
+
+
+def _mass_death(dead: Sequence[Change]) -> Change:
+    causes = {event.cause for event in dead}
+    return Change(
+        name="",
+        event=MASS_DEATH,
+        timestamp=dead[0].timestamp,
+        count=len(dead),
+        names=tuple(sorted(event.name for event in dead)),
+        cause=causes.pop() if len(causes) == 1 else None,
+        evidence=f"{len(dead)} sessions died at about the same time",
+        settled=True,
+    )
 
 
 def _change(drift: Drift, at: float) -> Change:

@@ -117,10 +117,9 @@ class Waiter:
         """Tell how a process that was just waited for ended; None if the kernel does not say."""
         pidfd = self._pidfds.get(process, -1)
         status = _exit_status(pidfd)
-        # its parent has not reaped it yet, and may not for long, or has just now
-        if status is None:
+        if status is None:  # its parent has not reaped it yet, and may not for long
             status = procfs.exit_status(process)
-        if status is None:
+        if status is None:  # it has just now
             status = _exit_status(pidfd)
         if status is None:
             return None
@@ -128,14 +127,12 @@ class Waiter:
             return f"exit status {os.WEXITSTATUS(status)}"
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        return f"{name}; the OOM killer ran" if self._starved(number) else name
+        starved = number == signal.SIGKILL and out_of_memory_kills() > self._out_of_memory
+        return f"{name}; the OOM killer ran" if starved else name
 
     def remember_memory(self) -> None:
         """Forget earlier kills by the OOM killer: they are not the cause of later deaths."""
         self._out_of_memory = out_of_memory_kills()
-
-    def _starved(self, number: int) -> bool:
-        return number == signal.SIGKILL and out_of_memory_kills() > self._out_of_memory
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         self._ending = True
