@@ -12,15 +12,8 @@ from tmuxreap.agents.screens import State, Tall
 from tmuxreap.core.values import field, frozen
 
 UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-LOCATORS = (
-    "hook",
-    "pidfile",
-    "open-file",
-    "exit-banner",
-    "launch",
-    "argv",
-    "sole-candidate",
-)  # in order of trust
+# In order of trust.
+LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
 
 
 @frozen

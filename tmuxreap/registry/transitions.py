@@ -3,7 +3,7 @@ writes. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 from tmuxreap.core.model import Conversation, Remove, Row, Status, StoppedBy, Verb
@@ -49,17 +49,9 @@ MODES: dict[Event, str] = {
     Event.FOUND_DEAD: "lost",
 }
 
-STOP_FIELDS = ("stopped_at", "stopped_at_epoch")
-TERMINATION_FIELDS = ("terminated_at", "terminated_at_epoch")
 END_FIELDS = (
-    *STOP_FIELDS,
-    *TERMINATION_FIELDS,
-    "stop_reason",
-    "termination_mode",
-    "stopped_by",
-    "resumable",
-    "scope",
-    "last_visible_status",
+    *("stopped_at", "stopped_at_epoch", "terminated_at", "terminated_at_epoch", "stop_reason"),
+    *("termination_mode", "stopped_by", "resumable", "scope", "last_visible_status"),
 )
 
 
@@ -94,18 +86,21 @@ def end_changes(status: Status, ending: End) -> Changes:
     to = next_status(status, ending.event)
     if ending.event is Event.SWEPT:
         return {("stopped_by",): _word(ending.stopped_by)}
-    changes: dict[Path, Value] = {("status",): to.value}
-    changes.update(_times(to, ending.at))
-    changes[("termination_mode",)] = MODES[ending.event]
-    if ending.reason is not None:
-        changes[("stop_reason",)] = ending.reason
-    if ending.stopped_by is not None:
-        changes[("stopped_by",)] = ending.stopped_by.value
-    if ending.scope is not None:
-        changes[("scope",)] = ending.scope
-    changes.update(_conversation(ending))
-    if ending.screen is not None:
-        changes[("last_visible_status",)] = ending.screen
+    word = "terminated" if to is Status.TERMINATED else "stopped"
+    changes: dict[Path, Value] = {
+        ("status",): to.value,
+        (f"{word}_at",): iso(ending.at),
+        (f"{word}_at_epoch",): int(ending.at),
+        ("termination_mode",): MODES[ending.event],
+    }
+    facts = {
+        "stop_reason": ending.reason,
+        "stopped_by": _word(ending.stopped_by),
+        "scope": ending.scope,
+        **_conversation(ending),
+        "last_visible_status": ending.screen,
+    }
+    changes.update({(name,): value for name, value in facts.items() if value is not None})
     return changes
 
 
@@ -125,22 +120,12 @@ def is_lost(row: Row) -> bool:
     return row.status.ended and row.data.get("termination_mode") == MODES[Event.FOUND_DEAD]
 
 
-def _times(to: Status, at: float) -> Iterator[tuple[Path, Value]]:
-    word = "terminated" if to is Status.TERMINATED else "stopped"
-    yield (f"{word}_at",), iso(at)
-    yield (f"{word}_at_epoch",), int(at)
-
-
-def _conversation(ending: End) -> Iterator[tuple[Path, Value]]:
+def _conversation(ending: End) -> dict[str, str | bool | None]:
+    facts: dict[str, str | bool | None] = {}
     known = ending.conversation
     if known is not None and known.id is not None and ending.conversation_field is not None:
-        yield (ending.conversation_field,), known.id
-        if known.source is not None:
-            yield ("conversation_source",), known.source
-    if ending.event is Event.PURGED:
-        yield ("resumable",), False
-    elif ending.resumable is not None:
-        yield ("resumable",), ending.resumable
+        facts = {ending.conversation_field: known.id, "conversation_source": known.source}
+    return {**facts, "resumable": False if ending.event is Event.PURGED else ending.resumable}
 
 
 def _word(stopped_by: StoppedBy | None) -> str | None:

@@ -4,6 +4,7 @@ program in the background, which is spared. Reads the agent's store, and changes
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -34,9 +35,8 @@ def lingering(
         and is_turn_open(goes_on, Path(conversation.path))
     ):
         holder = _holder(profile, conversation.path, processes)
-        result += (
-            [_lingering_in(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
-        )
+        if holder is not None:
+            result.append(_lingering_in(goes_on, holder.comm, holder.pid, conversation, ""))
     if goes_on.mark is not None and conversation.id is not None:
         result += _started_processes(goes_on.mark, conversation.id, processes)
     return result
@@ -76,11 +76,9 @@ def _entry_process(
 ) -> ProcessId | None:
     pid = entry.get(goes_on.pid)
     process = processes.identify(pid) if isinstance(pid, int) and pid > 1 else None
-    return (
-        process
-        if process is not None and str(process.start) == str(entry.get(goes_on.started))
-        else None
-    )
+    if process is None or str(process.start) != str(entry.get(goes_on.started)):
+        return None
+    return process
 
 
 def is_turn_open(goes_on: GoesOn, path: Path) -> bool:
@@ -91,17 +89,13 @@ def is_turn_open(goes_on: GoesOn, path: Path) -> bool:
             text = file.read(TAIL_BYTES).decode("utf-8", "replace")
     except OSError:
         return False
-    began = (
-        max((match.start() for match in goes_on.began.finditer(text)), default=-1)
-        if goes_on.began
-        else -1
-    )
-    ended = (
-        max((match.start() for match in goes_on.ended.finditer(text)), default=-1)
-        if goes_on.ended
-        else -1
-    )
-    return began > ended
+    return _last(goes_on.began, text) > _last(goes_on.ended, text)
+
+
+def _last(pattern: re.Pattern[str] | None, text: str) -> int:
+    """Return where the pattern matches last; -1 if nowhere."""
+    matches = pattern.finditer(text) if pattern else ()
+    return max((match.start() for match in matches), default=-1)
 
 
 def _holder(profile: Profile, path: str, processes: Processes) -> Process | None:

@@ -57,26 +57,22 @@ def store_of(
     profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
 ) -> Path | None:
     """Return the agent's store: by its environment, else as recorded, else the default."""
-    variable = (environ or {}).get(profile.store_variable or "")
-    if variable:
+    variables = environ or {}
+    if variable := variables.get(profile.store_variable or ""):
         return Path(variable, profile.store_under)
     if environ is None and recorded:
         return Path(recorded)
-    agent_home = (environ or {}).get("HOME") or (str(home) if home else "")
-    default = profile.store_default
-    if default is None or (default.startswith("~") and not agent_home):
-        return None
-    return Path(default.replace("~", agent_home, 1) if default.startswith("~") else default)
+    default, agent_home = profile.store_default, variables.get("HOME") or home
+    if default is None or not default.startswith("~"):
+        return None if default is None else Path(default)
+    return Path(f"{agent_home}{default[1:]}") if agent_home else None
 
 
 def locate(profile: Profile, clues: Clues) -> Located:
     """Return the answer of the most trusted locator that has one."""
     for locator in sorted(profile.locators, key=lambda it: LOCATORS.index(it.kind)):
-        ids = tuple(
-            dict.fromkeys(
-                it for it in _FIND[locator.kind](profile, locator, clues) if is_id(profile, it)
-            )
-        )
+        words = dict.fromkeys(_FIND[locator.kind](profile, locator, clues))
+        ids = tuple(word for word in words if is_id(profile, word))
         if not ids:
             continue
         if len(ids) > 1 or (locator.kind == GUESS and clues.rivals()):
@@ -88,19 +84,21 @@ def locate(profile: Profile, clues: Clues) -> Located:
 def wrote_nothing(profile: Profile, clues: Clues) -> bool:
     """Tell whether these agents certainly have no conversation on disk: nothing in the store is as
     young as they are."""
-    if (
-        clues.store is None
-        or profile.artifact is None
-        or profile.candidates is not None
-        or not clues.agents
-    ):
+    if profile.candidates is not None or not clues.agents:
         return False
     started = min(agent.started_epoch for agent in clues.agents)
-    names = list(
-        islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), MAX_CANDIDATES)
-    )
-    young = any(_written_since(clues.store / name, started) for name in names)
-    return len(names) < MAX_CANDIDATES and not young
+    paths = _all_artifacts(profile, clues.store)
+    return paths is not None and not any(_written_since(path, started) for path in paths)
+
+
+def _all_artifacts(profile: Profile, store: Path | None) -> list[Path] | None:
+    """Return the artifacts of all conversations; None if that is not known, or they are too many to
+    read."""
+    if store is None or profile.artifact is None:
+        return None
+    names = _matching(store, re.sub(r"\{id8?\}", "*", profile.artifact))
+    paths = [store / name for name in islice(names, MAX_CANDIDATES)]
+    return paths if len(paths) < MAX_CANDIDATES else None
 
 
 def more_trusted(before: Conversation, after: Conversation) -> Conversation:
@@ -125,13 +123,18 @@ def with_path(
 def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[Path]:
     if store is None or profile.artifact is None or not is_id(profile, conversation):
         return []
+    names = _matching(store, with_id(profile.artifact, conversation))
+    paths = [store / name for name in names if os.path.isfile(store / name)]  # noqa: PTH113
     # A file named by the ID's first letters contains the whole ID.
-    named = {"{id}": conversation, "{id8}": conversation[:8]}
-    pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
-    paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
     if "{id}" in profile.artifact or profile.query or profile.is_per_folder:
         return paths
     return [path for path in paths if _holds(path, re.compile(re.escape(conversation)))]
+
+
+def with_id(pattern: str, conversation: str) -> str:
+    """Return the pattern of a path with this ID in it."""
+    named = {"{id}": conversation, "{id8}": conversation[:8]}
+    return re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), pattern)
 
 
 def _matching(store: Path, pattern: str) -> Iterator[str]:
@@ -181,14 +184,6 @@ def _holds(path: Path, pattern: re.Pattern[str]) -> bool:
             return any(pattern.search(line) and line.endswith("\n") for line in lines)
     except OSError:
         return False
-
-
-def _hook(profile: Profile, locator: Locator, clues: Clues) -> Iterable[str]:
-    return [clues.hooked] if clues.hooked else []
-
-
-def _launch(profile: Profile, locator: Locator, clues: Clues) -> Iterable[str]:
-    return [clues.launched] if clues.launched else []
 
 
 def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
@@ -260,20 +255,12 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
         return []
     if profile.candidates is not None:
         parameters = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
-        return databases.first_column(
-            clues.store / profile.artifact, profile.candidates, parameters
-        )
-    names = list(
-        islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), MAX_CANDIDATES)
-    )
-    if len(names) == MAX_CANDIDATES:
-        return []  # any of the unread ones could be it
-    paths = (clues.store / name for name in names)
-    fresh = [
-        path
-        for path in paths
-        if _written_since(path, started) and _is_of_folder(path, profile, clues.cwd)
-    ]
+        database = clues.store / profile.artifact
+        return databases.first_column(database, profile.candidates, parameters)
+    # Of too many, any of the unread ones could be it.
+    paths = _all_artifacts(profile, clues.store) or []
+    young = [path for path in paths if _written_since(path, started)]
+    fresh = [path for path in young if _is_of_folder(path, profile, clues.cwd)]
     return [found for path in fresh if (found := _id_of(path, profile))]
 
 
@@ -330,11 +317,11 @@ def _with_id(profile: Profile, pattern: str) -> re.Pattern[str]:
 
 
 _FIND: dict[str, Callable[[Profile, Locator, Clues], Iterable[str]]] = {
-    "hook": _hook,
+    "hook": lambda profile, locator, clues: filter(None, [clues.hooked]),
     "pidfile": _pidfile,
     "open-file": _open_file,
     "exit-banner": _exit_banner,
-    "launch": _launch,
+    "launch": lambda profile, locator, clues: filter(None, [clues.launched]),
     "argv": _argv,
     "sole-candidate": _sole_candidate,
 }

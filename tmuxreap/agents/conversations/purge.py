@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from tmuxreap.agents.conversations.find import GUESS, is_id
+from tmuxreap.agents.conversations.find import GUESS, is_id, with_id
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Conversation
@@ -45,15 +45,9 @@ def why_not_purgeable(
     elif not is_id(profile, conversation.id):
         reason = f"{conversation.id!r} is not a conversation ID"
     else:
-        outside = next(
-            (
-                path
-                for path in _paths_to_delete(profile, store, conversation.id)
-                if not _inside(path, store)
-            ),
-            None,
-        )
-        reason = f"{outside} leads out of the store {store}" if outside else None
+        paths = _paths_to_delete(profile, store, conversation.id)
+        outside = [path for path in paths if not _inside(path, store)]
+        reason = f"{outside[0]} leads out of the store {store}" if outside else None
     if reason is None:
         return None
     text = f"could not purge the conversation of {name}: {reason}"
@@ -71,26 +65,19 @@ def purge(name: str, profile: Profile, store: Path | None, conversation: Convers
             _delete(path)
         except OSError as error:
             reason = f"could not delete {path}: {error.strerror}"
-            return Purged(
-                tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand")
-            )
+            failure = Failure(Code.PERMISSION_DENIED, reason, "delete it by hand")
+            return Purged(tuple(deleted), failure=failure)
         deleted.append(str(path))
     return Purged(tuple(deleted), tuple(_remaining_mentions(profile, store, conversation.id)))
 
 
 def would_purge(profile: Profile | None, store: Path | None, conversation: Conversation) -> Purged:
     """Return what a purge would delete, and what it would leave; delete nothing."""
-    if (
-        profile is None
-        or store is None
-        or conversation.id is None
-        or not is_id(profile, conversation.id)
-    ):
+    known = conversation.id
+    if profile is None or store is None or known is None or not is_id(profile, known):
         return Purged()
-    paths = _paths_to_delete(profile, store, conversation.id)
-    return Purged(
-        tuple(map(str, paths)), tuple(_remaining_mentions(profile, store, conversation.id))
-    )
+    paths = map(str, _paths_to_delete(profile, store, known))
+    return Purged(tuple(paths), tuple(_remaining_mentions(profile, store, known)))
 
 
 def _paths_to_delete(profile: Profile, store: Path, conversation: str) -> list[Path]:
@@ -103,15 +90,10 @@ def _paths_to_delete(profile: Profile, store: Path, conversation: str) -> list[P
 def _matching_names(pattern: str, store: Path, conversation: str) -> list[str]:
     """Return the names that match a pattern; a file named by the ID's first letters must contain
     the whole ID."""
-    filled = pattern.replace("{id}", glob.escape(conversation)).replace(
-        "{id8}", glob.escape(conversation[:8])
-    )
-    names = glob.glob(filled, root_dir=store)  # noqa: PTH207
-    return (
-        names
-        if "{id}" in pattern
-        else [name for name in names if _mentions(store / name, conversation)]
-    )
+    names = glob.glob(with_id(pattern, conversation), root_dir=store)  # noqa: PTH207
+    if "{id}" in pattern:
+        return names
+    return [name for name in names if _mentions(store / name, conversation)]
 
 
 def _inside(path: Path, store: Path) -> bool:
@@ -136,9 +118,8 @@ def _remaining_mentions(profile: Profile, store: Path, conversation: str) -> Ite
             if _mentions(place / name, conversation):
                 yield str(place / name)
     if profile.delete:
-        yield "the agent's own command: " + " ".join(
-            word.replace("{id}", conversation) for word in profile.delete
-        )
+        words = " ".join(profile.delete).replace("{id}", conversation)
+        yield f"the agent's own command: {words}"
 
 
 def _mentions(path: Path, conversation: str) -> bool:

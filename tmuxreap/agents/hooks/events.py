@@ -5,13 +5,8 @@ Imports nothing, since hooks must answer quickly. Never does I/O."""
 from __future__ import annotations
 
 SESSION_START, SESSION_END, PROMPT, TURN_END = "session_start", "session_end", "prompt", "turn_end"
-TOOL_BEFORE, TOOL_AFTER, PERMISSION, HEARTBEAT = (
-    "tool_before",
-    "tool_after",
-    "permission",
-    "heartbeat",
-)
-UNKNOWN = "unknown"
+TOOL_BEFORE, TOOL_AFTER, PERMISSION = "tool_before", "tool_after", "permission"
+HEARTBEAT, UNKNOWN = "heartbeat", "unknown"
 
 WORKING, WAITING, IDLE, ENDED, NO_STATE = "working", "waiting", "idle", "ended", ""
 STATES = (WORKING, WAITING, IDLE)  # the states that a heartbeat may report
@@ -52,13 +47,8 @@ ABOUT: dict[str, tuple[str, str]] = {
 EVENT_FIELDS = ("hook_event_name", "hookEventName", "event_name", "eventName", "event", "type")
 ABOUT_FIELDS = ("notification_type", "notificationType")
 CONVERSATION_FIELDS = (
-    "session_id",
-    "sessionId",
-    "conversation_id",
-    "conversationId",
-    "thread_id",
-    "thread-id",
-    "threadId",
+    *("session_id", "sessionId", "conversation_id", "conversationId"),
+    *("thread_id", "thread-id", "threadId"),
 )
 TOOL_FIELDS = ("tool_name", "toolName")
 
