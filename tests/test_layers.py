@@ -66,7 +66,7 @@ OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "ran
 # An external name, imported or an attribute of `os`, and the only modules that may use it (shell
 # patterns).
 OWNERS: dict[str, set[str]] = {
-    "sqlite3": {"ledger.*", "agents.conversations.databases", "interfaces.hook.*"},
+    "sqlite3": {"ledger.*", "agents.conversations.contents", "interfaces.hook.*"},
     # In `portable` for ps, without /proc.
     "subprocess": {
         "system.processes.portable",

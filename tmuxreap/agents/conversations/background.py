@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tmuxreap.agents.conversations.find import read_json
+from tmuxreap.agents.conversations.contents import read_json
 from tmuxreap.agents.profiles import GoesOn, Profile
 from tmuxreap.core.model import Conversation, Process, ProcessId
 from tmuxreap.core.ports import Processes

@@ -6,15 +6,13 @@ An ID is hostile input until it matches the profile's pattern: it becomes part o
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from tmuxreap.agents.conversations import databases
+from tmuxreap.agents.conversations import contents
 from tmuxreap.agents.profiles import LOCATORS, Locator, Profile
 from tmuxreap.core.model import Conversation, ProcessId
 from tmuxreap.core.values import frozen
@@ -22,7 +20,6 @@ from tmuxreap.core.values import frozen
 GUESS = "sole-candidate"
 NONE = Conversation(id=None, source=None, path=None, exists=False)
 MAX_CANDIDATES = 100_000
-MAX_LINES = 200
 
 
 @frozen
@@ -88,7 +85,7 @@ def wrote_nothing(profile: Profile, clues: Clues) -> bool:
         return False
     started = min(agent.started_epoch for agent in clues.agents)
     paths = _all_artifacts(profile, clues.store)
-    return paths is not None and not any(_written_since(path, started) for path in paths)
+    return paths is not None and not any(contents.written_since(path, started) for path in paths)
 
 
 def _all_artifacts(profile: Profile, store: Path | None) -> list[Path] | None:
@@ -115,7 +112,7 @@ def with_path(
 ) -> Conversation:
     """Return the conversation with its path; it exists if it has at least one message."""
     for path in artifacts(profile, store, conversation):
-        if _has_message(path, profile, conversation):
+        if contents.has_message(path, profile, conversation):
             return Conversation(conversation, source, str(path), exists=True)
     return Conversation(conversation, source, None, exists=False)
 
@@ -128,7 +125,7 @@ def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[P
     # A file named by the ID's first letters contains the whole ID.
     if "{id}" in profile.artifact or profile.query or profile.is_per_folder:
         return paths
-    return [path for path in paths if _holds(path, re.compile(re.escape(conversation)))]
+    return [path for path in paths if contents.holds(path, re.compile(re.escape(conversation)))]
 
 
 def with_id(pattern: str, conversation: str) -> str:
@@ -161,31 +158,6 @@ def _rank(conversation: Conversation) -> int:
     return LOCATORS.index(source) if source in LOCATORS else len(LOCATORS)
 
 
-def _has_message(path: Path, profile: Profile, conversation: str) -> bool:
-    """Tell whether the file has a message: without one it is no conversation. A half-written last
-    line does not count."""
-    if profile.query is not None:
-        return databases.finds_conversation(path, profile.query, conversation)
-    if profile.message is None:
-        return _size(path) > 0 and databases.may_hold_message(path)
-    return _holds(path, profile.message)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _holds(path: Path, pattern: re.Pattern[str]) -> bool:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            return any(pattern.search(line) and line.endswith("\n") for line in lines)
-    except OSError:
-        return False
-
-
 def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
     for entry in _pid_files(locator, clues):
         yield str(entry.get(str(locator.settings.get("id", "id")), ""))
@@ -198,21 +170,13 @@ def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]
         return
     for agent in clues.agents:
         path = clues.store / str(locator.settings["path"]).replace("{pid}", str(agent.id.pid))
-        entry = read_json(path)
+        entry = contents.read_json(path)
         started = locator.settings.get("started")
         if not isinstance(entry, dict) or (
             started and not _same_start(entry.get(str(started)), agent.id)
         ):
             continue
         yield entry
-
-
-def read_json(path: Path) -> object:
-    """Read a JSON file; None if it is no regular file, cannot be read, or is half-written."""
-    try:
-        return json.loads(path.read_text("utf-8")) if os.path.isfile(path) else None  # noqa: PTH113
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def _same_start(value: object, process: ProcessId) -> bool:
@@ -256,10 +220,10 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
     if profile.candidates is not None:
         parameters = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
         database = clues.store / profile.artifact
-        return databases.first_column(database, profile.candidates, parameters)
+        return contents.first_column(database, profile.candidates, parameters)
     # Of too many, any of the unread ones could be it.
     paths = _all_artifacts(profile, clues.store) or []
-    young = [path for path in paths if _written_since(path, started)]
+    young = [path for path in paths if contents.written_since(path, started)]
     fresh = [path for path in young if _is_of_folder(path, profile, clues.cwd)]
     return [found for path in fresh if (found := _id_of(path, profile))]
 
@@ -270,16 +234,7 @@ def _id_of(path: Path, profile: Profile) -> str | None:
     match = re.search(profile.id_pattern, path.name)
     if match is not None or profile.identity is None:
         return match.group(0) if match else None
-    return _first_match(path, profile.identity, "id")
-
-
-def _written_since(path: Path, started: float) -> bool:
-    """Tell whether it was written since, and is a regular file: opening a pipe would block."""
-    try:
-        status = path.stat()
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_mtime >= started
+    return contents.first_match(path, profile.identity, "id")
 
 
 def _is_of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
@@ -288,28 +243,8 @@ def _is_of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
     if profile.folder is None or cwd is None:
         return profile.folder is None
     source = path if profile.folder_file is None else path.parent / profile.folder_file
-    folder = _first_match(source, profile.folder, "folder")
-    return folder is not None and _same_folder(folder, cwd)
-
-
-def _first_match(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
-    """Return the group from the first line that matches."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            match = next(
-                (m for line in islice(lines, MAX_LINES) if (m := pattern.search(line))), None
-            )
-    except OSError:
-        return None
-    return match[group] if match else None
-
-
-def _same_folder(quoted: str, cwd: str) -> bool:
-    try:
-        folder = json.loads(f'"{quoted}"')
-    except ValueError:
-        return False
-    return os.path.realpath(str(folder)) == os.path.realpath(cwd)
+    folder = contents.first_match(source, profile.folder, "folder")
+    return folder is not None and contents.same_folder(folder, cwd)
 
 
 def _with_id(profile: Profile, pattern: str) -> re.Pattern[str]:
