@@ -9,10 +9,10 @@ import pytest
 
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import Story
+from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
 from tmuxreap.ending import end
 from tmuxreap.ending.end import end_rows, end_unregistered
-from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 
 
@@ -85,7 +85,7 @@ def test_what_has_no_row_is_ended_and_not_written(story: Story) -> None:
     app = story.app()
     app.registry.look()
     vim = story.tmux.open(story.SOCKET, "stray", "vim").panes[0].process
-    row = bare_row("stray", agent=None, tmux_server=None, tmux=bare_row("x").tmux)
+    row = Row("stray")
     before = story.path.read_bytes()
     answer: Any = end_unregistered(app, row, KILL).as_json()
     assert (answer["outcome"], answer["status"]) == ("killed", None)

@@ -18,7 +18,6 @@ from tmuxreap.core.model import (
     Unreachable,
 )
 from tmuxreap.core.values import replace
-from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.identity import (
     find_session,
     pick_pane,
@@ -125,7 +124,7 @@ def test_a_server_is_the_same_by_boot_start_and_pid(seen: tuple[Row, Server, Wor
 
 def test_of_a_dead_pane_the_pid_is_the_recorded_one() -> None:
     row = replace(
-        bare_row("acme", agent=None, tmux_server=None, tmux=RecordedTmux()),
+        Row("acme", agent=None, tmux_server=None, tmux=RecordedTmux()),
         pane=RecordedPane(pid=7),
     )
     assert pid_of(row, None) == 7

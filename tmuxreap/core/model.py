@@ -236,36 +236,64 @@ class RecordedTmux:
 
     @property
     def known(self) -> bool:
-        return (
-            self.session_id is not None
-            and self.session_created is not None
-            and self.server_pid is not None
-        )
+        return None not in (self.session_id, self.session_created, self.server_pid)
 
     def of_boot(self, boot_id: str) -> bool:
         """Tell whether it may be of this boot; a row without a boot ID may be."""
         return self.boot_id in (None, boot_id)
 
 
+class TextField:
+    """A field of a row as text; None if it is missing or empty."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, row: Row, _: type[Row]) -> str | None:
+        value = row.data.get(self.name)
+        return None if value is None or value == "" else str(value)
+
+
+class PathField(TextField):
+    """A path in a row; None if it is anything but text."""
+
+    def __get__(self, row: Row, _: type[Row]) -> str | None:
+        value = row.data.get(self.name)
+        return value if isinstance(value, str) else None
+
+
 @frozen
 class Row:
     """One registered session. `data` is the parsed row, unknown keys included."""
 
-    index: int
     name: str
-    status: Status
-    agent: str | None
-    terminal: Terminal
-    tags: tuple[str, ...]
-    task_id: str | None
-    tmux_server: str | None
-    start_command: str | None
-    pane: RecordedPane
-    tmux: RecordedTmux
-    conversations: tuple[tuple[str, str | None], ...]  # (field, id), in the row's order
-    resumable: bool | None
-    stop_reason: str | None
-    data: Mapping[str, object] = field(compare=False)
+    status: Status = Status.RUNNING
+    agent: str | None = None
+    terminal: Terminal = Terminal.TMUX
+    tags: tuple[str, ...] = ()
+    task_id: str | None = None
+    tmux_server: str | None = None
+    start_command: str | None = None
+    pane: RecordedPane = RecordedPane()
+    tmux: RecordedTmux = RecordedTmux()
+    conversations: tuple[tuple[str, str | None], ...] = ()  # (field, id), in the row's order
+    resumable: bool | None = None
+    stop_reason: str | None = None
+    data: Mapping[str, object] = field(default_factory=dict, compare=False)
+    index: int = -1  # its place in the registry; -1 if it is not in it
+
+    ttl = TextField("ttl")
+    restart = TextField("restart")
+    created_at = TextField("created_at")
+    stopped_at = TextField("stopped_at")
+    terminated_at = TextField("terminated_at")
+    termination_mode = TextField("termination_mode")
+    scope = TextField("scope")
+    conversation_source = TextField("conversation_source")
+    last_screen = TextField("last_visible_status")
+    delegate_job_id = TextField("delegate_job_id")
+    worktree = PathField("worktree")
+    store = PathField("store")  # the folder of its agent's conversations, if not the default one
 
     @property
     def fields(self) -> set[str]:
@@ -273,54 +301,13 @@ class Row:
         return set(self.data)
 
     @property
-    def ttl(self) -> str | None:
-        return self._text("ttl")
-
-    @property
-    def restart(self) -> str | None:
-        return self._text("restart")
-
-    @property
-    def worktree(self) -> str | None:
-        return self._string("worktree")
-
-    @property
-    def created_at(self) -> str | None:
-        return self._text("created_at")
-
-    @property
     def ended_at(self) -> str | None:
         """When it was stopped or terminated, as written in the row."""
-        return self._text("stopped_at") or self._text("terminated_at")
-
-    @property
-    def termination_mode(self) -> str | None:
-        return self._text("termination_mode")
+        return self.stopped_at or self.terminated_at
 
     @property
     def stopped_by(self) -> StoppedBy | None:
         return next((by for by in StoppedBy if by == self.data.get("stopped_by")), None)
-
-    @property
-    def scope(self) -> str | None:
-        return self._text("scope")
-
-    @property
-    def conversation_source(self) -> str | None:
-        return self._text("conversation_source")
-
-    @property
-    def store(self) -> str | None:
-        """The folder of its agent's conversations, if not the default one."""
-        return self._string("store")
-
-    @property
-    def last_screen(self) -> str | None:
-        return self._text("last_visible_status")
-
-    @property
-    def delegate_job_id(self) -> str | None:
-        return self._text("delegate_job_id")
 
     def has(self, *path: str) -> bool:
         """Tell whether the row has that field, even an empty one."""
@@ -330,14 +317,6 @@ class Row:
                 return False
             value = value[key]
         return True
-
-    def _string(self, name: str) -> str | None:
-        value = self.data.get(name)
-        return value if isinstance(value, str) else None
-
-    def _text(self, name: str) -> str | None:
-        value = self.data.get(name)
-        return None if value is None or value == "" else str(value)
 
 
 @frozen

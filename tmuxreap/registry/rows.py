@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 from tmuxreap.core.times import epoch_of
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # a cheap first test on every field of thousands of rows
-
+E = TypeVar("E", bound=Enum)
 
 NO_PANE, NO_TMUX = RecordedPane(), RecordedTmux()
 
@@ -30,12 +31,12 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
 
 
 def _fill(row: Any, index: int, data: Mapping[str, object]) -> None:
+    terminal = data.get("terminal")
     row.__init__(
-        index=index,
         name=_name(data),
-        status=_status(data),
+        status=_known(Status, "status", data.get("status")),
         agent=_text(data.get("agent")),
-        terminal=_terminal(data),
+        terminal=Terminal.TMUX if terminal is None else _known(Terminal, "terminal", terminal),
         tags=_tags(data.get("tags")),
         task_id=_text(data.get("task_id")),
         tmux_server=_text(data.get("tmux_server")),
@@ -46,6 +47,7 @@ def _fill(row: Any, index: int, data: Mapping[str, object]) -> None:
         resumable=_flag(data.get("resumable")),
         stop_reason=_text(data.get("stop_reason")),
         data=data,
+        index=index,
     )
 
 
@@ -90,36 +92,6 @@ def cached_row(index: int, data: Mapping[str, object]) -> Row:
     _SETTERS["status"](row, Status(data["status"]))
     _SETTERS["data"](row, data)
     return row
-
-
-def bare_row(
-    name: str,
-    *,
-    status: Status = Status.RUNNING,
-    agent: str | None = None,
-    terminal: Terminal = Terminal.TMUX,
-    tmux_server: str | None = None,
-    pane: RecordedPane | None = None,
-    tmux: RecordedTmux | None = None,
-) -> Row:
-    """Return a row with nothing but these fields, for a session without one."""
-    return Row(
-        index=-1,
-        name=name,
-        status=status,
-        agent=agent,
-        terminal=terminal,
-        tags=(),
-        task_id=None,
-        tmux_server=tmux_server,
-        start_command=None,
-        pane=pane or NO_PANE,
-        tmux=tmux or NO_TMUX,
-        conversations=(),
-        resumable=None,
-        stop_reason=None,
-        data={},
-    )
 
 
 def recorded_conversation(row: Row, agent: str | None) -> str | None:
@@ -173,23 +145,12 @@ def _name(data: Mapping[str, object]) -> str:
     return name
 
 
-def _status(data: Mapping[str, object]) -> Status:
+def _known(kind: type[E], field: str, value: object) -> E:
     try:
-        return Status(data.get("status"))
+        return kind(value)
     except ValueError:
-        known = ", ".join(status.value for status in Status)
-        raise ValueError(f"its status {data.get('status')!r} is not one of {known}") from None
-
-
-def _terminal(data: Mapping[str, object]) -> Terminal:
-    value = data.get("terminal")
-    if value is None:
-        return Terminal.TMUX
-    try:
-        return Terminal(value)
-    except ValueError:
-        known = ", ".join(terminal.value for terminal in Terminal)
-        raise ValueError(f"its terminal {value!r} is not one of {known}") from None
+        known = ", ".join(str(member.value) for member in kind)
+        raise ValueError(f"its {field} {value!r} is not one of {known}") from None
 
 
 def _text(value: object) -> str | None:

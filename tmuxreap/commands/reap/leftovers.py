@@ -27,7 +27,6 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.results import megabytes
 from tmuxreap.ending.one_at_a_time import ActiveIntents
-from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.observe import canonical
@@ -214,4 +213,4 @@ def _stand_in(context: Context, name: str, processes: Sequence[Process]) -> Row:
     agents = (agent_of(context, process) for process in processes)
     agent = next((agent for agent in agents if agent is not None), None)
     pane = RecordedPane(pid=processes[0].pid)
-    return bare_row(name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane)
+    return Row(name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane)

@@ -15,7 +15,6 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import RecordedPane, Row, Terminal
 from tmuxreap.core.ports import Surroundings
-from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.sight import Past, Sight
@@ -31,7 +30,7 @@ def launch_headless(context: Context, spec: Launch, mark: str, start: Start) -> 
     try:
         with defer_interrupts():  # else an interrupt could leave an unknown process behind
             process = _start_process(context, spec, marks_of(context, spec, mark), start)
-            row = bare_row(spec.name, agent=spec.agent, terminal=Terminal.NONE)
+            row = Row(spec.name, agent=spec.agent, terminal=Terminal.NONE)
             leader = context.processes.identify(process.pid)
             if leader is not None:
                 pane = RecordedPane()

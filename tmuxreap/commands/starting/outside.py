@@ -12,7 +12,6 @@ from tmuxreap.core.model import Process, ProcessId, RecordedPane, RecordedTmux, 
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.ownership import TMUX_SERVER, Owned
@@ -41,7 +40,7 @@ def outside_row(
         start_ticks=leader.start,
     )
     tmux = RecordedTmux(host=context.place.host, boot_id=context.place.boot_id)
-    return bare_row(name, agent=agent, terminal=terminal, pane=recorded, tmux=tmux)
+    return Row(name, agent=agent, terminal=terminal, pane=recorded, tmux=tmux)
 
 
 def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, RecordedPane, ProcessId]:

@@ -26,7 +26,7 @@ from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.failures import row_invalid, unsafe
 from tmuxreap.registry.look import RegistryLook, edited
-from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
+from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
@@ -98,7 +98,7 @@ def live_row(
             session_id=session.id,
             session_created=session.created,
         )
-    return bare_row(name, agent=agent, tmux_server=server_name, tmux=identity)
+    return Row(name, agent=agent, tmux_server=server_name, tmux=identity)
 
 
 def record_session(
