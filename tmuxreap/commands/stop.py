@@ -46,18 +46,15 @@ def run(context: Context, request: EndRequest) -> Result:
     names = _names_without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
-        plans = warned_of_children(look, dry_run_answers(context, chosen.rows, request.policy))
-        return _result(
-            context, request, [*plans, *rest, *_unregistered_items(context, names, request)]
-        )
-    if (
-        (chosen.sweeping or request.policy.purge)
-        and not request.yes
-        and not _allowed(context, chosen, rest, request)
-    ):
-        return _unconfirmed(context, chosen.rows, rest, request)
-    ended = warned_of_children(look, end_rows(context, look, chosen.rows, request.policy))
-    return _result(context, request, [*ended, *rest, *_unregistered_items(context, names, request)])
+        items = dry_run_answers(context, chosen.rows, request.policy)
+    else:
+        must_ask = (chosen.sweeping or request.policy.purge) and not request.yes
+        refused = _unconfirmed(context, chosen.rows, rest, request) if must_ask else None
+        if refused is not None:
+            return refused
+        items = end_rows(context, look, chosen.rows, request.policy)
+    items = warned_of_children(look, items)
+    return _result(context, request, [*items, *rest, *_unregistered_items(context, names, request)])
 
 
 def _with_pending_restarts(
@@ -106,16 +103,6 @@ def _read_registry(context: Context, request: EndRequest) -> RegistryLook | None
         return None
 
 
-def _allowed(context: Context, chosen: Chosen, rest: Sequence[Item], request: EndRequest) -> bool:
-    """Ask the user; allow scripts; require --yes of an agent inside a registered session."""
-    if request.ask is None:
-        return not is_inside(context)
-    must_ask = chosen.sweeping or request.policy.purge
-    return not must_ask or request.ask(
-        _result(context, request, [*dry_run_answers(context, chosen.rows, request.policy), *rest])
-    )
-
-
 def is_inside(context: Context) -> bool:
     """Tell whether the caller is an agent: it carries our mark, or runs in a registered session."""
     if context.settings.mark is not None:
@@ -126,19 +113,22 @@ def is_inside(context: Context) -> bool:
 
 def _unconfirmed(
     context: Context, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest
-) -> Result:
+) -> Result | None:
+    """Ask the user; allow scripts; require --yes of an agent inside a registered session. Return
+    the answer if nothing is to be ended."""
+    if request.ask is None and not is_inside(context):
+        return None
+    plan = [*dry_run_answers(context, rows, request.policy), *rest]
     if request.ask is not None:
-        return _declined(context, request)
-    verb = request.policy.verb.value
+        agreed = request.ask(_result(context, request, plan))
+        return None if agreed else _declined(context, request)
     failure = Failure(
         Code.USAGE,
-        f"could not {verb} {' '.join(request.targets)}: inside a registered session, 'all' and"
-        " patterns need --yes",
+        f"could not {request.policy.verb.value} {' '.join(request.targets)}: inside a registered"
+        " session, 'all' and patterns need --yes",
         "check with --dry-run, then add --yes",
     )
-    return _result(
-        context, request, [*dry_run_answers(context, rows, request.policy), *rest], failure
-    )
+    return _result(context, request, plan, failure)
 
 
 def _declined(context: Context, request: EndRequest) -> Result:
@@ -161,18 +151,17 @@ def _unregistered_items(context: Context, names: Sequence[str], request: EndRequ
 
 
 def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
-    server = context.tmux.look(context.servers.socket(None))
-    reachable = server if isinstance(server, Server) else None
-    session = reachable.named(name) if reachable else None
-    if session is None and not isinstance(server, Unreachable):
-        hidden = reachable and unreadable_failure(
-            f"{request.policy.verb.value} {name}", reachable, name
-        )
+    look = context.tmux.look(context.servers.socket(None))
+    server = look if isinstance(look, Server) else None
+    session = server.named(name) if server else None
+    if session is None and not isinstance(look, Unreachable):
+        verb = f"{request.policy.verb.value} {name}"
+        hidden = unreadable_failure(verb, server, name) if server else None
         return failed_target(name, hidden or _not_found(name))
     # imports YAML: no other stop needs it before its keys
     from tmuxreap.commands.starting.row import live_row
 
-    row = live_row(context, name, None, None, reachable, session)
+    row = live_row(context, name, None, None, server, session)
     if session is None or request.dry_run:  # a plan, or why nothing can be seen
         return dry_run_answers(context, [row], request.policy)[0]
     return end_unregistered(context, row, request.policy)

@@ -82,27 +82,19 @@ def left_out(names: Sequence[str]) -> str:
 
 def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
     """Improve the hint for names that are live sessions without a row."""
-    if not any(_may_be_session(it) for it in chosen.missing):
+    if not chosen.missing:
         return chosen
-    from tmuxreap.sessions.newcomers import not_registered  # only unknown names need it
-
-    missing = [
-        (
-            replace(it, failure=not_registered(context, it.target) or it.failure)
-            if _may_be_session(it)
-            else it
-        )
-        for it in chosen.missing
-    ]
+    missing = [_with_session(context, one) for one in chosen.missing]
     return replace(chosen, missing=tuple(missing))
 
 
-def _may_be_session(one: Missing) -> bool:
-    return (
-        one.failure.code is Code.SESSION_NOT_REGISTERED
-        and not selects_many(one.target)
-        and ":" not in one.target
-    )
+def _with_session(context: Context, one: Missing) -> Missing:
+    is_name = not selects_many(one.target) and ":" not in one.target
+    if not is_name or one.failure.code is not Code.SESSION_NOT_REGISTERED:
+        return one
+    from tmuxreap.sessions.newcomers import not_registered  # only unknown names need it
+
+    return replace(one, failure=not_registered(context, one.target) or one.failure)
 
 
 def not_chosen(
@@ -130,18 +122,12 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
 
     names = [item.name for item in items if isinstance(item, Ending) and item.ok]
     running = dict(running_below(look.usable, names))
-    return [
-        (
-            replace(item, warnings=(*item.warnings, _children(item.name, running[item.name])))
-            if isinstance(item, Ending) and item.name in running
-            else item
-        )
-        for item in items
-    ]
-
-
-def _children(name: str, left: Sequence[str]) -> str:
-    hint = command("stop", f"tree:{name}")
-    return (
-        f"children_running: {name} started {', '.join(left)}, still running; end them with: {hint}"
-    )
+    warned: list[Item] = []
+    for item in items:
+        if isinstance(item, Ending) and item.name in running:
+            hint = f"end them with: {command('stop', f'tree:{item.name}')}"
+            left = ", ".join(running[item.name])
+            warning = f"children_running: {item.name} started {left}, still running; {hint}"
+            item = replace(item, warnings=(*item.warnings, warning))
+        warned.append(item)
+    return warned
