@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from tmuxreap.core.values import frozen
@@ -41,40 +41,32 @@ class Comparison:
 
 def our_skills() -> list[Skill]:
     home = PACKED if PACKED.is_dir() else CHECKOUT
-    return [
-        Skill(
-            folder.name,
-            {str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)},
-        )
-        for folder in sorted(home.iterdir())
-        if (folder / "SKILL.md").is_file()
-    ]
+    folders = (folder for folder in sorted(home.iterdir()) if (folder / "SKILL.md").is_file())
+    return [Skill(folder.name, _files(folder)) for folder in folders]
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
+def _files(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def compare(skill: Skill, dest: Path) -> Comparison:
     installed = _listed(dest)
-    names_by_state: dict[str, list[str]] = {"same": [], "missing": [], "old": [], "changed": []}
-    for name, data in skill.files.items():
-        names_by_state[_standing(dest, f"{skill.name}/{name}", data, installed)].append(name)
-    return Comparison(
-        skill, dest / skill.name, **{how: tuple(names) for how, names in names_by_state.items()}
+    states = {
+        name: _standing(dest, f"{skill.name}/{name}", data, installed)
+        for name, data in skill.files.items()
+    }
+    same, missing, old, changed = (
+        tuple(name for name in states if states[name] == state)
+        for state in ("same", "missing", "old", "changed")
     )
+    return Comparison(skill, dest / skill.name, same, missing, old, changed)
 
 
 def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) -> str:
     path = dest / name
-    link = next(
-        (
-            parent
-            for parent in path.parents
-            if parent.is_relative_to(dest) and parent != dest and parent.is_symlink()
-        ),
-        None,
-    )
+    folders = path.parents[: len(path.relative_to(dest).parts) - 1]
+    link = next((folder for folder in folders if folder.is_symlink()), None)
     if link is not None and not (path.is_file() and path.read_bytes() == data):
         raise OSError(errno.ELOOP, "a folder of it is a link to somewhere else", str(link))
     if not os.path.lexists(path):
@@ -92,19 +84,14 @@ def write(comparison: Comparison, names: tuple[str, ...]) -> None:
     far still count as unchanged."""
     dest, skill = comparison.folder.parent, comparison.skill
     installed = _listed(dest)
-    listed = {
-        **installed,
-        **{f"{skill.name}/{n}": _digest(skill.files[n]) for n in (*names, *comparison.same)},
-    }
+    ours = (*names, *comparison.same)
+    listed = installed | {f"{skill.name}/{name}": _digest(skill.files[name]) for name in ours}
     if listed == installed and not names:
         return
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
     for name in names:
-        _put(
-            comparison.folder / name,
-            skill.files[name],
-            0o755 if name.startswith("scripts/") else 0o644,
-        )
+        mode = 0o755 if name.startswith("scripts/") else 0o644
+        _put(comparison.folder / name, skill.files[name], mode)
     _put(dest / LISTED, text.encode(), 0o644)
 
 
@@ -123,12 +110,10 @@ def _put(path: Path, data: bytes, mode: int) -> None:
 
 def _listed(dest: Path) -> dict[str, str]:
     """Return the files that we installed, with their digests; nothing if the list is unreadable."""
+    if not (dest / LISTED).is_file():
+        return {}
     try:
-        lines = (
-            (dest / LISTED).read_text(encoding="utf-8").splitlines()
-            if (dest / LISTED).is_file()
-            else []
-        )
+        lines = (dest / LISTED).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         return {}
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}

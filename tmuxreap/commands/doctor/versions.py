@@ -20,6 +20,10 @@ TIMEOUT_S = 8.0
 TOGETHER = 4
 LOOK_S = 0.02
 ANSWER_BYTES = 10_000
+XDG = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+PLACES = ("HOME", "TMPDIR", *(f"XDG_{it}" for it in XDG))
+SILENT = ("NO_COLOR", "CI", "DISABLE_AUTOUPDATER", "NO_UPDATE_NOTIFIER")
+CALM = {"TERM": "dumb", **dict.fromkeys(SILENT, "1")}
 _VERSION = re.compile(r"\d+\.\d+[0-9A-Za-z.+-]*")
 
 
@@ -43,34 +47,13 @@ def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -
     with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
         world = _world(environ, folder)
         with ThreadPoolExecutor(TOGETHER) as pool:
-            return dict(
-                zip(
-                    commands,
-                    pool.map(lambda words: _ask(words, world, folder), commands.values()),
-                    strict=True,
-                )
-            )
+            probes = pool.map(lambda words: _ask(words, world, folder), commands.values())
+            return dict(zip(commands, probes, strict=True))
 
 
 def _world(environ: Mapping[str, str], folder: str) -> dict[str, str]:
     inherited = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in environ}
-    places = (
-        "HOME",
-        "TMPDIR",
-        "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME",
-        "XDG_STATE_HOME",
-        "XDG_CACHE_HOME",
-        "XDG_RUNTIME_DIR",
-    )
-    calm = {
-        "TERM": "dumb",
-        "NO_COLOR": "1",
-        "CI": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "NO_UPDATE_NOTIFIER": "1",
-    }
-    return {**inherited, **dict.fromkeys(places, folder), **calm}
+    return {**inherited, **dict.fromkeys(PLACES, folder), **CALM}
 
 
 def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
@@ -90,12 +73,8 @@ def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
             in_time = _over(process.pid)
             _end_group(process)
             answer.seek(0)
-            return _probe(
-                words[0],
-                answer.read(ANSWER_BYTES).decode("utf-8", "replace"),
-                process.returncode,
-                in_time,
-            )
+            said = answer.read(ANSWER_BYTES).decode("utf-8", "replace")
+            return _probe(words[0], said, process.returncode, in_time)
     except OSError as error:
         return Probe(words[0], None, error.strerror or str(error))
 

@@ -21,7 +21,7 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.times import iso
-from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.core.values import as_dict, field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.failures import row_invalid, unsafe
@@ -145,16 +145,7 @@ def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tupl
     if leader is not None:
         fields[("pane", "created_epoch")] = round(context.processes.started_epoch(leader), 2)
         fields[("pane", "start_ticks")] = leader.start
-    for name in (
-        "socket",
-        "host",
-        "boot_id",
-        "server_pid",
-        "server_started",
-        "session_id",
-        "session_created",
-    ):
-        fields[("tmux", name)] = getattr(row.tmux, name)
+    fields.update({("tmux", name): value for name, value in as_dict(row.tmux).items()})
     if row.terminal is not Terminal.TMUX:
         fields[("terminal",)] = row.terminal.value
         fields[("pane", "listen_on")] = row.pane.listen_on
@@ -176,11 +167,8 @@ def _program(sight: Sight) -> str | None:
 
 def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, object]:
     """Return a new row with its fields in reading order."""
-    row: dict[str, object] = {
-        "name": spec.name,
-        "status": Status.RUNNING.value,
-        **dict(_conversation(spec, None)),
-    }
+    row: dict[str, object] = {"name": spec.name, "status": Status.RUNNING.value}
+    row.update(_conversation(spec, None))
     for path, value in fields.items():
         if len(path) == 1:
             row[path[0]] = list(value) if isinstance(value, tuple) else value
@@ -192,14 +180,10 @@ def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, 
 
 def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], spec: Launch) -> Changes:
     changes = dict(revive_changes(row.fields))
-    values = {path: value for path, value in fields.items() if value is not None or row.has(*path)}
-    changes.update(
-        {
-            path: value
-            for path, value in values.items()
-            if path != ("agent",) or row.agent != spec.agent
-        }
-    )
+    for path, value in fields.items():
+        is_same_agent = path == ("agent",) and row.agent == spec.agent
+        if not is_same_agent and (value is not None or row.has(*path)):
+            changes[path] = value
     if row.terminal is not now.terminal:
         changes[("terminal",)] = now.terminal.value
     changes.update({(name,): value for name, value in _conversation(spec, row)})
