@@ -62,19 +62,17 @@ def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:
     """Tell whether the row ended long enough ago; a row with an unknown end never did."""
     if request.older_than_s is None:
         return True
-    ended_at = ended_epoch(row)
-    return (
-        row.status.ended
-        and ended_at is not None
-        and context.clock.now() - ended_at > request.older_than_s
-    )
+    ended_at = ended_epoch(row) if row.status.ended else None
+    return ended_at is not None and context.clock.now() - ended_at > request.older_than_s
 
 
 def _forgotten(context: Context, rows: Sequence[Row], request: ForgetRequest) -> list[Item]:
     failures: dict[str, Failure] = {}
     for row in rows:
         try:
-            _check(context, row if request.dry_run else _at_rest(context, row), request)
+            # cancels a pending restart, or waits for one in progress
+            now = [row] if request.dry_run else cancel_restarts(context, [row], "forget")
+            _check(context, now[0], request)
         except Failure as failure:
             failures[row.name] = failure
     names = [row.name for row in rows if row.name not in failures]
@@ -89,30 +87,20 @@ def _item(name: str, failure: Failure | None, request: ForgetRequest) -> Item:
     return Forgotten(name, forgotten=not request.dry_run, history=request.history)
 
 
-def _at_rest(context: Context, row: Row) -> Row:
-    """Cancel the row's pending restart, or wait for one in progress, and return the current row."""
-    (current,) = cancel_restarts(context, [row], "forget")
-    return current
-
-
 def _check(context: Context, row: Row, request: ForgetRequest) -> None:
-    if not row.status.ended and not request.force:
+    if request.force:
+        return
+    if not row.status.ended:
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: the registry says that it is running",
             f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
         )
     intent = context.books.open_intents().get(row.name)
-    if (
-        intent is not None
-        and ActiveIntents.of(context).is_in_progress(intent)
-        and not request.force
-    ):
-        raise Failure(
-            Code.SESSION_ALIVE,
-            f"could not forget {row.name}: it is being ended right now",
-            "wait for that, or forget it all the same with --force",
-        )
+    if intent is not None and ActiveIntents.of(context).is_in_progress(intent):
+        reason = f"could not forget {row.name}: it is being ended right now"
+        hint = "wait for that, or forget it all the same with --force"
+        raise Failure(Code.SESSION_ALIVE, reason, hint)
 
 
 def _forget(context: Context, names: Sequence[str], request: ForgetRequest) -> dict[str, Failure]:
@@ -121,8 +109,8 @@ def _forget(context: Context, names: Sequence[str], request: ForgetRequest) -> d
     try:
         _remove(context, names, request)
     except Failure as failure:
-        alone = len(names) == 1 or failure.code not in (Code.ROW_INVALID, Code.SESSION_ALIVE)
-        if alone:
+        of_a_row = failure.code in (Code.ROW_INVALID, Code.SESSION_ALIVE)
+        if len(names) == 1 or not of_a_row:
             return dict.fromkeys(names, failure)
         failures: dict[str, Failure] = {}
         for name in names:

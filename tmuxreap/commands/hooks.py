@@ -50,32 +50,23 @@ def run(context: Context, request: HooksRequest) -> Result:
         events=tuple(hooks.events),
         diff=_diff(before or "", after or "", path) if request.dry_run else (),
     )
-    return Result(
-        "hooks",
-        None,
-        context.clock.now(),
-        [item],
-        (*context.warnings, *_warnings(request, path, after)),
-    )
+    warnings = (*context.warnings, *_warnings(request, path, after))
+    return Result("hooks", None, context.clock.now(), [item], warnings)
 
 
 def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
     profile = context.profiles.of(request.agent)
     if profile is None:
-        reason = f"could not {request.action.value} hooks: {request.agent!r} is not a known agent"
-        raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
+        reason = f": {request.agent!r} is not a known agent"
+        raise _failed(request, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
         supported = ", ".join(name for name, it in context.profiles.agents.items() if it.hooks)
-        reason = f"could not {request.action.value} hooks of {request.agent}: none are known for it"
-        raise Failure(
-            Code.USAGE,
-            reason,
-            f"these have: {supported}; others can call `tmuxreap heartbeat` themselves",
-        )
+        hint = f"these have: {supported}; others can call `tmuxreap heartbeat` themselves"
+        raise _failed(request, f" of {request.agent}: none are known for it", hint)
     store = store_of(profile, context.settings.environ, None, context.settings.home)
     if store is None:
-        reason = f"could not {request.action.value} hooks of {request.agent}: HOME is not set"
-        raise Failure(Code.USAGE, reason, "set HOME to that of the agent")
+        reason = f" of {request.agent}: HOME is not set"
+        raise _failed(request, reason, "set HOME to that of the agent")
     return profile.hooks, store / profile.hooks.file
 
 
@@ -84,6 +75,7 @@ def _changed(
 ) -> tuple[str | None, str | None]:
     """Return the text before and after, None for no file. Retry if another program writes
     meanwhile."""
+    place = f" of {request.agent} in {path}"
     for _ in range(TRIES):
         try:
             content = files.read(path) if os.path.lexists(path) else None
@@ -97,25 +89,13 @@ def _changed(
         except (ChangedMeanwhile, FileExistsError):
             continue
         except ValueError as error:
-            raise _failed(
-                request,
-                path,
-                Code.USAGE,
-                f"it is not plain JSON: {error}",
-                "fix it; nothing was changed",
-            ) from None
+            reason = f"{place}: it is not plain JSON: {error}"
+            raise _failed(request, reason, "fix it; nothing was changed") from None
         except OSError as error:
-            raise _failed(
-                request,
-                path,
-                Code.PERMISSION_DENIED,
-                str(error.strerror or error),
-                "make it readable and writable",
-            ) from None
+            reason, hint = f"{place}: {error.strerror or error}", "make it readable and writable"
+            raise _failed(request, reason, hint, Code.PERMISSION_DENIED) from None
         return before, after
-    raise _failed(
-        request, path, Code.USAGE, "another program writes it again and again", "try again"
-    )
+    raise _failed(request, f"{place}: another program writes it again and again", "try again")
 
 
 def _edited(
@@ -139,9 +119,8 @@ def program(context: Context) -> str:
 
 
 def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"{path} (now)", f"{path} (then)", lineterm=""
-    )
+    names = f"{path} (now)", f"{path} (then)"
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="")
     return tuple(lines)
 
 
@@ -154,7 +133,5 @@ def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]
     return [f"hooks_switched_off: {switch} stands in {path}: no hook is called while it does"]
 
 
-def _failed(request: HooksRequest, path: Path, code: Code, reason: str, hint: str) -> Failure:
-    return Failure(
-        code, f"could not {request.action.value} hooks of {request.agent} in {path}: {reason}", hint
-    )
+def _failed(request: HooksRequest, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:
+    return Failure(code, f"could not {request.action.value} hooks{reason}", hint)

@@ -92,12 +92,8 @@ def _not_registered(
     If a row is unreadable, return none: the agent may belong to it."""
     if len(look.rows) > len(rows):
         return []
-    known = {(newcomer.socket, newcomer.session.id) for newcomer in sights if newcomer.session}
-    servers = {
-        newcomer.socket: newcomer.server
-        for newcomer in sights
-        if isinstance(newcomer.server, Server)
-    }
+    known = {(sight.socket, sight.session.id) for sight in sights if sight.session}
+    servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
     # imported late: usually every session has a row
@@ -118,14 +114,10 @@ def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session
 
 def _known(flag: str, word: str | None, known: Iterable[str]) -> None:
     if word is not None and word not in known:
-        raise Failure(
-            Code.USAGE,
-            f"could not read {flag}: unknown value {word!r}",
-            f"use one of: {', '.join(known)}",
-        )
+        hint = f"use one of: {', '.join(known)}"
+        raise Failure(Code.USAGE, f"could not read {flag}: unknown value {word!r}", hint)
 
 
 def _wanted(one: Session, request: ListRequest) -> bool:
-    if request.live and one.live != Live.ALIVE:
-        return False
-    return request.status is None or one.status == request.status
+    is_live = one.live == Live.ALIVE or not request.live
+    return is_live and request.status in (None, one.status)
