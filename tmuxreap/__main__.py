@@ -108,11 +108,9 @@ def _run(words: list[str]) -> int:
     except OSError as error:
         if error.errno == errno.EPIPE or _prints_text_only(words):
             raise OutputLost(error.errno, error.strerror) from None
-        return (
-            _report_failure(words, _out_of_descriptors())
-            if error.errno in OUT_OF_DESCRIPTORS
-            else _bug(words, error)
-        )
+        if error.errno in OUT_OF_DESCRIPTORS:
+            return _report_failure(words, _out_of_descriptors())
+        return _bug(words, error)
     except Exception as error:  # noqa: BLE001 - the boundary
         if type(error).__name__ == "Abort":
             return _report_failure(words, interrupted())
