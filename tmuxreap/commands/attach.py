@@ -58,10 +58,8 @@ def _nothing_to_attach_to(context: Context, row: Row) -> Failure:
 
 
 def _ended(row: Row) -> Failure:
+    hint = f"start it anew with: {command('start', row.name)}"
     if row.resumable is True:
         hint = f"resume it with: {command('resume', row.name)}"
-    else:
-        hint = f"start it anew with: {command('start', row.name)}"
-    return Failure(
-        Code.SESSION_NOT_REGISTERED, f"could not attach to {row.name}: it has no session", hint
-    )
+    reason = f"could not attach to {row.name}: it has no session"
+    return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)

@@ -15,10 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def run(context: Context, shell: str) -> Result:
     if shell not in SHELLS:
-        raise Failure(
-            Code.USAGE,
-            f"could not complete for {shell!r}: it is not known",
-            f"give {', '.join(SHELLS)}",
-        )
+        reason = f"could not complete for {shell!r}: it is not known"
+        raise Failure(Code.USAGE, reason, f"give {', '.join(SHELLS)}")
     script = (SCRIPTS / f"tmuxreap.{shell}").read_text(encoding="utf-8").splitlines()
     return Result("completion", None, context.clock.now(), [Script(shell, tuple(script))])

@@ -38,15 +38,10 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     if marked is not None:
         return marked
     running = [row for row in rows if not row.status.ended]
-    enclosing = [
-        row.name
-        for row, sight in zip(running, sights_of(context, running), strict=True)
-        if sight.contains_caller
-    ]
+    sights = zip(running, sights_of(context, running), strict=True)
+    enclosing = [row.name for row, sight in sights if sight.contains_caller]
     if len(enclosing) == 1:
         return enclosing[0]
-    raise Failure(
-        Code.SESSION_NOT_REGISTERED,
-        "could not tell whose heartbeat this is: this command runs in no registered session",
-        "give its name: tmuxreap heartbeat NAME",
-    )
+    reason = "could not tell whose heartbeat this is: this command runs in no registered session"
+    hint = "give its name: tmuxreap heartbeat NAME"
+    raise Failure(Code.SESSION_NOT_REGISTERED, reason, hint)

@@ -8,6 +8,7 @@ from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.endings import Interrupted
 from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.interrupt import interrupt_rows
@@ -28,9 +29,10 @@ def run(context: Context, request: InterruptRequest) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     rest = not_chosen(look, chosen, Interrupted)
-    asked = chosen.sweeping and not (request.dry_run or request.yes)
-    if asked and not _agreed(
-        context, request, lambda: [*interrupt_rows(context, chosen.rows, dry_run=True), *rest]
+    if (
+        chosen.sweeping
+        and not (request.dry_run or request.yes)
+        and not _agreed(context, request, chosen.rows, rest)
     ):
         greeting = "nothing was done: the answer to interrupt was no"
         return context.result("interrupt", [], greeting=greeting)
@@ -39,16 +41,15 @@ def run(context: Context, request: InterruptRequest) -> Result:
 
 
 def _agreed(
-    context: Context, request: InterruptRequest, plan: Callable[[], Sequence[Item]]
+    context: Context, request: InterruptRequest, rows: Sequence[Row], rest: Sequence[Item]
 ) -> bool:
     """Decide as for a stop: ask the user, allow scripts, require --yes of registered agents."""
     if request.ask is not None:
-        return request.ask(context.result("interrupt", plan()))
+        plan = interrupt_rows(context, rows, dry_run=True)
+        return request.ask(context.result("interrupt", [*plan, *rest]))
     if is_inside(context):
-        raise Failure(
-            Code.USAGE,
-            f"could not interrupt {' '.join(request.targets)}: an agent that means more than named"
-            " sessions has to say so",
-            "look at the plan with --dry-run, then add --yes",
-        )
+        reason = "an agent that means more than named sessions has to say so"
+        hint = "look at the plan with --dry-run, then add --yes"
+        targets = " ".join(request.targets)
+        raise Failure(Code.USAGE, f"could not interrupt {targets}: {reason}", hint)
     return True

@@ -39,26 +39,19 @@ def run(context: Context, request: ProtectRequest) -> Result:
 def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dict[str, Failure]:
     """Write the rows that still differ, under the lock; return the failures by row."""
     refused: dict[str, Failure] = {}
-
-    def changed(look: RegistryLook) -> list[Row]:
-        return [
-            row
-            for row in look.usable
-            if row.name in wanted and is_protected(row) is not request.keep
-        ]
+    changed: list[Row] = []
+    value = True if request.keep else Remove.KEY
 
     def edit(look: RegistryLook) -> str:
-        value = True if request.keep else Remove.KEY
-        text, stuck = edited_where_safe(
-            look, {row.name: {("keep",): value} for row in changed(look)}
-        )
-        refused.clear()
-        refused.update(stuck)
+        nonlocal changed, refused
+        named = (row for row in look.usable if row.name in wanted)
+        changed = [row for row in named if is_protected(row) is not request.keep]
+        text, refused = edited_where_safe(look, {row.name: {("keep",): value} for row in changed})
         return text
 
     before, after = context.registry.change(edit)
     kind = "protected" if request.keep else "unprotected"
-    done = [row for row in changed(before) if row.name not in refused]
+    done = [row for row in changed if row.name not in refused]
     context.books.follow(after, [NewEvent(row.name, kind, {}, before.text_of(row)) for row in done])
     return refused
 

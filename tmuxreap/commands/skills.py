@@ -25,9 +25,8 @@ class SkillsRequest:
 
 
 def run(context: Context, request: SkillsRequest) -> Result:
-    items = [
-        _installed(skill_to, request) for skill_to in _wanted(context.settings.cwd, request.dest)
-    ]
+    wanted = _wanted(context.settings.cwd, request.dest)
+    items = [_installed(comparison, request) for comparison in wanted]
     return Result("skills", None, context.clock.now(), items)
 
 
@@ -44,15 +43,14 @@ def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:
 def _destinations(project: Path, dest: str | None) -> list[Path]:
     """Return .agents/skills and, if .claude exists, .claude/skills; linked folders count once."""
     if dest == "":
-        raise Failure(
-            Code.USAGE,
-            "could not install the skills: --dest was given an empty path",
-            "name a folder",
-        )
+        reason = "could not install the skills: --dest was given an empty path"
+        raise Failure(Code.USAGE, reason, "name a folder")
     if dest is not None:
         return [project / Path(dest).expanduser()]
-    folders = [project / COMMON, *([project / CLAUDE] if (project / ".claude").is_dir() else [])]
-    return list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+    common, claude = project / COMMON, project / CLAUDE
+    if not (project / ".claude").is_dir() or claude.resolve() == common.resolve():
+        return [common]
+    return [common, claude]
 
 
 def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> Skill:
@@ -82,12 +80,9 @@ def _item(comparison: Comparison, outcome: str, failure: Failure | None) -> Skil
 
 def _changed(comparison: Comparison) -> Failure:
     names = ", ".join(comparison.changed)
-    return Failure(
-        Code.USAGE,
-        f"could not install {comparison.skill.name}: in {comparison.folder} somebody changed"
-        f" {names}",
-        "look at the difference; --yes puts ours in its place, --dest DIR installs elsewhere",
-    )
+    where = f"in {comparison.folder} somebody changed {names}"
+    hint = "look at the difference; --yes puts ours in its place, --dest DIR installs elsewhere"
+    return Failure(Code.USAGE, f"could not install {comparison.skill.name}: {where}", hint)
 
 
 def _unwritable(folder: Path, error: OSError) -> Failure:

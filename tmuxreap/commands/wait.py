@@ -5,7 +5,8 @@ second."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from enum import Enum
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from tmuxreap.core.answers.endings import Awaited
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import frozen, replace, slotted
+from tmuxreap.core.values import frozen, slotted
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
@@ -79,103 +80,79 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     awaited = [_Awaited(row) for row in chosen.rows]
     with contextlib.nullcontext(waiter) if waiter else event_waiter(context) as waiter:
-        in_time = _Wait(context, request, awaited, waiter).run()
+        in_time = _wait(context, request, awaited, waiter)
     done = request.any and any(one.reached for one in awaited)
-    answers = [_answer(one, request, in_time=in_time or done) for one in awaited]
-    items: list[Item] = [replace(one, error=None) if done else one for one in answers]
+    items: list[Item] = [_answer(one, request, in_time=in_time, done=done) for one in awaited]
     items += not_chosen(look, chosen, Awaited)
     return context.result("wait", items)
 
 
-@contextlib.contextmanager
-def event_waiter(context: Context) -> Iterator[Waiter]:
-    """Yield a waiter for deaths, the registry and the ledger."""
+def event_waiter(context: Context) -> AbstractContextManager[Waiter]:
+    """Return a waiter for deaths, the registry and the ledger."""
     ledger = context.books.path
-    ledger_files = (ledger, ledger.with_name(f"{ledger.name}-wal"))
-    waiter = Waiter(context.processes, context.registry.resolved, signals=False, more=ledger_files)
-    try:
-        yield waiter
-    finally:
-        waiter.close()
+    files = (ledger, ledger.with_name(f"{ledger.name}-wal"))
+    registry = context.registry.resolved
+    return contextlib.closing(Waiter(context.processes, registry, signals=False, more=files))
 
 
-class _Wait:
-    def __init__(
-        self, context: Context, request: WaitRequest, awaited: Sequence[_Awaited], waiter: AnyWaiter
-    ) -> None:
-        self._context = context
-        self._request = request
-        self._awaited = awaited
-        self._waiter = waiter
-        self._states = context.states
-
-    def run(self) -> bool:
-        """Wait; tell whether the state was reached in time."""
-        clock = self._context.clock
-        start = clock.monotonic()
-        limit_s = self._request.timeout_s
-        closing = start
-        while True:
-            self._waiter.arm()  # before the look: later changes then wake us up
-            self._look(clock.monotonic() - start)
-            pending = [one for one in self._awaited if one.pending]
-            reached = any(one.reached for one in self._awaited)
-            if not pending or (self._request.any and reached):
-                return True
-            left_s = LONG_S if limit_s is None else start + limit_s - clock.monotonic()
-            if left_s <= 0:
-                return False
-            pause_s = min(left_s, self._pause(pending, closing - clock.monotonic()))
-            woken = self._waiter.wait(
-                frozenset().union(*(one.processes for one in pending)), pause_s
-            )
-            if woken.gone:
-                closing = clock.monotonic() + CLOSING_S
-
-    def _pause(self, pending: Sequence[_Awaited], closing_s: float) -> float:
-        if closing_s > 0:
-            return CLOSING_STEP_S
-        looks = self._request.until.of_the_living or any(one.unsure for one in pending)
-        return SCREENS_EVERY_S if looks else LONG_S
-
-    def _look(self, waited_s: float) -> None:
-        pending = [one for one in self._awaited if one.pending]
-        # while the registry cannot be read, keep the rows
-        with contextlib.suppress(Failure):
-            look = self._context.registry.look()
-            for one in pending:
-                one.row = look.named(one.row.name) or one.row
-                one.reached = self._request.until is Until.ENDED and _has_ended(
-                    look.named(one.row.name)
-                )
-        rows = [one.row for one in pending]
-        sights = sights_of(self._context, rows)
-        states: Sequence[StateReport] = self._states.of(rows, sights) if rows else ()
-        for one, sight, report in zip(pending, sights, states, strict=True):
-            one.waited_s = waited_s
-            self._judge(one, sight, report)
-
-    def _judge(self, one: _Awaited, sight: Sight, report: StateReport) -> None:
-        until = self._request.until
-        one.state = report.state.value if report.state else None
-        one.processes = frozenset(own.process.id for own in sight.owned.own)
-        one.unseen = sight.trouble.message if sight.live is Live.UNKNOWN and sight.trouble else None
-        one.unsure = sight.live is Live.UNKNOWN or not one.processes
-        if until is Until.GONE:
-            one.reached = (
-                sight.live is not Live.UNKNOWN and sight.session is None and not sight.owned.own
-            )
-        elif until.of_the_living:
-            one.reached = one.state == until.value
-            one.died = not one.reached and sight.live in DEAD
+def _wait(
+    context: Context, request: WaitRequest, awaited: Sequence[_Awaited], waiter: AnyWaiter
+) -> bool:
+    """Wait; tell whether the state was reached in time."""
+    clock = context.clock
+    start = closing = clock.monotonic()
+    while True:
+        waiter.arm()  # before the look: later changes then wake us up
+        pending = [one for one in awaited if one.pending]
+        _look(context, request.until, pending, clock.monotonic() - start)
+        pending = [one for one in pending if one.pending]
+        if not pending or (request.any and any(one.reached for one in awaited)):
+            return True
+        pause_s = LONG_S
+        if closing > clock.monotonic():
+            pause_s = CLOSING_STEP_S
+        elif request.until.of_the_living or any(one.unsure for one in pending):
+            pause_s = SCREENS_EVERY_S
+        if request.timeout_s is not None:
+            pause_s = min(pause_s, start + request.timeout_s - clock.monotonic())
+        if pause_s <= 0:
+            return False
+        woken = waiter.wait(frozenset().union(*(one.processes for one in pending)), pause_s)
+        if woken.gone:
+            closing = clock.monotonic() + CLOSING_S
 
 
-def _has_ended(row: Row | None) -> bool:
-    return row is None or row.status.ended
+def _look(context: Context, until: Until, pending: Sequence[_Awaited], waited_s: float) -> None:
+    # while the registry cannot be read, keep the rows
+    with contextlib.suppress(Failure):
+        look = context.registry.look()
+        for one in pending:
+            row = look.named(one.row.name)
+            one.row = row or one.row
+            one.reached = until is Until.ENDED and (row is None or row.status.ended)
+    rows = [one.row for one in pending]
+    sights = sights_of(context, rows)
+    states: Sequence[StateReport] = context.states.of(rows, sights) if rows else ()
+    for one, sight, report in zip(pending, sights, states, strict=True):
+        one.waited_s = waited_s
+        _judge(one, until, sight, report)
 
 
-def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool) -> Awaited:
-    failure = None if one.reached else _why_not(one, request, in_time)
+def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> None:
+    unknown = sight.live is Live.UNKNOWN
+    one.state = report.state.value if report.state else None
+    one.processes = sight.owned.ids
+    one.unseen = sight.trouble.message if unknown and sight.trouble else None
+    one.unsure = unknown or not one.processes
+    if until is Until.GONE:
+        one.reached = not unknown and sight.session is None and not one.processes
+    elif until.of_the_living:
+        one.reached = one.state == until.value
+        one.died = not one.reached and sight.live in DEAD
+
+
+def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool, done: bool) -> Awaited:
+    failure = None if one.reached or done else _why_not(one, request, in_time)
     waited_ms = round(one.waited_s * 1000)
     return Awaited(one.row.name, one.state, one.reached, waited_ms, problem_of(failure))
 
@@ -184,9 +161,8 @@ def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | No
     name, until = one.row.name, request.until.value
     if one.died:
         reason = f"could not wait until {name} is {until}: it is gone"
-        return Failure(
-            Code.GONE, reason, "see what became of it: tmuxreap reconcile, then tmuxreap list"
-        )
+        hint = "see what became of it: tmuxreap reconcile, then tmuxreap list"
+        return Failure(Code.GONE, reason, hint)
     if in_time:
         return None
     state = one.state or ("not alive" if request.until.of_the_living else "still there")

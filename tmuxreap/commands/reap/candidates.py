@@ -86,7 +86,7 @@ def _seen(
 ) -> Seen:
     starts = [context.processes.started_epoch(process.id) for process in _this_run(sight)]
     since = min(starts, default=None)
-    ttl = row.ttl
+    begins = [moment for moment in (began, since) if moment is not None]
     activity = sight.session.activity if sight.session else None
     return Seen(
         name=row.name,
@@ -100,9 +100,9 @@ def _seen(
         obstacle=_obstacle(sight),
         said=said,
         age=_age(context, said) if said else None,
-        ttl=None if ttl is None else str(ttl),
-        ttl_s=_seconds(ttl),
-        ttl_since=max((moment for moment in (began, since) if moment is not None), default=None),
+        ttl=None if row.ttl is None else str(row.ttl),
+        ttl_s=_seconds(row.ttl),
+        ttl_since=max(begins, default=None),
     )
 
 
@@ -153,13 +153,8 @@ def _seconds(ttl: object) -> float | None:
 def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
     """Return when each row was last started, resumed or adopted."""
     names = {row.name for row in rows}
-    if not names:
-        return {}
-    return {
-        event.name: event.at
-        for event in context.books.events(names, None)
-        if event.kind in START_EVENTS
-    }
+    events = context.books.events(names, None) if names else []
+    return {event.name: event.at for event in events if event.kind in START_EVENTS}
 
 
 def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> CloserLook:

@@ -19,18 +19,21 @@ PLAIN_WORD = re.compile(r"[\w./+@%:,-]+")  # needs no quoting in a shell
 
 def check(command: str) -> None:
     """Refuse a command that the shell cannot parse or find, before the first event."""
-    parsed = subprocess.run(
-        ["sh", "-n", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    parsed = _shell("-n", "-c", command)
     if parsed.returncode:
         complaint = parsed.stderr.decode("utf-8", "replace").strip() or "the shell cannot read it"
         raise _unusable(command, complaint)
     first = (command.split() or [""])[0]
     if not PLAIN_WORD.fullmatch(first):
         return
-    words = ["sh", "-c", 'command -v -- "$1"', "sh", first]
-    if subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode:
+    if _shell("-c", 'command -v -- "$1"', "sh", first).returncode:
         raise _unusable(command, f"there is no program {first}")
+
+
+def _shell(*words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["sh", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
 
 
 def _unusable(command: str, reason: str) -> Failure:
