@@ -47,11 +47,8 @@ def _problem(copy: Path) -> str | None:
         return str(error)
     if problem != "ok":
         return str(problem)
-    return (
-        f"it was written by a newer version (schema {version})"
-        if version > schema.VERSION
-        else None
-    )
+    is_newer = version > schema.VERSION
+    return f"it was written by a newer version (schema {version})" if is_newer else None
 
 
 def mark_in(copy: Path, name: str) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import os
 import sqlite3
 import stat
@@ -252,9 +251,12 @@ def _rename(path: Path, now: float) -> Path:
 
 
 def _free_name(path: Path, now: float) -> Path:
-    first = path.with_name(f"{path.name}.broken-{int(now)}")
-    later = (first.with_name(f"{first.name}.{n}") for n in itertools.count(1))
-    return next(name for name in itertools.chain((first,), later) if not name.exists())
+    target = first = path.with_name(f"{path.name}.broken-{int(now)}")
+    number = 0
+    while target.exists():
+        number += 1
+        target = first.with_name(f"{first.name}.{number}")
+    return target
 
 
 def _check(ledger: Path, path: Path) -> None:

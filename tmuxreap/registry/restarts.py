@@ -41,11 +41,11 @@ class RestartPolicy:
 
 def parse_restart(word: str) -> Restart:
     """Parse a restart word; raise ValueError with the known words."""
-    restart = next((one for one in Restart if one.value == word), None)
-    if restart is None:
+    try:
+        return Restart(word)
+    except ValueError:
         known = ", ".join(one.value for one in Restart)
-        raise ValueError(f"{word!r} is not one of {known}")
-    return restart
+        raise ValueError(f"{word!r} is not one of {known}") from None
 
 
 def parse_limit(text: str) -> Limit:

@@ -28,27 +28,15 @@ class Wanted(Enum):
     ALL = "all"
 
 
-def _no_row(_pid: int) -> str | None:
-    return None
-
-
-def _recorded_agent(row: Row) -> str | None:
-    return row.agent
-
-
-def _not_running(_row: Row) -> bool:
-    return False
-
-
 @frozen
 class Questions:
     """Callbacks for what a selection needs from the world: the row that a process is proven to
     belong to, a row's agent, and which ended rows count as running (for kill: those with live
     processes)."""
 
-    row_of_pid: Callable[[int], str | None] = _no_row
-    agent_of: Callable[[Row], str | None] = _recorded_agent
-    counts: Callable[[Row], bool] = _not_running
+    row_of_pid: Callable[[int], str | None] = lambda pid: None
+    agent_of: Callable[[Row], str | None] = lambda row: row.agent
+    counts: Callable[[Row], bool] = lambda row: False
 
 
 @frozen
@@ -79,7 +67,7 @@ def choose(
     """Select rows. `skip_protected`: only a name or a pid selects a protected row."""
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
-    spared: dict[int, str] = {}
+    spared: dict[int, str | None] = {}
     sweeping = False
     for target in dict.fromkeys(targets):
         matched: list[AnyRow] | Failure | None = _rows_named(rows, target)
@@ -87,11 +75,7 @@ def choose(
             sweeping = sweeping or selects_many(target)
             matched = _selected(rows, target, wanted, ask)
             if skip_protected and selects_many(target) and not isinstance(matched, Failure):
-                kept = {
-                    row.index: row.name
-                    for row in matched
-                    if isinstance(row, Row) and is_protected(row)
-                }
+                kept = {row.index: row.name for row in matched if _is_protected(row)}
                 spared.update(kept)
                 matched = _unprotected(rows, target, wanted, ask) if kept else matched
         if isinstance(matched, Failure):
@@ -104,7 +88,7 @@ def choose(
         bad=tuple(row for row in chosen if isinstance(row, BadRow)),
         missing=tuple(missing),
         sweeping=sweeping,
-        protected=tuple(name for index, name in spared.items() if index not in picked),
+        protected=tuple(str(name) for index, name in spared.items() if index not in picked),
     )
 
 
@@ -113,9 +97,7 @@ def _unprotected(
 ) -> list[AnyRow] | Failure:
     """Select as if the protected rows did not exist; fail if the target then matches nothing."""
     matches = _matching(rows, target, ask)  # protected rows still connect a tree
-    others = [
-        row for row in rows if not (isinstance(row, Row) and is_protected(row)) and matches(row)
-    ]
+    others = [row for row in rows if not _is_protected(row) and matches(row)]
     if others or target == "all":
         return [row for row in others if _is_selected(row, target, wanted, ask)]
     return Failure(
@@ -123,6 +105,10 @@ def _unprotected(
         f"could not take {target!r}: every session it matches is protected",
         "name the session itself, or remove its protection with: tmuxreap unprotect NAME",
     )
+
+
+def _is_protected(row: AnyRow) -> bool:
+    return isinstance(row, Row) and is_protected(row)
 
 
 def is_pattern(target: str) -> bool:
@@ -174,12 +160,13 @@ def _matches(row: AnyRow, target: str, ask: Questions) -> bool:
     if target == "all":
         return True
     kind, _, word = target.partition(":")
-    if isinstance(row, Row) and kind == "tag" and word:
-        return word in row.tags
-    if isinstance(row, Row) and kind == "agent" and word:
-        return ask.agent_of(row) == word
-    if isinstance(row, Row) and kind == "task" and word:
-        return row.task_id == word
+    if isinstance(row, Row) and word:
+        if kind == "tag":
+            return word in row.tags
+        if kind == "agent":
+            return ask.agent_of(row) == word
+        if kind == "task":
+            return row.task_id == word
     return row.name is not None and is_pattern(target) and fnmatchcase(row.name, target)
 
 
@@ -189,21 +176,16 @@ def _is_wanted(row: Row, wanted: Wanted) -> bool:
 
 def _pid(target: str) -> int | None:
     number = target.removeprefix("pid:")
-    return (
-        int(number)
-        if number.isascii() and number.isdigit() and len(number) <= LONGEST_PID
-        else None
-    )
+    is_pid = number.isascii() and number.isdigit() and len(number) <= LONGEST_PID
+    return int(number) if is_pid else None
 
 
 def _of_pid(
     rows: Sequence[AnyRow], target: str, pid: int, ask: Questions
 ) -> list[AnyRow] | Failure:
     name = ask.row_of_pid(pid)
-    matched = [row for row in rows if row.name == name] if name is not None else []
-    if matched:
-        return matched
-    return Failure(
+    matched = [row for row in rows if name is not None and row.name == name]
+    return matched or Failure(
         Code.PROCESS_NOT_FOUND,
         f"could not find the session of {target}: no process {pid} is proven to belong to one",
         "see the processes of a session with: tmuxreap show NAME",
@@ -213,12 +195,8 @@ def _of_pid(
 def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     """Return the failure for a target without a row, with similar names as a hint."""
     names = [row.name for row in rows if row.name]
-    near = (
-        [name for name in names if name.startswith(target[:3])][:3]
-        if not selects_many(target)
-        else []
-    )
-    hint = f"did you mean {', '.join(near)}? " if near else ""
+    near = [name for name in names if name.startswith(target[:3]) and not selects_many(target)]
+    hint = f"did you mean {', '.join(near[:3])}? " if near else ""
     return Failure(
         Code.SESSION_NOT_REGISTERED,
         f"could not find {target!r}: nothing in the registry matches it",

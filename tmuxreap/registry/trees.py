@@ -25,10 +25,8 @@ def below(rows: Iterable[Row], name: str) -> set[str]:
 def as_trees(rows: Sequence[Row]) -> list[tuple[str, int]]:
     """Sort each row after its parent, with its depth; a row whose parent is missing is a root."""
     children = _children(rows)
-    names = [row.name for row in rows]
-    roots = [
-        row.name for row in rows if parent_of(row) not in children or parent_of(row) not in names
-    ]
+    names = dict.fromkeys(row.name for row in rows)
+    roots = [row.name for row in rows if parent_of(row) not in names]
     depths: dict[str, int] = {}
     for name in (*roots, *names):  # `names` again for cycles, which have no root
         _add_tree(name, children, depths)
