@@ -85,7 +85,7 @@ OWNERS: dict[str, set[str]] = {
     "os.popen": set(),
     "os.posix_spawn": {"system.tmux.client"},
     "os.posix_spawnp": {"agents.demo"},
-    "os.environ": {"system.environment", "agents.demo", "interfaces.hook.speaker"},
+    "os.environ": {"system.environment", "agents.demo", "demo_agent", "interfaces.hook.speaker"},
     "os.getenv": set(),
     "yaml": {"registry.yaml.*", "agents.blocks", "hosts.file"},
     "libtmux": {"interfaces.python.libtmux_objects"},

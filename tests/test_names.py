@@ -17,7 +17,7 @@ WITHOUT = {
     "*/__init__.py": "a docstring only",
     "__main__.py": "tests/interfaces/cli/test_main.py begins there",
     "app.py": "puts real things together: everything in tests/live runs through it",
-    "demo_agent.py": "another name of agents/demo.py",
+    "demo_agent.py": "tests/live/test_demo_agent.py runs it in a terminal",
     "core/answers/[!bc]*.py": "types only; tests/core/answers/test_base.py reads them",
     "core/ports.py": "types only; tests/contract holds the real ones and the fakes to them",
     "hosts/engines.py": "tests/hosts/test_ssh.py and test_verbs.py reach hosts by them",

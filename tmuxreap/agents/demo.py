@@ -1,34 +1,26 @@
-"""A small coding agent for demonstrations and tests: it uses no model, but behaves on a terminal as
-real agents do.
+"""A small coding agent for demonstrations and tests: it uses no model, but reacts to keys as real
+agents do. `demo_agent` is its program.
 
-Owns its store (`$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`) and the helpers that it starts.
-Independent: it imports nothing of the package, and knows of tmux only the name of its pane."""
+Owns its store and the helpers that it starts. Independent: it imports nothing of the package, and
+knows of tmux only the name of its pane."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
 import re
-import select
 import signal
-import sys
-import termios
 import time
-import tty
-from collections.abc import Iterator
 from enum import Enum
 from itertools import chain
 from pathlib import Path
 
 BURST_S = 0.05  # an Enter this soon after text is part of a paste: a new line in the draft
-ESCAPE_S = 0.05  # an Escape followed by a character this soon is Alt, or part of a longer key
 AGAIN_S = 1.0  # for the second C-c
 FOREVER_S = 3600.0
 DIALOG = "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
 WORKING = "· working (esc to interrupt)"
-KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\x1b])|\x1b(?=\x1b)|[^\x1b]", re.DOTALL)
 ENTER, ESCAPE, C_C, C_D, C_U = "\r", "\x1b", "\x03", "\x04", "\x15"
 NEW_LINE = ("\n", "\x1b\r")  # C-j, Alt+Enter
 
@@ -89,22 +81,17 @@ class Store:
 
     def report(self, conversation_id: str, state: State) -> None:
         stat = Path("/proc/self/stat")
-        start = (
-            stat.read_text(errors="replace").rpartition(")")[2].split()[19]
-            if stat.exists()
-            else None
-        )
+        text = stat.read_text(errors="replace") if stat.exists() else ""
         facts = {
             "sessionId": conversation_id,
-            "procStart": start,
+            "procStart": text.rpartition(")")[2].split()[19] if text else None,
             "cwd": str(Path.cwd()),
             "status": state.value,
+            "tmux": os.environ.get("TMUX_PANE"),
         }
         self.session.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.session.with_suffix(".new")
-        fresh.write_text(
-            json.dumps({**facts, "tmux": os.environ.get("TMUX_PANE")}), encoding="utf-8"
-        )
+        fresh.write_text(json.dumps(facts), encoding="utf-8")
         fresh.replace(self.session)
 
 
@@ -152,10 +139,8 @@ class Agent:
             self._submit(self.queue.pop(0), now)
 
     def next_event(self, now: float) -> float:
-        return min(
-            filter(None, (self.busy_until, self.armed_until, self.leaves_at)),
-            default=now + FOREVER_S,
-        )
+        moments = (self.busy_until, self.armed_until, self.leaves_at)
+        return min(filter(None, moments), default=now + FOREVER_S)
 
     def say(self, role: str, text: str) -> None:
         self.store.append(self.conversation_id, role, text)
@@ -224,131 +209,3 @@ def screen(agent: Agent, rows: int, columns: int) -> list[str]:
     room = max(rows - 1 - len(foot), 0)
     body = ([""] * room + body)[len(body) :]
     return [f"demo agent · conversation {agent.conversation_id}", *body, *foot][-rows:]
-
-
-@contextlib.contextmanager
-def raw_terminal(plain: bool) -> Iterator[None]:
-    """Set the terminal to raw mode, and restore it at the end. A vanished terminal is no error."""
-    saved = termios.tcgetattr(0)
-    tty.setraw(0, termios.TCSANOW)
-    os.write(1, b"\x1b[?7l" if plain else b"\x1b[?7l\x1b[?1049h")
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError, termios.error):
-            os.write(1, b"\x1b[?7h\r\n" if plain else b"\x1b[?7h\x1b[?1049l")
-            termios.tcsetattr(0, termios.TCSANOW, saved)
-
-
-def draw(agent: Agent) -> None:
-    with contextlib.suppress(OSError):
-        columns, rows = os.get_terminal_size(1)
-        os.write(
-            1,
-            (
-                "\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in screen(agent, rows, columns))
-            ).encode(),
-        )
-
-
-def caught_signals(agent: Agent, ignored: list[str]) -> int:
-    """Let HUP, TERM and INT end the agent cleanly. Return a descriptor that becomes readable with
-    every signal."""
-    for name in ("hup", "term", "int"):
-        number = signal.Signals[f"SIG{name.upper()}"]
-        signal.signal(
-            number, signal.SIG_IGN if name in ignored else lambda *_: agent.leave(time.monotonic())
-        )
-    signal.signal(signal.SIGWINCH, lambda *_: None)
-    wake, waker = os.pipe()
-    os.set_blocking(waker, False)
-    signal.set_wakeup_fd(waker)
-    return wake
-
-
-def converse(agent: Agent, wake: int) -> None:
-    sources, held, reported = [0, wake], "", ("", State.IDLE)
-    while agent.leaves_at is None or time.monotonic() < agent.leaves_at:
-        if reported != (agent.conversation_id, agent.state):
-            reported = agent.conversation_id, agent.state
-            agent.store.report(*reported)
-        draw(agent)
-        now = time.monotonic()
-        ready, _, _ = select.select(
-            sources, [], [], ESCAPE_S if held else max(0.0, agent.next_event(now) - now)
-        )
-        now, typed = time.monotonic(), ""
-        if wake in ready:
-            os.read(wake, 64)
-        if 0 in ready:
-            with contextlib.suppress(OSError):
-                typed = os.read(0, 4096).decode(errors="replace")
-            if not typed:  # the terminal is gone
-                sources.remove(0)
-                if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-                    agent.leave(now)
-        keys = KEY.findall(held + typed) if typed else [held]
-        # An Escape is a key of its own only if nothing follows it at once.
-        held = ESCAPE if typed.endswith(ESCAPE) else ""
-        for key in filter(None, keys):
-            agent.press(key, now)
-        agent.tick(now)
-
-
-def arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        "tmuxreap-demo",
-        description="A coding agent that only pretends, for tests.",
-    )
-    parser.add_argument("--session-id", help="the id of the new conversation")
-    parser.add_argument("--resume", metavar="ID", help="go on with this conversation")
-    parser.add_argument("--mate-of", metavar="ID", help="work for the agent of this conversation")
-    parser.add_argument(
-        "--exit-delay", type=float, default=0.0, metavar="S", help="take this long to leave"
-    )
-    parser.add_argument(
-        "--ignore", default="", metavar="hup,term", help="stay when these signals come"
-    )
-    parser.add_argument("--spawn", type=int, default=0, metavar="N", help="start so many helpers")
-    parser.add_argument("--state", choices=["dialog", "busy", "draft"], help="begin in this state")
-    parser.add_argument("--plain", action="store_true", help="stay on the normal screen")
-    parser.add_argument(
-        "--always-banner", action="store_true", help="name a conversation that was never begun, too"
-    )
-    return parser.parse_args(argv)
-
-
-def main(argv: list[str] | None = None) -> int:
-    options = arguments(argv)
-    store = Store(Path(os.environ.get("TMUXREAP_DEMO_HOME") or Path.home() / ".tmuxreap-demo"))
-    conversation_id = options.resume or options.session_id or new_id()
-    if store.conversation(conversation_id).exists() != bool(options.resume):
-        print(
-            f"could not open {conversation_id}: {'none such' if options.resume else 'it exists'}",
-            file=sys.stderr,
-        )
-        return 1
-    agent = Agent(store, conversation_id, options.exit_delay)
-    agent.transcript = store.history(conversation_id) if options.resume else []
-    agent.draft = "half a thought" if options.state == "draft" else ""
-    agent.state = State.WAITING if options.state == "dialog" else State.IDLE
-    wake = caught_signals(agent, options.ignore.split(","))
-    helpers = [spawn(FOREVER_S) for _ in range(options.spawn)]
-    if options.state == "busy":
-        agent.work(FOREVER_S, time.monotonic())
-    try:
-        with raw_terminal(options.plain):
-            converse(agent, wake)
-    finally:
-        for child in filter(None, (*helpers, agent.tool)):
-            end(child)
-        store.session.unlink(missing_ok=True)
-    if options.always_banner or store.conversation(agent.conversation_id).exists():
-        with contextlib.suppress(OSError):
-            again = f"tmuxreap-demo --resume {agent.conversation_id}"
-            os.write(1, f"Resume this conversation with: {again}\n".encode())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
