@@ -16,8 +16,8 @@ from tests.real import alive, until
 from tmuxreap.core.errors import Code
 from tmuxreap.hosts import link
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.link import Caller
 from tmuxreap.hosts.wire import Request
+from tmuxreap.system.environment import Settings
 
 
 def failing(fleet: Fleet, via: list[str], verb: str = "list") -> dict[str, str]:
@@ -213,7 +213,7 @@ def test_a_host_that_says_nothing_is_given_up(
     monkeypatch.setattr(link, "ANSWER_S", 1.5)
     pid = fleet.folder / "pid"
     host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
-    reply = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), changing=changing)
+    reply = link.ask(host, Request("1", "stop"), Settings.from_environment(), changing=changing)
     assert reply.failure is not None
     assert reply.failure.code is Code.HOST_UNREACHABLE
     assert "no answer for 1.5 s" in reply.failure.message
@@ -249,10 +249,10 @@ def test_a_host_that_falls_asleep_after_its_hello(
     tries = fleet.folder / "tries"
     output = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"
     host = Host("asleep", via=(fleet.script("engine", output),))
-    caller = Caller(os.environ, os.getuid())
-    assert not link.ask(host, Request("1", "list"), caller, changing=False).unknown
+    settings = Settings.from_environment()
+    assert not link.ask(host, Request("1", "list"), settings, changing=False).unknown
     assert len(tries.read_text().split()) == 1
-    reply = link.ask(host, Request("2", "stop"), caller, changing=True)
+    reply = link.ask(host, Request("2", "stop"), settings, changing=True)
     assert reply.unknown  # only the outcome was queried again, not the verb
     assert len(tries.read_text().split()) == 1 + 3
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.hosts.engines import CONNECT_S, Engine, engine_of, forget_shared, shared_socket
+from tmuxreap.hosts.engines import CONNECT_S, Engine, engine_of
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
 from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say
+from tmuxreap.system.environment import Settings
 
 ANSWER_S = 30.0
 AGAIN_AFTER_S = (0.2, 1.0, 3.0)
@@ -23,14 +24,6 @@ OUTCOME = "outcome"
 INSTALL = "install it there: python3 -m pip install tmuxreap; or set `program` in hosts.yaml"
 NO_SUCH_COMMAND = (126, 127)
 USAGE = 2
-
-
-@frozen
-class Caller:
-    """The environment and user that connections are made with."""
-
-    environ: Mapping[str, str]
-    uid: int
 
 
 @frozen
@@ -48,11 +41,11 @@ class Reply:
     took_s: float = 0.0
 
 
-def ask(host: Host, request: Request, caller: Caller, *, changing: bool) -> Reply:
+def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> Reply:
     """Run a request. `changing`: it changes something, and the host keeps its outcome by its ID."""
     before = time.monotonic()
     try:
-        reply = _ask(host, request, caller, changing)
+        reply = _ask(host, request, settings, changing)
     except Failure as failure:
         reply = Reply(host, failure=failure)
     except OtherSchemaError as error:
@@ -60,8 +53,8 @@ def ask(host: Host, request: Request, caller: Caller, *, changing: bool) -> Repl
     return replace(reply, took_s=time.monotonic() - before)
 
 
-def _ask(host: Host, request: Request, caller: Caller, changing: bool) -> Reply:
-    with connected(host, caller) as (talk, hello):
+def _ask(host: Host, request: Request, settings: Settings, changing: bool) -> Reply:
+    with connected(host, settings) as (talk, hello):
         talk.send(request.line())
         try:
             return _answer(host, talk, hello)
@@ -72,7 +65,7 @@ def _ask(host: Host, request: Request, caller: Caller, changing: bool) -> Reply:
             reason = talk.words or "the connection ended before the answer"
     if not changing:
         raise unreachable(host, reason)
-    return _ask_for_outcome(host, request, caller, reason)
+    return _ask_for_outcome(host, request, settings, reason)
 
 
 def _answer(host: Host, talk: Talk, hello: Line) -> Reply:
@@ -89,7 +82,7 @@ def _answer(host: Host, talk: Talk, hello: Line) -> Reply:
             raise unreachable(host, reason)
 
 
-def _ask_for_outcome(host: Host, request: Request, caller: Caller, reason: str) -> Reply:
+def _ask_for_outcome(host: Host, request: Request, settings: Settings, reason: str) -> Reply:
     words = {"of": request.id}
     for number, pause in enumerate(AGAIN_AFTER_S):
         time.sleep(pause)
@@ -98,7 +91,7 @@ def _ask_for_outcome(host: Host, request: Request, caller: Caller, reason: str) 
         )
         with (
             contextlib.suppress(SilentError, EndedError, Unreached),
-            connected(host, caller) as (talk, hello),
+            connected(host, settings) as (talk, hello),
         ):
             talk.send(later.line())
             return _answer(host, talk, hello)
@@ -117,25 +110,25 @@ class Unreached(Failure):
 
 
 @contextlib.contextmanager
-def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
+def connected(host: Host, settings: Settings) -> Iterator[tuple[Talk, Line]]:
     """Open a conversation and wait for its hello; retry without the shared connection if that
     hangs."""
     try:
-        talk, hello = _greeted(host, caller)
+        talk, hello = _greeted(host, settings)
     except SilentError:
         raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
     with contextlib.closing(talk):
         yield talk, hello
 
 
-def _greeted(host: Host, caller: Caller) -> tuple[Talk, Line]:
-    engine = engine_of(host, caller.environ, caller.uid)
-    if engine.shared is not None and shared_socket(host, engine.shared).exists():
+def _greeted(host: Host, settings: Settings) -> tuple[Talk, Line]:
+    engine = engine_of(host, settings)
+    if engine.shared is not None and engine.shared.exists():
         try:
             return _open(host, engine, CONNECT_S)
         except SilentError:
-            forget_shared(host, engine)
-            engine = engine_of(host, caller.environ, caller.uid, unshared=True)
+            engine.shared.unlink(missing_ok=True)  # the next command opens a new one
+            engine = engine_of(host, settings, unshared=True)
     return _open(host, engine, ANSWER_S)
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import time
 from collections import deque
 
 from tmuxreap.core.text import plain
-from tmuxreap.hosts.engines import Engine, release, start_engine, wait_for_exit
+from tmuxreap.hosts.engines import Engine
 from tmuxreap.hosts.wire import LONGEST_LINE, Line, parse_line
 
 LONGEST_NOISE = 1024 * 1024  # bytes of stderr that are kept
 LAST_WORDS = 400
 READ = 65536
-EXIT_S = 1.0
+EXIT_S, LEAVE_S = 1.0, 0.2
 
 
 class SilentError(Exception):
@@ -31,7 +32,16 @@ class EndedError(Exception):
 
 class Talk:
     def __init__(self, engine: Engine) -> None:
-        self._process: subprocess.Popen[bytes] = start_engine(engine)
+        # In its own process session: neither Ctrl-C nor our terminal's hangup reaches it.
+        self._process = subprocess.Popen(
+            engine.words,
+            env=dict(engine.environ),
+            cwd=engine.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
         self._lines: deque[Line] = deque()
         self._rest, self._errors = b"", b""
         assert self._process.stdout is not None  # noqa: S101 - begun with pipes
@@ -82,7 +92,7 @@ class Talk:
 
     def end(self) -> int | None:
         """Return its exit status after its stream has ended, and read the rest of its stderr."""
-        status = wait_for_exit(self._process, EXIT_S)
+        status = self._exit_status(EXIT_S)
         while self._stderr in self._open and select.select([self._stderr], [], [], 0)[0]:
             self._read_available(0)
         return status
@@ -94,4 +104,18 @@ class Talk:
         return plain("; ".join(line for line in lines if line))[-LAST_WORDS:]
 
     def close(self) -> None:
-        release(self._process)
+        """Close the streams and send SIGHUP: ssh exits, but a verb in progress on the host goes
+        on."""
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                if stream is not None:
+                    stream.close()
+        if self._process.poll() is None:
+            with contextlib.suppress(OSError):
+                self._process.send_signal(signal.SIGHUP)
+            self._exit_status(LEAVE_S)
+
+    def _exit_status(self, wait_s: float) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(wait_s)
+        return None

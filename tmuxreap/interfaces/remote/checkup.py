@@ -13,10 +13,11 @@ from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import hosts_of
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
-from tmuxreap.hosts.link import Caller, Reply, ask
+from tmuxreap.hosts.link import Reply, ask
 from tmuxreap.hosts.merge import exit_of, host_failure, host_failures, host_json, items_of
 from tmuxreap.hosts.wire import Request
 from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings
 
 CHECK = "check"
 EMPTY = "no hosts yet; list them in"
@@ -27,9 +28,8 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
         reason = f"could not {action} hosts: there is no such action"
         raise Failure(Code.USAGE, reason, "tmuxreap hosts check HOST")
     hosts = read_hosts(context.settings)
-    caller = Caller(context.settings.environ, context.settings.uid)
     chosen = hosts_of(wanted or [EVERY], hosts)
-    every = call_in_threads([_check(host, caller) for host in chosen])
+    every = call_in_threads([_check(host, context.settings) for host in chosen])
     return Result(
         "hosts",
         None,
@@ -43,9 +43,9 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     )
 
 
-def _check(host: Host, caller: Caller) -> Callable[[], Reply]:
+def _check(host: Host, settings: Settings) -> Callable[[], Reply]:
     request = Request(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
-    return lambda: _without_registry(ask(host, request, caller, changing=False))
+    return lambda: _without_registry(ask(host, request, settings, changing=False))
 
 
 def _without_registry(one: Reply) -> Reply:

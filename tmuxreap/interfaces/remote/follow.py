@@ -17,10 +17,11 @@ from tmuxreap.core.results import RemoteResult
 from tmuxreap.core.text import Voice, plain
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.link import ANSWER_S, Caller, connected, incompatible
+from tmuxreap.hosts.link import ANSWER_S, connected, incompatible
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
 from tmuxreap.hosts.wire import OtherSchemaError, Request, Say
 from tmuxreap.interfaces.text.report import report_line
+from tmuxreap.system.environment import Settings
 
 BEAT_S = 5.0
 BATCH_S = 0.25  # events that arrive within this time are sorted
@@ -39,7 +40,7 @@ class News:
 
 
 def follow(
-    verb: str, words: Mapping[str, object], sent: Sequence[Sent], caller: Caller, voice: Voice
+    verb: str, words: Mapping[str, object], sent: Sequence[Sent], settings: Settings, voice: Voice
 ) -> NoReturn:
     """Print the events of all hosts in the order of time, without end."""
     option = next((word for word in WATCH_OPTIONS if words.get(word)), None)
@@ -49,7 +50,7 @@ def follow(
         raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
     queue: SimpleQueue[News] = SimpleQueue()
     for host, request in sent:
-        work = (host, _read_only(verb, request), caller, queue)
+        work = (host, _read_only(verb, request), settings, queue)
         threading.Thread(target=_listen, args=work, daemon=True).start()
     while True:
         for news in sorted(_batch(queue), key=lambda one: one.at):
@@ -80,12 +81,12 @@ def _print_news(news: News, voice: Voice) -> None:
         print(f"tmuxreap: {plain(news.message)}", file=sys.stderr, flush=True)
 
 
-def _listen(host: Host, request: Request, caller: Caller, queue: SimpleQueue[News]) -> None:
+def _listen(host: Host, request: Request, settings: Settings, queue: SimpleQueue[News]) -> None:
     """Report a lost connection, and retry with growing pauses."""
     pause, last = FIRST_PAUSE_S, 0
     while True:
         try:
-            with connected(host, caller) as (talk, _):
+            with connected(host, settings) as (talk, _):
                 talk.send(request.line())
                 pause = FIRST_PAUSE_S
                 for item in _items(talk):

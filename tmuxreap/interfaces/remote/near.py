@@ -46,7 +46,7 @@ def call_hosts(
             from tmuxreap.interfaces.remote.follow import follow
 
             sent = [(errand.host, meant.request(errand)) for errand in meant.errands]
-            follow(verb, words, sent, meant.caller, voice)
+            follow(verb, words, sent, settings, voice)
         return meant.run(voice)
 
     result = run_work(verb, context, work)

@@ -13,18 +13,11 @@ from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.hosts import merge
 from tmuxreap.hosts.choose import Errand
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.engines import shared_folder
-from tmuxreap.hosts.link import Caller, Reply, ask
-from tmuxreap.hosts.merge import (
-    after_plan,
-    drop_matched_elsewhere,
-    filled,
-    is_open,
-    items_of,
-    merged,
-)
+from tmuxreap.hosts.link import Reply, ask
 from tmuxreap.hosts.remembered import remember
 from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
@@ -125,18 +118,17 @@ class OnHosts:
             here=errand.host.is_local,
         )
 
-    @property
-    def caller(self) -> Caller:
-        return Caller(self.context.settings.environ, self.context.settings.uid)
-
     def _on_each(self, work: Callable[..., Reply], *each: Sequence[Reply]) -> list[Reply]:
         """Call `work` with each errand, and what belongs to it, in threads."""
         works = [partial(work, *its) for its in zip(self.errands, *each, strict=True)]
-        return drop_matched_elsewhere(self.errands, call_in_threads(works, self.at_once))
+        return self._matched(call_in_threads(works, self.at_once))
+
+    def _matched(self, replies: Sequence[Reply]) -> list[Reply]:
+        return merge.drop_matched_elsewhere(self.errands, replies)
 
     def _ask(self, errand: Errand, request: Request, *, changing: bool) -> Reply:
-        reply = ask(errand.host, request, self.caller, changing=changing)
-        return filled(reply, [target for target in errand.targets if _is_name(target)])
+        reply = ask(errand.host, request, self.context.settings, changing=changing)
+        return merge.filled(reply, [target for target in errand.targets if _is_name(target)])
 
     def _run_at_once(self, errand: Errand) -> Reply:
         return self._ask(errand, self.request(errand), changing=self._is_changing)
@@ -146,7 +138,7 @@ class OnHosts:
 
     def _carry_out(self, errand: Errand, plan: Reply) -> Reply:
         """End what the plan names, if it is still the same there."""
-        names = [item.name for item in items_of(plan) if is_open(item)]
+        names = [item.name for item in merge.items_of(plan) if merge.is_open(item)]
         if not names:
             return Reply(errand.host)
         request = self.request(errand, **{self.field or "targets": names})
@@ -160,7 +152,7 @@ class OnHosts:
     def _merged(self, every: Sequence[Reply]) -> Result:
         if self.verb == "list" and not self._is_partial:
             _remember_sessions(self.context, every)
-        result = merged(self.verb, self.context.clock.now(), every)
+        result = merge.merged(self.verb, self.context.clock.now(), every)
         if self.verb in ("list", "show"):
             from tmuxreap.interfaces.remote.sessions import shown
 
@@ -184,7 +176,7 @@ class OnHosts:
         if self._yes:  # without a question no host waits for the plan of another
             works = [partial(self._plan_and_carry_out, errand) for errand in self.errands]
             both = zip(*call_in_threads(works, self.at_once), strict=True)
-            return self._merged_both(*(drop_matched_elsewhere(self.errands, one) for one in both))
+            return self._merged_both(*map(self._matched, both))
         plans = self._on_each(self._plan)
         plan = self._merged(plans)
         if self._is_sweeping or self._purges:
@@ -196,11 +188,12 @@ class OnHosts:
         return self._merged_both(plans, self._on_each(self._carry_out, plans))
 
     def _merged_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
-        return self._merged([after_plan(*both) for both in zip(plans, ended, strict=True)])
+        return self._merged([merge.after_plan(*both) for both in zip(plans, ended, strict=True)])
 
     def _is_confirmed(self, plan: Result, voice: Voice) -> bool:
-        todo = [item for item in plan.results if isinstance(item, RemoteResult) and is_open(item)]
-        return not todo or question(voice, purge=self._purges)(plan)
+        items = [item for item in plan.results if isinstance(item, RemoteResult)]
+        is_idle = not any(map(merge.is_open, items))
+        return is_idle or question(voice, purge=self._purges)(plan)
 
     def _needs_yes(self) -> Failure:
         reason = f"could not {self.verb} on other hosts: inside a session that needs --yes"
@@ -213,11 +206,11 @@ class OnHosts:
 def _remember_sessions(context: Context, every: Sequence[Reply]) -> None:
     """Remember the sessions for the shell's completion."""
     sessions = {
-        reply.host.name: [item.facts for item in items_of(reply)]
+        reply.host.name: [item.facts for item in merge.items_of(reply)]
         for reply in every
         if reply.answer is not None
     }
-    folder = shared_folder(context.settings.environ, context.settings.uid)
+    folder = shared_folder(context.settings)
     remember(folder, sessions, context.clock.now())
 
 
