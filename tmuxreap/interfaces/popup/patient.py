@@ -9,11 +9,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
-from textual import on
 from textual.app import App
 
 from tmuxreap.core.errors import Exit
-from tmuxreap.interfaces.popup.widgets import Answered
 
 T = TypeVar("T")
 
@@ -33,18 +31,13 @@ class BackgroundApp(App[None]):
             try:
                 answer = work()
             except Exception as error:  # noqa: BLE001 - a bug: raised where it is visible
-                bug = error
-                self.post_message(Answered(lambda: _raise(bug)))
-            else:
-                self.post_message(Answered(lambda: deliver(answer)))
+                self.call_later(_raise, error)
+            else:  # not awaited: a closing popup may be waiting for this thread
+                self.call_later(deliver, answer)
 
         thread = threading.Thread(target=run_work, daemon=daemon)
         self._threads = [one for one in self._threads if one.is_alive()] + [thread]
         thread.start()
-
-    @on(Answered)
-    def _deliver(self, answered: Answered) -> None:
-        answered.deliver()
 
     def finish_and_exit(self, number: int, frame: FrameType | None) -> None:
         """Finish running work in the background when the terminal goes away, perhaps through the

@@ -1,9 +1,8 @@
-"""The popup's widgets: its table, its questions, and messages from threads. popup.tcss has their
-styles."""
+"""The popup's widgets: its table, its questions and forms. popup.tcss has their styles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import gt
 from typing import ClassVar
 
@@ -13,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.coordinate import Coordinate
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Button, DataTable, Input, Static
@@ -55,14 +53,6 @@ class Question(ModalScreen[bool]):
     @on(Button.Pressed)
     def pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
-
-
-class Answered(Message):
-    """A thread's answer. Posted, not awaited: a closing popup may be waiting for the thread."""
-
-    def __init__(self, deliver: Callable[[], None]) -> None:
-        super().__init__()
-        self.deliver = deliver
 
 
 class Sessions(DataTable[Text]):
