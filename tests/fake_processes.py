@@ -200,13 +200,11 @@ class FakeProcesses:
         return self.table[process.pid].environ if self.alive(process) else None
 
     def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        return self.argv(process), self.executable(process)
+        found = self.table[process.pid].executable if self.alive(process) else None
+        return self.argv(process), found
 
     def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         return self.environ(process) or {}
-
-    def executable(self, process: ProcessId) -> str | None:
-        return self.table[process.pid].executable if self.alive(process) else None
 
     def cwd(self, process: ProcessId) -> str | None:
         return self.table[process.pid].cwd if self.alive(process) else None

@@ -228,7 +228,7 @@ class FakeTmux:
         if one.environment:
             return self._environment(socket, one.pane)
         if one.option is not None:
-            return self.show_option(socket, one.pane, one.option)
+            return self._option(socket, one.pane, one.option)
         found = self._pane(socket, one.pane) if one.styled and self._reachable(socket) else None
         return found.screen if found else self.capture(socket, one.pane, joined=one.joined)
 
@@ -244,7 +244,7 @@ class FakeTmux:
         found = self._pane(socket, pane) if self._reachable(socket) else None
         return unstyled(found.screen).rstrip("\n ") if found else None
 
-    def show_option(self, socket: str, pane: str, option: str) -> str | None:
+    def _option(self, socket: str, pane: str, option: str) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None
         return found.options.get(option) if found else None
 

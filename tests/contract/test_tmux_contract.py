@@ -218,11 +218,15 @@ def gone(arena: Arena, process: set[object], *, within_s: float = PLENTY_S) -> b
     return arena.processes.wait(process, within_s) == process  # type: ignore[arg-type]
 
 
+def option(arena: Arena, pane: str, name: str) -> str | None:
+    return arena.tmux.ask(arena.socket, [Question(pane, name)])[0]
+
+
 def test_nobody_there_is_an_answer_of_its_own(arena: Arena) -> None:
     assert arena.tmux.look(arena.socket) == NoServer(arena.socket)
     assert not arena.tmux.do(arena.socket, [LeaveMode("%0")])
     assert arena.tmux.capture(arena.socket, "%0") is None
-    assert arena.tmux.show_option(arena.socket, "%0", "@x") is None
+    assert option(arena, "%0", "@x") is None
 
 
 def test_a_look_shows_sessions_panes_and_who_leads_there(arena: Arena) -> None:
@@ -354,19 +358,19 @@ def test_commands_go_on_past_one_that_fails(arena: Arena) -> None:
     session = arena.open("one")
     pane = session.panes[0].id
     assert not arena.tmux.do(arena.socket, [LeaveMode("%99"), SetOption(pane, "@x", "1")])
-    assert arena.tmux.show_option(arena.socket, pane, "@x") == "1"
+    assert option(arena, pane, "@x") == "1"
     assert arena.tmux.do(arena.socket, [])
 
 
 def test_an_option_is_the_panes_own_or_it_is_not_set(arena: Arena) -> None:
     session = arena.open("one")
     pane = session.panes[0].id
-    assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") is None
+    assert option(arena, pane, "remain-on-exit") is None
     assert arena.tmux.do(arena.socket, [SetOption(pane, "remain-on-exit", "on")])
-    assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") == "on"
+    assert option(arena, pane, "remain-on-exit") == "on"
     assert again(arena, session).panes[0].remain_on_exit == "on"
     assert arena.tmux.do(arena.socket, [SetOption(pane, "remain-on-exit", None)])
-    assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") is None
+    assert option(arena, pane, "remain-on-exit") is None
     assert again(arena, session).panes[0].remain_on_exit == "off"
 
 

@@ -68,10 +68,8 @@ class Processes(Protocol):
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
         """Return its initial environment; None when it is gone or not readable."""
 
-    def executable(self, process: ProcessId) -> str | None: ...
-
     def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        """Return `argv` and `executable` of whichever process has its pid now. For looks at all
+        """Return `argv` and the program of whichever process has its pid now. For looks at all
         processes: the start time is compared again before any action."""
 
     def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
@@ -120,15 +118,12 @@ class Tmux(Protocol):
     def ask(
         self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
-        """Run `first` as `do` does, then answer each question as `capture` or `show_option` would:
-        all in one call."""
+        """Run `first` as `do` does, then answer each question, an option by the value set on the
+        pane itself: all in one call."""
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         """Return a pane's visible screen as text without escape sequences, or None on failure.
         `joined` unwraps lines that the terminal wrapped, so that a secret in one is whole."""
-
-    def show_option(self, socket: str, pane: str, option: str) -> str | None:
-        """Return the value set on this pane itself, or None."""
 
     def create(
         self, socket: str, new: NewSession, *, within: Surroundings | None = None

@@ -105,9 +105,6 @@ class LinuxProcesses:
         except OSError:
             return {}
 
-    def executable(self, process: ProcessId) -> str | None:
-        return self._read_own(process, lambda home: procfs.linked(f"{home}/exe"))
-
     def cwd(self, process: ProcessId) -> str | None:
         return self._read_own(process, lambda home: procfs.linked(f"{home}/cwd"))
 

@@ -59,13 +59,11 @@ class PsutilProcesses:
         return self._read_own(process, lambda handle: handle.environ())
 
     def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        return self.argv(process), self.executable(process)
+        program = self._read_own(process, lambda handle: handle.exe()) or None
+        return self.argv(process), program
 
     def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         return self.environ(process) or {}
-
-    def executable(self, process: ProcessId) -> str | None:
-        return self._read_own(process, lambda handle: handle.exe()) or None
 
     def cwd(self, process: ProcessId) -> str | None:
         return self._read_own(process, lambda handle: handle.cwd()) or None

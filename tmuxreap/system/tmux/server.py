@@ -83,9 +83,6 @@ class RealTmux:
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         return self.ask(socket, [Question(pane, joined=joined)])[0]
 
-    def show_option(self, socket: str, pane: str, option: str) -> str | None:
-        return self.ask(socket, [Question(pane, option)])[0]
-
     def create(
         self, socket: str, new: NewSession, *, within: Surroundings | None = None
     ) -> Created | str:
