@@ -4,6 +4,7 @@ context, so that any thread may call. Never draws."""
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -170,9 +171,9 @@ def _look(context: Context, chosen: str | None) -> Seen:
     return Seen(tuple(sessions), screen, _why(context, selected), result.warnings)
 
 
-def silent_progress(monotonic: Callable[[], float]) -> Progress:
+def silent_progress() -> Progress:
     """Return a progress that is read, not drawn: `at` has the rung of each session."""
-    return Progress(io.StringIO(), monotonic, live=True)
+    return Progress(io.StringIO(), time.monotonic, live=True)
 
 
 UNREGISTERED = DriftKind.UNREGISTERED.value

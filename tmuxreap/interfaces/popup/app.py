@@ -112,7 +112,7 @@ class Popup(Choosing):
         """Start the work on each host separately: none waits for another."""
         self._message_text = None
         for host, targets in far.by_host(names, self._host_of).items():
-            self._start_work_on(host, Doing(word, verb, silent_progress(self._monotonic)), targets)
+            self._start_work_on(host, Doing(word, verb, silent_progress()), targets)
         self._draw()
 
     def _start_work_on(self, host: str, doing: Doing, names: list[str]) -> None:

@@ -5,7 +5,6 @@ session."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from rich.text import Text
 from textual.widgets import Static
@@ -25,10 +24,9 @@ WIDE = 150  # from here on list and screen are side by side
 
 
 class Drawing(BackgroundApp):
-    def __init__(self, desk: Desk, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
-        self._monotonic = monotonic
         self._seen = Seen()
         self._has_looked = False
         self._message_text: Text | None = None
@@ -166,7 +164,7 @@ class Drawing(BackgroundApp):
         word = None
         if doing:
             rung = doing.progress.at.get(plain(one.name))
-            word = view.step_text(doing.word, rung, self._monotonic())
+            word = view.step_text(doing.word, rung, time.monotonic())
         marked = one.name in self._marked
         return view.cells(one, marked=marked, progress=word, name=room, label=label, host=host)
 
