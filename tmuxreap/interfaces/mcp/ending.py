@@ -56,7 +56,9 @@ class _End(Arguments):
 
     def run(self, context: Context) -> Result:
         if self.purge_conversation and not self.dry_run:
-            self._check_purge(context)
+            self._check_named()
+            if not isinstance(context.registry.look().named(str(self.confirm_purge)), Row):
+                raise self._not_named()
         return super().run(context)
 
     def words(self) -> dict[str, object]:
@@ -66,11 +68,6 @@ class _End(Arguments):
         options = super().words()
         return {**options, "itself": self.also_self, "yes": self.yes or self.purge_conversation}
 
-    def _check_purge(self, context: Context) -> None:
-        self._check_named()
-        if not isinstance(context.registry.look().named(str(self.confirm_purge)), Row):
-            raise self._not_named()
-
     def _check_named(self) -> None:
         """Require the exact name of one session, given twice."""
         named = self.targets == [self.confirm_purge] and len(getattr(self, "host", [])) < 2
@@ -78,12 +75,9 @@ class _End(Arguments):
             raise self._not_named()
 
     def _not_named(self) -> Failure:
-        return Failure(
-            Code.USAGE,
-            f"could not {self.verb} and purge: that deletes a conversation for good, and"
-            " confirm_purge does not name it",
-            "name one session of the registry in targets, and the same name in confirm_purge",
-        )
+        reason = "that deletes a conversation for good, and confirm_purge does not name it"
+        hint = "name one session of the registry in targets, and the same name in confirm_purge"
+        return Failure(Code.USAGE, f"could not {self.verb} and purge: {reason}", hint)
 
 
 class StopSession(_End):
@@ -176,12 +170,9 @@ class RemoveSession(Arguments):
     def run(self, context: Context) -> Result:
         many = any(selects_many(target) for target in self.targets)
         if many and not (self.yes or self.dry_run) and stop.is_inside(context):
-            raise Failure(
-                Code.USAGE,
-                f"could not forget {' '.join(self.targets)}: an agent that drops more than named"
-                " rows has to say so",
-                "look at the plan with dry_run, then add yes",
-            )
+            reason = "an agent that drops more than named rows has to say so"
+            message = f"could not forget {' '.join(self.targets)}: {reason}"
+            raise Failure(Code.USAGE, message, "look at the plan with dry_run, then add yes")
         request = forget.ForgetRequest(
             tuple(self.targets), self.history, self.force, self.dry_run, self.reason
         )

@@ -56,22 +56,24 @@ class ListSessions(Arguments):
             raise Failure(Code.USAGE, reason, f"there are: {', '.join(sorted(SHOWN))}")
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
-        kept, more = _limited(answer, self.limit, "sessions")
+        kept = _limited(answer, self.limit, "sessions")
         if self.fields:
             wanted = {"name", "error", "host", "target", *self.fields}
-            kept = [{key: entry[key] for key in entry if key in wanted} for entry in kept]
-        return {**answer, **more, "results": kept}
+            kept["results"] = [
+                {key: entry[key] for key in entry if key in wanted} for entry in kept["results"]
+            ]
+        return kept
 
 
 def _limited(
     answer: Mapping[str, Any], limit: int, what: str, *, last: bool = False
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> dict[str, Any]:
     results = answer["results"]
     if len(results) <= limit:
-        return results, {}
+        return dict(answer)
     warning = f"{limit} of {len(results)} {what} are told: raise limit, or ask for fewer"
     kept = results[-limit:] if last else results[:limit]
-    return kept, {"warnings": [*answer["warnings"], warning]}
+    return {**answer, "warnings": [*answer["warnings"], warning], "results": kept}
 
 
 class ShowSession(Arguments):
@@ -90,8 +92,7 @@ class Events(Arguments):
     limit: Limit = 50
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
-        kept, more = _limited(answer, self.limit, "events", last=True)
-        return {**answer, **more, "results": kept}
+        return _limited(answer, self.limit, "events", last=True)
 
 
 class Doctor(Arguments):
