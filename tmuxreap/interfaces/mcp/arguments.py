@@ -28,17 +28,6 @@ from tmuxreap.interfaces.cli.commands import plain_command, work_of
 from tmuxreap.sessions.context import Context
 
 LONGEST_REASON = 1000
-FLAGS = {  # arguments whose flag has a different name
-    "itself": "--self",
-    "print_only": "--print",
-    "tags": "--tag",
-}
-OPTIONS = {  # arguments whose command-line parameter has a different name
-    "purge_conversation": "purge",
-    "any": "anyone",
-    "all": "everything",
-    "tags": "tag",
-}
 
 
 def _as_list(given: object) -> object:
@@ -78,7 +67,8 @@ Hosts = Annotated[Names, Field(description="Run there: hosts, @tag, all, or loca
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool. The class docstring is the tool's description."""
+    """The arguments of a tool. The class docstring is the tool's description. A field is named as
+    the parameter of the command line, its alias as tools call it."""
 
     verb: ClassVar[str]  # as in the command line and the envelope
     model_config = ConfigDict(extra="forbid")
@@ -105,7 +95,7 @@ class Arguments(BaseModel):
     def words(self) -> dict[str, object]:
         """Return the given arguments as parameters of the command line."""
         return {
-            OPTIONS.get(name, name): _word(getattr(self, name))
+            name: _word(getattr(self, name))
             for name in type(self).model_fields
             if name in self.model_fields_set and name != "host"
         }
@@ -125,7 +115,9 @@ def with_host(arguments: type[Arguments]) -> type[Arguments]:
 
 def flags_of(arguments: type[Arguments]) -> Mapping[str, str]:
     """Map each flag of the command line to the argument that stands for it."""
-    return {
-        FLAGS.get(name, "--" + name.replace("_", "-")): field.alias or name
-        for name, field in arguments.model_fields.items()
-    }
+    fields = arguments.model_fields
+    flags = {"--host": "host"} if "host" in fields else {}
+    for one in plain_command(arguments.verb).parameters:
+        if one.name in fields:
+            flags.update(dict.fromkeys(one.flags, fields[one.name].alias or one.name))
+    return flags

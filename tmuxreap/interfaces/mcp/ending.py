@@ -27,6 +27,7 @@ from tmuxreap.interfaces.mcp.arguments import (
 from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
+PURGE = "Delete its conversation for good. Needs confirm_purge."
 ITSELF = "Also your own session, where a pattern or all reaches it. Not for names."
 
 
@@ -41,9 +42,7 @@ class _End(Arguments):
     pane_only: Annotated[bool, Field(description="Only the agent's pane.")] = False
     itself: Annotated[bool, Field(alias="self", description=ITSELF)] = False
     cleanup: Annotated[bool, Field(description="Remove its git worktree, not by force.")] = False
-    purge_conversation: Annotated[
-        bool, Field(description="Delete its conversation for good. Needs confirm_purge.")
-    ] = False
+    purge: Annotated[bool, Field(alias="purge_conversation", description=PURGE)] = False
     confirm_purge: Annotated[
         str | None, Field(description="That session's name, the one target.")
     ] = None
@@ -55,7 +54,7 @@ class _End(Arguments):
         return self.itself or not any(selects_many(target) for target in self.targets)
 
     def run(self, context: Context) -> Result:
-        if self.purge_conversation and not self.dry_run:
+        if self.purge and not self.dry_run:
             self._check_named()
             if not isinstance(context.registry.look().named(str(self.confirm_purge)), Row):
                 raise self._not_named()
@@ -63,10 +62,10 @@ class _End(Arguments):
 
     def words(self) -> dict[str, object]:
         """Check only that one name is repeated: another host looks for its row itself."""
-        if self.purge_conversation and not self.dry_run:
+        if self.purge and not self.dry_run:
             self._check_named()
         options = super().words()
-        return {**options, "itself": self.also_self, "yes": self.yes or self.purge_conversation}
+        return {**options, "itself": self.also_self, "yes": self.yes or self.purge}
 
     def _check_named(self) -> None:
         """Require the exact name of one session, given twice."""

@@ -108,12 +108,12 @@ class WaitSession(Arguments):
     verb = "wait"
     targets: Targets
     until: Annotated[UntilWord, Field(description="waiting: for a person; gone: no process left.")]
-    any: Annotated[bool, Field(description="One is enough.")] = False
+    anyone: Annotated[bool, Field(alias="any", description="One is enough.")] = False
     timeout: Annotated[Seconds, Field(description="Seconds; 25 at most are waited.")] = LONGEST_S
 
     def run(self, context: Context) -> Result:
         request = wait.WaitRequest(
-            tuple(self.targets), wait.Until(self.until), self.any, self._timeout_s
+            tuple(self.targets), wait.Until(self.until), self.anyone, self._timeout_s
         )
         with wait.event_waiter(context) as waiter:
             return wait.run(context, request, InterruptibleWaiter(context, waiter))

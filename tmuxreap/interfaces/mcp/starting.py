@@ -25,7 +25,7 @@ class StartSession(Arguments):
         str | None, Field(description="claude, codex, gemini, opencode, qwen, copilot, agy, ...")
     ] = None
     cwd: Annotated[str | None, Field(description="Folder; else the server's.")] = None
-    tags: Names = Field([], description="Recorded.")
+    tag: Names = Field([], alias="tags", description="Recorded.")
     task_id: Annotated[str | None, Field(description="Recorded.")] = None
     ttl: Annotated[str | None, Field(description="As 2h: then reap finds it.")] = None
     server: Annotated[str | None, Field(description="tmux server, as tmux -L.")] = None
@@ -45,19 +45,19 @@ class AdoptSession(Arguments):
 
     verb = "adopt"
     names: Names = Field([], description="Names of tmux sessions.")
-    all: Annotated[bool, Field(description="Instead of names.")] = False
+    everything: Annotated[bool, Field(alias="all", description="Instead of names.")] = False
     agent: Annotated[str | None, Field(description="Which agent; else recognised.")] = None
     server: Annotated[str | None, Field(description="tmux server, as tmux -L.")] = None
-    tags: Names = Field([], description="Recorded.")
+    tag: Names = Field([], alias="tags", description="Recorded.")
     force: Annotated[bool, Field(description="Also what another registry has.")] = False
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
-        if self.all == bool(self.names):
+        if self.everything == bool(self.names):
             reason = "could not tell what to adopt: give names, or all alone"
             raise Failure(Code.USAGE, reason, "with dry_run and all the answer tells who is there")
-        tags = tuple(self.tags)
-        if self.all:
+        tags = tuple(self.tag)
+        if self.everything:
             return adopt.run_all(context, adopt.AdoptAllRequest(self.server, tags, self.dry_run))
         requests = [
             adopt.AdoptRequest(name, self.agent, self.server, tags, self.dry_run, self.force)
