@@ -87,10 +87,14 @@ def texts() -> set[str]:
     found: set[str] = set()
     for path in package.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts: list[ast.expr] = []
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Failure":
+                parts = [*node.args[2:3], *(key.value for key in node.keywords)]
+            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "hint":
+                parts = [node.value]
+            for part in parts:
                 found |= {
                     one.value
-                    for part in [*node.args[2:3], *(key.value for key in node.keywords)]
                     for one in ast.walk(part)
                     if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 }
