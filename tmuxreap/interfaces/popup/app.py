@@ -6,6 +6,7 @@ finishes first, even if the popup is closed or loses its terminal."""
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -19,8 +20,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.hosts.engines import run_in_terminal
-from tmuxreap.interfaces.popup import far
-from tmuxreap.interfaces.popup import view as view
+from tmuxreap.interfaces.popup import far, view
 from tmuxreap.interfaces.popup.actions import Desk, silent_progress
 from tmuxreap.interfaces.popup.choosing import Choosing
 from tmuxreap.interfaces.popup.drawing import WIDE
@@ -125,11 +125,7 @@ class Popup(Choosing):
                 return self._desk.end(doing.verb, names, doing.progress)
             return self._desk.resume(names)
 
-        def show(result: Result) -> None:
-            self._show_result(doing, result)
-            self._look_at_hosts()
-
-        self._submit(work, show)
+        self._submit(work, partial(self._show_result, doing))
 
     def _show_result(self, doing: Doing, result: Result) -> None:
         """Show the result, except for sessions that a kill took over: the kill reports those."""
@@ -146,6 +142,7 @@ class Popup(Choosing):
             return
         self._draw()
         self._look()
+        self._look_at_hosts()
 
     def on_resize(self, event: Resize) -> None:
         self.query_one("#keys", Static).update(line(event.size.width))
@@ -153,13 +150,12 @@ class Popup(Choosing):
 
     def action_jump(self) -> None:
         name = self._chosen
+        if name is None:
+            return
         if name in self._host_of:
-            self._submit(
-                lambda: self._desk.attach_command(str(name)),
-                lambda way: self._attach_terminal(str(name), way),
-                daemon=True,
-            )
-        elif name is not None:
+            attach = partial(self._attach_terminal, name)
+            self._submit(lambda: self._desk.attach_command(name), attach, daemon=True)
+        else:
             self._submit(lambda: self._desk.jump(name), self._jumped, daemon=True)
 
     def _attach_terminal(self, name: str, way: tuple[str, ...] | Failure | None) -> None:

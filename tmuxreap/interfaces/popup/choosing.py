@@ -13,7 +13,7 @@ from textual.widgets import Input
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.interfaces.popup import view as view
+from tmuxreap.interfaces.popup import view
 from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Seen
 from tmuxreap.interfaces.popup.choices import Choices, load_choices, save_choices
 from tmuxreap.interfaces.popup.drawing import Drawing

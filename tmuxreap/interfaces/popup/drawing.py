@@ -5,6 +5,7 @@ session."""
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from rich.text import Text
 from textual.widgets import Static
@@ -13,8 +14,7 @@ from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.text import plain
 from tmuxreap.hosts.crowd import THREADS
-from tmuxreap.interfaces.popup import far
-from tmuxreap.interfaces.popup import view as view
+from tmuxreap.interfaces.popup import far, view
 from tmuxreap.interfaces.popup.actions import Desk, Seen
 from tmuxreap.interfaces.popup.choices import Choices, arranged
 from tmuxreap.interfaces.popup.patient import BackgroundApp
@@ -69,9 +69,8 @@ class Drawing(BackgroundApp):
         if not self._looking:
             self._looking = True
             chosen = self._chosen
-            self._submit(
-                lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True
-            )
+            show = partial(self._show, chosen=chosen)
+            self._submit(lambda: self._desk.look(chosen), show, daemon=True)
 
     def _show(self, seen: Seen, chosen: str | None) -> None:
         self._looking = False
@@ -92,15 +91,13 @@ class Drawing(BackgroundApp):
 
     def _look_at_hosts(self) -> None:
         for host in self._hosts.due(THREADS):
-            self._look_at_host(host, self._hosts.before(host))
+            look = partial(self._desk.look_at_host, host, self._hosts.before(host))
+            self._submit(look, partial(self._store_answer, host), daemon=True)
         self._read_remote_screen()
 
-    def _look_at_host(self, host: str, before: far.HostAnswer) -> None:
-        def store_answer(answer: far.HostAnswer) -> None:
-            self._hosts.record(host, answer)
-            self._draw()
-
-        self._submit(lambda: self._desk.look_at_host(host, before), store_answer, daemon=True)
+    def _store_answer(self, host: str, answer: far.HostAnswer) -> None:
+        self._hosts.record(host, answer)
+        self._draw()
 
     def _read_remote_screen(self) -> None:
         """Request the screen of the selected session."""
