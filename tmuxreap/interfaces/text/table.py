@@ -64,7 +64,7 @@ def summary(sessions: Sequence[Session]) -> Iterator[str]:
     """Yield the totals, and the next command if rows have drift."""
     alive = sum(one.live == Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
-    counts = {state: sum(_state(one) == state for one in sessions) for state in HEADLINE}
+    counts = {state: sum(one.state == state for one in sessions) for state in HEADLINE}
     parts += [f"{count} {state}" for state, count in counts.items() if count]
     if memory := sum(one.memory_mb for one in sessions):
         parts.append(_megabytes(memory))
@@ -124,14 +124,6 @@ def _live_color(one: Session) -> str | None:
     return LIVE_COLOURS.get(one.live or "")
 
 
-def _state(one: Session) -> str:
-    return one.state or ""
-
-
-def _state_color(one: Session) -> str | None:
-    return STATE_COLOURS.get(_state(one))
-
-
 def _status_color(one: Session) -> str | None:
     if one.drift:
         return "yellow"
@@ -149,14 +141,14 @@ COLUMNS = (
         "NAME", lambda one: "  " * depth_of(one) + one.name, keep=9, least=14, shorten=cut_middle
     ),
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
-    Column(
-        "STATUS",
-        lambda one: one.status or NONE,
-        keep=6,
-        color=_status_color,
-    ),
+    Column("STATUS", lambda one: one.status or NONE, keep=6, color=_status_color),
     Column("LIVE", lambda one: one.live or NONE, keep=7, color=_live_color),
-    Column("STATE", lambda one: _state(one) or NONE, keep=8, color=_state_color),
+    Column(
+        "STATE",
+        lambda one: one.state or NONE,
+        keep=8,
+        color=lambda one: STATE_COLOURS.get(one.state or ""),
+    ),
     Column(
         "IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5
     ),

@@ -8,6 +8,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import Call, on_terminal
 from tmuxreap.interfaces.cli.parameters import Done, flag
+from tmuxreap.interfaces.cli.verbs.options import INSTALL
 
 
 def command(
@@ -18,16 +19,9 @@ def command(
     try:
         from tmuxreap.interfaces.mcp.server import serve
     except ImportError as error:
-        raise _no_sdk(error) from None
+        reason = f"could not serve: the Python SDK of MCP, version 2, is not installed ({error})"
+        raise Failure(Code.USAGE, reason, INSTALL) from None
     if on_terminal() and not call.voice.quiet:
         print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
     serve(call.context.given_registry, hosts=hosts)
     raise Done
-
-
-def _no_sdk(error: ImportError) -> Failure:
-    return Failure(
-        Code.USAGE,
-        f"could not serve: the Python SDK of MCP, version 2, is not installed ({error})",
-        "install it with all extras, in the checkout: pipx install --force '.[all]'",
-    )

@@ -1,4 +1,4 @@
-"""Options and arguments shared by several verbs, and those of `stop`."""
+"""Options, arguments and hints that several verbs share."""
 
 from __future__ import annotations
 
@@ -32,3 +32,4 @@ UNREGISTERED = flag(
 TASK_STATUS = text("--task-status failed|ready|cancelled", "Status to set on its task.", "failed")
 HOST = words("--host H", "Run on other hosts: names, @tag, all, or local.")
 HOSTS_AT_ONCE = number("--hosts-at-once N", "Hosts to ask at the same time. [32]", min=1, max=1000)
+INSTALL = "install it with all extras, in the checkout: pipx install --force '.[all]'"

@@ -9,7 +9,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import Call, on_terminal
 from tmuxreap.interfaces.cli.parameters import Text, text
-from tmuxreap.sessions.context import Context
+from tmuxreap.interfaces.cli.verbs.options import INSTALL
 
 
 def command(
@@ -25,22 +25,16 @@ def command(
     if not on_terminal():
         reason = "could not open the popup: this is no terminal"
         raise Failure(Code.USAGE, reason, "run it in one, or in scripts use: tmuxreap list --json")
-    _screenful(context, client, socket or context.settings.tmux_socket)
-    return Result("popup", context.registry_name, context.clock.now())
-
-
-def _screenful(context: Context, client: str | None, socket: str | None) -> None:
     try:
         from tmuxreap.interfaces.popup.app import run
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("textual", "rich"):
             raise
-        raise Failure(
-            Code.USAGE,
-            "could not open the popup: its extra is not installed (textual)",
-            "install it with all extras, in the checkout: pipx install --force '.[all]'",
-        ) from None
+        reason = "could not open the popup: its extra is not installed (textual)"
+        raise Failure(Code.USAGE, reason, INSTALL) from None
     from tmuxreap.interfaces.popup.actions import Client, Desk
 
+    socket = socket or context.settings.tmux_socket
     new_app = partial(real_app, context.settings, context.given_registry, "popup")
     run(Desk(new_app, Client(socket, client) if socket else None))
+    return Result("popup", context.registry_name, context.clock.now())
