@@ -9,7 +9,6 @@ from tests.ending.test_prepare import ending
 from tests.fakes import Story
 from tmuxreap.agents.conversations.purge import Purged
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -18,12 +17,8 @@ from tmuxreap.ending.outcome import (
     event_of,
     event_record,
     failure_of,
-    renewed,
     result_of,
     stopped_by_of,
-    taken_over,
-    unrecorded,
-    vanished,
 )
 from tmuxreap.ending.plan import Policy, Rung
 from tmuxreap.ending.results import Draft, EndResult, RungReport
@@ -153,23 +148,3 @@ def test_an_event_notes_a_dialog_that_no_key_closed(story: Story) -> None:
     assert "state" not in event_record(finished, DONE, "before", {}).data
     finished.plan = replace(finished.plan, screen=Screen(State.IDLE))
     assert "state" not in event_record(finished, hung_up, "before", {}).data
-
-
-def test_what_came_between_the_end_and_its_record_is_a_warning() -> None:
-    assert (vanished(DONE).status, vanished(DONE).warnings[0][:12]) == (None, "row_vanished")
-    assert (renewed(DONE).status, renewed(DONE).warnings[0][:11]) == (Status.RUNNING, "row_renewed")
-    over = taken_over(DONE)
-    assert (over.outcome, over.stopped_by) == (Outcome.TAKEN_OVER, None)
-
-
-@pytest.mark.parametrize(
-    ("intended", "hint"),
-    [(True, "tmuxreap reconcile"), (False, "tmuxreap stop acme --reason manual_stop")],
-)
-def test_what_could_not_be_written_says_who_will(intended: bool, hint: str) -> None:
-    full = Failure(Code.REGISTRY_UNWRITABLE, "could not write: full")
-    result = unrecorded(DONE, full, STOP, intended=intended)
-    assert (result.outcome, result.status) == (Outcome.FAILED, Status.RUNNING)
-    assert result.error is not None
-    assert result.error.message.startswith("could not write: full (acme itself was ended)")
-    assert result.error.hint.endswith(hint)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
-from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
@@ -64,22 +61,3 @@ def test_options_are_read_for_keys_and_not_for_a_kill(story: Story) -> None:
     ]
     killed = ending(story, KILL).plan
     assert killed.options == ()
-
-
-@pytest.mark.parametrize("has_it", [True, False])
-def test_a_purge_needs_a_conversation_that_is_this_row_s_alone(story: Story, has_it: bool) -> None:
-    story.agent()
-    if has_it:
-        field = "demo_conversation_id_own"
-        story.add_row({"name": "other", "status": "stopped", "agent": "demo", field: CONVERSATION})
-    app = story.app()
-    (row,) = (row for row in app.registry.look().usable if row.name == "acme")
-    (prepared,) = prepare(app, [row], replace(STOP, purge=True))
-    if has_it:
-        error = answer(prepared)["error"]
-        assert (error["code"], error["hint"]) == (
-            "conversation_in_use",
-            "forget that row first: tmuxreap forget other",
-        )
-    else:
-        assert any(CONVERSATION in path for path in prepared.plan.purges)

@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
+from tests.ending.test_plan import STOP
 from tests.fakes import Story
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.errors import Code, Exit
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.results import Result
+from tmuxreap.ending.record import renewed, taken_over, unrecorded, vanished
+from tmuxreap.ending.results import EndResult
+
+DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)
 
 
 def failures(result: Result) -> list[Code]:
@@ -81,3 +87,23 @@ def test_an_ending_closes_its_intent_with_what_was_answered(story: Story) -> Non
     assert closed is not None
     assert (closed.outcome, closed.result) == ("stopped", result.as_json())
     assert (event.data["reason"], '"status": "running"' in (event.before or "")) == ("done", True)
+
+
+def test_what_came_between_the_end_and_its_record_is_a_warning() -> None:
+    assert (vanished(DONE).status, vanished(DONE).warnings[0][:12]) == (None, "row_vanished")
+    assert (renewed(DONE).status, renewed(DONE).warnings[0][:11]) == (Status.RUNNING, "row_renewed")
+    over = taken_over(DONE)
+    assert (over.outcome, over.stopped_by) == (Outcome.TAKEN_OVER, None)
+
+
+@pytest.mark.parametrize(
+    ("intended", "hint"),
+    [(True, "tmuxreap reconcile"), (False, "tmuxreap stop acme --reason manual_stop")],
+)
+def test_what_could_not_be_written_says_who_will(intended: bool, hint: str) -> None:
+    full = Failure(Code.REGISTRY_UNWRITABLE, "could not write: full")
+    result = unrecorded(DONE, full, STOP, intended=intended)
+    assert (result.outcome, result.status) == (Outcome.FAILED, Status.RUNNING)
+    assert result.error is not None
+    assert result.error.message.startswith("could not write: full (acme itself was ended)")
+    assert result.error.hint.endswith(hint)

@@ -19,10 +19,11 @@ from tmuxreap.core.model import Outcome, Row, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.before_keys import lock_registry, recordable
+from tmuxreap.ending.clean_up import early_answer
 from tmuxreap.ending.delegation import report_started
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts, under_way, with_options
-from tmuxreap.ending.outcome import early_answer, pending_result, result_of
+from tmuxreap.ending.outcome import pending_result, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record

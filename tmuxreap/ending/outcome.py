@@ -3,25 +3,23 @@ the result. Never writes a row or an event."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import Draft, Problem, Process, problem_of
+from tmuxreap.core.answers.base import Draft, Process, problem_of
 from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Outcome, Pane, Row, Scope, Status, StoppedBy, Terminal, Verb
+from tmuxreap.core.model import Outcome, Row, Scope, StoppedBy, Terminal, Verb
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
-from tmuxreap.ending.prepare import prepare, why_no_purge
-from tmuxreap.ending.results import EndResult, RungReport, as_answer
-from tmuxreap.ledger.books import Books
+from tmuxreap.ending.prepare import prepare
+from tmuxreap.ending.results import EndResult, RungReport, as_answer, out_of_reach
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.file import Registry
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
@@ -37,9 +35,6 @@ from tmuxreap.sessions.conversation import Finder, resume_command
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import describe_panes
 from tmuxreap.sessions.sight import Past
-
-DropLogs = Callable[[str], tuple[str, ...]]
-OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 
 
 def event_of(ending: Ending) -> Event:
@@ -122,15 +117,7 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
         draft=_draft(ending),
         freed_mb=megabytes(ending.memory) if gone else 0.0,
         duration_ms=round((clock.monotonic() - ending.started) * 1000),
-        warnings=(
-            *_turn_warning(ending),
-            *_draft_warning(ending),
-            *(beyond_reach(ending.beyond) if gone and not ending.cut_off else ()),
-            *(_foreign_warning(ending.sight.foreign) if gone else ()),
-            *ending.known.warnings,
-            *_purge_warning(ending),
-            *(finder.background_warnings(ending.known, ending.profile) if gone else ()),
-        ),
+        warnings=tuple(_warnings(ending, finder)),
         error=problem_of(failure_of(ending)),
     )
 
@@ -153,29 +140,26 @@ def _draft(ending: Ending) -> Draft | None:
     return None if draft is None else Draft(len(draft.text), draft.event, draft.text)
 
 
-def _turn_warning(ending: Ending) -> tuple[str, ...]:
-    if not ending.turn_cut:
-        return ()
-    waited_s = ending.policy.after_turn_s or 0
-    return (f"turn_not_finished: it was still in its turn after {waited_s:g} s",)
-
-
-def _draft_warning(ending: Ending) -> tuple[str, ...]:
-    if not ending.draft_lost:
-        return ()
-    kept = "what it showed is kept" if ending.draft else "its last screen stands in the row"
-    return (
-        f"draft_lost: what was half-typed could not be kept whole: {ending.draft_lost}; {kept}",
-    )
-
-
-def _purge_warning(ending: Ending) -> tuple[str, ...]:
-    """Warn that the purge found nothing to delete."""
-    purged = ending.purged
-    if purged is None or purged.failure is not None or purged.paths:
-        return ()
-    warning = f"no file of a conversation of {ending.name} was found; nothing was deleted"
-    return (f"nothing_purged: {warning}",)
+def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
+    gone, foreign, purged = ending.stopped_by is not None, ending.sight.foreign, ending.purged
+    if ending.turn_cut:
+        waited_s = ending.policy.after_turn_s or 0
+        yield f"turn_not_finished: it was still in its turn after {waited_s:g} s"
+    if ending.draft_lost:
+        kept = "what it showed is kept" if ending.draft else "its last screen stands in the row"
+        lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
+        yield f"draft_lost: {lost}; {kept}"
+    if gone and not ending.cut_off:
+        yield from beyond_reach(ending.beyond)
+    if gone and foreign:
+        panes = describe_panes(foreign)
+        yield f"foreign_panes: its session lives on, with panes that came meanwhile: {panes}"
+    yield from ending.known.warnings
+    if purged is not None and purged.failure is None and not purged.paths:
+        nothing = f"no file of a conversation of {ending.name} was found; nothing was deleted"
+        yield f"nothing_purged: {nothing}"
+    if gone:
+        yield from finder.background_warnings(ending.known, ending.profile)
 
 
 def beyond_reach(carrier: str | None) -> tuple[str, ...]:
@@ -183,13 +167,6 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
     if carrier is None:
         return ()
     return (f"beyond_reach: it ran behind {carrier}, where its processes cannot be seen from here",)
-
-
-def _foreign_warning(foreign: Sequence[Pane]) -> tuple[str, ...]:
-    if not foreign:
-        return ()
-    warning = f"its session lives on, with panes that came meanwhile: {describe_panes(foreign)}"
-    return (f"foreign_panes: {warning}",)
 
 
 def failure_of(ending: Ending) -> Failure | None:
@@ -201,7 +178,9 @@ def failure_of(ending: Ending) -> Failure | None:
         return foreign_panes(ending.sight.foreign, ending.policy.verb, ending.name)
     if ending.outcome is not Outcome.SURVIVED:
         return None
-    return _out_of_reach(ending) if ending.cut_off else _still_alive(ending)
+    if ending.cut_off:
+        return out_of_reach(ending.policy.verb, ending.name, ending.beyond)
+    return _still_alive(ending)
 
 
 def _still_alive(ending: Ending) -> Failure:
@@ -218,16 +197,6 @@ def _still_alive(ending: Ending) -> Failure:
         hint = "end them as the user that they belong to, then stop again"
     reason = f"could not {policy.verb.value} {ending.name}: still alive: {names}"
     return Failure(code, reason, hint)
-
-
-def _out_of_reach(ending: Ending) -> Failure:
-    verb, carrier = ending.policy.verb.value, ending.beyond
-    return Failure(
-        Code.BEYOND_REACH,
-        f"could not {verb} what {ending.name} ran behind {carrier}: only {carrier} itself was"
-        " ended; what it carried cannot be seen from here and may go on",
-        f"end it where it runs: {command(verb, ending.name, '--host', 'HOST')}",
-    )
 
 
 def event_record(
@@ -252,105 +221,6 @@ def _dialog_state(ending: Ending, result: EndResult) -> dict[str, object]:
     if not asked or result.stopped_by == StoppedBy.EXIT_KEYS:
         return {}
     return {"state": State.DIALOG.value}
-
-
-def vanished(result: EndResult) -> EndResult:
-    """Return the result of a session whose row was removed meanwhile: it ended unrecorded."""
-    warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
-    return replace(result, status=None, warnings=(*result.warnings, warning))
-
-
-def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
-    if not names:
-        return result
-    warning = (
-        f"same_pane: {', '.join(names)} had the same pane, and is recorded as"
-        f" {result.outcome} with it"
-    )
-    return replace(result, warnings=(*result.warnings, warning))
-
-
-def renewed(result: EndResult) -> EndResult:
-    warning = (
-        f"row_renewed: {result.name} is ended, but its row names another session by now; it was"
-        " left alone"
-    )
-    return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
-
-
-def purge_if_asked(ending: Ending, registry: Registry, finder: Finder, drop_logs: DropLogs) -> None:
-    """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
-    the two. Check again first: the conversation may have changed since the plan."""
-    if not ending.policy.purge or ending.stopped_by is None:
-        return
-    from tmuxreap.agents.conversations.purge import Purged, purge  # late: rarely needed
-
-    failure = why_no_purge(ending, lambda: registry.look().usable) or _still_in_use(finder, ending)
-    if ending.cut_off:
-        failure = _out_of_reach(ending)
-    if failure is not None:
-        ending.purged = Purged(failure=failure)
-    elif ending.conversation.id is None or ending.profile is None:  # no message was ever sent
-        ending.purged = Purged()
-    else:
-        store = ending.known.clues.store
-        ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
-    if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
-        logs = drop_logs(ending.name)  # it shows the conversation, too
-        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
-
-
-def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
-    warnings = finder.background_warnings(ending.known, ending.profile)
-    if not warnings:
-        return None
-    reason = f"could not purge the conversation of {ending.name}: {warnings[0].partition(': ')[2]}"
-    hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
-    return Failure(Code.CONVERSATION_IN_USE, reason, hint)
-
-
-def clean_up_after(
-    ending: Ending, result: EndResult, books: Books, environ: Mapping[str, str]
-) -> EndResult:
-    """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
-    row, policy, failure = ending.row, ending.policy, None
-    # A pane's number may be reused by now: the session's process must have been seen in it.
-    was_alive = ending.first.live is Live.ALIVE
-    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
-        failure = _close_pane(environ, row, row.pane.id) or failure
-    if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
-        from tmuxreap.ending.worktree import clean_up  # late: rarely needed
-
-        failure = clean_up(books.registry, environ, row) or failure
-    if policy.task_status is not None and row.task_id is not None:
-        books.set_task(row.task_id, policy.task_status, killed_message(policy.reason))
-    return replace(result, error=problem_of(failure) or result.error)
-
-
-def _close_pane(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
-    from tmuxreap.system.terminals import close_pane  # late: rarely needed
-
-    return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
-
-
-def early_answer(
-    ending: Ending, registry: Callable[[], Registry], environ: Mapping[str, str]
-) -> Item | None:
-    """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
-    a row that had ended before."""
-    answer = ending.answer
-    if not ending.policy.cleanup or not isinstance(answer, EndResult):
-        return answer
-    if answer.outcome != Outcome.ALREADY_STOPPED:
-        return answer
-    from tmuxreap.ending.worktree import clean_up_ended  # late: rarely needed
-
-    failure = clean_up_ended(registry(), environ, ending.row)
-    return replace(answer, error=problem_of(failure))
-
-
-def killed_message(reason: str) -> str:
-    return f"Agent killed: {reason}"
 
 
 def pending_result(ending: Ending, outcome: Outcome) -> EndResult:
@@ -381,23 +251,3 @@ def dry_run_answers(
         or replace(pending_result(ending, Outcome.PLANNED), plan=ending.plan.as_json())
         for ending in prepare(context, rows, policy, known)
     ]
-
-
-def taken_over(result: EndResult) -> EndResult:
-    return replace(
-        result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, error=None
-    )
-
-
-def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
-    """Return the result of an ending that could not be written. Its intent stays open for
-    `reconcile`; without an intent the same command writes it."""
-    message = (
-        f"{failure.message} ({result.name} itself was ended)"
-        if result.stopped_by
-        else failure.message
-    )
-    again = command(policy.verb.value, result.name, "--reason", policy.reason)
-    hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
-    problem = Problem(failure.code.text, f"{message}; its row stays running", hint)
-    return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, error=problem)

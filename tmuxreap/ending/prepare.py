@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, Verb
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Outcome, Row, Scope, Server, Status
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -21,8 +20,6 @@ from tmuxreap.sessions.conversation import after_own_exit, resume_command, visib
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
 from tmuxreap.sessions.sight import Past, Sight
-
-Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
 
 
 def prepare(
@@ -79,20 +76,26 @@ def _ending(
         last_screen=shown.joined,
         memory=sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own),
     )
-    other = _registered_elsewhere(context.own_registry, context.place.boot_id, ending, shown)
-    ending.answer = _early_answer(ending, other, lambda: context.registry.look().usable)
+    ending.answer = _early_answer(context, ending, shown.environment)
     if ending.answer is None and policy.purge:
-        purges, left = _purge_paths(ending)
-        ending.plan = replace(ending.plan, purges=purges, left=left)
+        from tmuxreap.ending.purge import planned_purge
+
+        purge = planned_purge(ending)
+        ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
     return ending
 
 
-def _early_answer(ending: Ending, other: Failure | None, rows: Rows) -> Item | None:
-    """Return the answer of a session that must not be ended, or that needs no ending."""
+def _early_answer(context: Context, ending: Ending, environment: str | None) -> Item | None:
+    """Return the answer of a session that must not be ended, or that needs no ending.
+    `environment`: of the session."""
     row, sight, policy = ending.row, ending.sight, ending.policy
-    failure = other or refusal(sight, row.status, policy, row.name)
+    ours, boot_id = context.own_registry, context.place.boot_id
+    failure = _registered_elsewhere(ours, boot_id, ending, environment)
+    failure = failure or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
-        failure = why_no_purge(ending, rows, banner_expected=_banner_expected(ending))
+        from tmuxreap.ending.purge import why_no_purge_yet  # late: rarely needed
+
+        failure = why_no_purge_yet(ending, lambda: context.registry.look().usable)
     if failure is not None:
         answer = failed_target(row.name, failure)
         return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
@@ -101,22 +104,14 @@ def _early_answer(ending: Ending, other: Failure | None, rows: Rows) -> Item | N
     return None
 
 
-def _purge_paths(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return which paths a purge would delete, and which it would leave."""
-    from tmuxreap.agents.conversations.purge import would_purge  # late: rarely needed
-
-    purge = would_purge(ending.profile, ending.known.clues.store, ending.conversation)
-    return purge.paths, purge.left
-
-
 def _registered_elsewhere(
-    ours: Path | None, boot_id: str, ending: Ending, shown: PaneContents
+    ours: Path | None, boot_id: str, ending: Ending, environment: str | None
 ) -> Failure | None:
     """Return the failure for a session that belongs to another registry, whatever our row says."""
     sight = ending.sight
     if sight.session is None or not isinstance(sight.server, Server):
         return None
-    owner = owner_of(ours, boot_id, sight.server, sight.session, shown.environment)
+    owner = owner_of(ours, boot_id, sight.server, sight.session, environment)
     if owner is None:
         return None
     return registered_elsewhere(ending.policy.verb.value, ending.name, owner)
@@ -124,49 +119,6 @@ def _registered_elsewhere(
 
 def _was_purged(row: Row) -> bool:
     return row.termination_mode == MODES[Event.PURGED]
-
-
-def _banner_expected(ending: Ending) -> bool:
-    """Tell whether the agent's exit banner will name the conversation for certain: until then a
-    guess is no reason to refuse."""
-    policy = ending.policy
-    keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
-    return keyed and ending.profile is not None and ending.profile.prints_exit_banner
-
-
-def why_no_purge(ending: Ending, rows: Rows, *, banner_expected: bool = False) -> Failure | None:
-    """Return why the conversation may not be purged: it must be certain, and only this row's."""
-    row, conversation = ending.row, ending.conversation
-    if banner_expected and (conversation.id is None or conversation.source == GUESS):
-        return None
-    if ending.known.candidates:
-        ids = ", ".join(ending.known.candidates)
-        reason = f"could not purge the conversation of {row.name}: it could be any of {ids}"
-        return Failure(
-            Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}"
-        )
-    users = _users(rows(), conversation.id, row.name) if conversation.id is not None else []
-    if users:
-        reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
-        return Failure(
-            Code.CONVERSATION_IN_USE,
-            reason,
-            f"forget that row first: {command('forget', users[0])}",
-        )
-    if (
-        conversation.id is None
-        and ending.profile is not None
-        and wrote_nothing(ending.profile, ending.known.clues)
-    ):
-        return None  # no message was ever sent: there is nothing to delete
-    from tmuxreap.agents.conversations.purge import why_not_purgeable  # late: rarely needed
-
-    return why_not_purgeable(row.name, ending.profile, ending.known.clues.store, conversation)
-
-
-def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
-    others = (row for row in rows if row.name != name)
-    return [row.name for row in others if conversation in dict(row.conversations).values()]
 
 
 def already_stopped(ending: Ending) -> EndResult:

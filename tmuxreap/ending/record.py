@@ -6,18 +6,20 @@ Decides one thing only: whether the row is still the one that the ending was pla
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from tmuxreap.core import faults
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import Outcome, Row, Terminal
+from tmuxreap.core.model import Outcome, Row, Status, Terminal
 from tmuxreap.core.results import Item
-from tmuxreap.ending import outcome
+from tmuxreap.core.values import replace
+from tmuxreap.ending.clean_up import clean_up_after
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.outcome import changes_of, clean_up_after
+from tmuxreap.ending.outcome import changes_of, event_record, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
@@ -88,30 +90,37 @@ def _write(
         refused.update(failures)
         return text
 
-    for ending in batch:
-        if ending.intent is None or context.books.still_open(ending.intent.id):
-            outcome.purge_if_asked(ending, context.registry, context.finder, context.drop_drawn)
     if policy.purge:
-        faults.at(Step.PURGED)
+        _purge(context, batch)
     ports = context.clock, context.processes, context.finder
-    derived = {ending.name: outcome.result_of(ending, *ports) for ending in batch}
+    derived = {ending.name: result_of(ending, *ports) for ending in batch}
     try:
         before, after = context.registry.change(edit)
     except Failure as failure:
         answers.update(_unrecorded(batch, derived, dict.fromkeys(derived, failure), policy))
         return None
     results = {
-        name: RESULT_OF[fates[name]](result)
+        name: RESULT_OF[fates[name]](result) if fates[name] in RESULT_OF else result
         for name, result in derived.items()
         if name not in refused
     }
     for ending in batch:
         if ending.twins and ending.name in results:
             names = [twin.name for twin in ending.twins if twin.name not in refused]
-            results[ending.name] = outcome.with_twins(results[ending.name], names)
+            results[ending.name] = with_twins(results[ending.name], names)
     answers.update(results)
     answers.update(_unrecorded(batch, derived, refused, policy))
     return results, fates, before, after
+
+
+def _purge(context: Context, batch: Iterable[Ending]) -> None:
+    from tmuxreap.ending.purge import purge_now  # late: rarely needed
+
+    for ending in batch:
+        ours = ending.intent is None or context.books.still_open(ending.intent.id)
+        if ours and ending.stopped_by is not None:
+            purge_now(ending, context.registry, context.finder, context.drop_drawn)
+    faults.at(Step.PURGED)
 
 
 def _unrecorded(
@@ -122,7 +131,7 @@ def _unrecorded(
 ) -> dict[str, EndResult]:
     intended = {ending.name for ending in batch if ending.intent is not None}
     return {
-        name: outcome.unrecorded(results[name], failure, policy, intended=name in intended)
+        name: unrecorded(results[name], failure, policy, intended=name in intended)
         for name, failure in failures.items()
     }
 
@@ -139,7 +148,7 @@ def _events(
             if twin.name not in results:
                 yield NewEvent(twin.name, "ended_with", {"session": name}, before.text_of(twin))
         image = before.text_of(row) if row else None
-        yield outcome.event_record(ending, results[name], image, ended_by)
+        yield event_record(ending, results[name], image, ended_by)
 
 
 def _closings(
@@ -186,13 +195,6 @@ class _Fate(Enum):
 
 # With another fate the job may go on in another session.
 JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)
-RESULT_OF: dict[_Fate, Callable[[EndResult], EndResult]] = {
-    _Fate.WRITTEN: lambda result: result,
-    _Fate.KEPT: lambda result: result,
-    _Fate.TAKEN_OVER: outcome.taken_over,
-    _Fate.VANISHED: outcome.vanished,
-    _Fate.RENEWED: outcome.renewed,
-}
 
 
 def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
@@ -219,3 +221,55 @@ def _means_same_session(ending: Ending, row: Row) -> bool:
         (now.server_pid, now.session_id, now.session_created)
         == (server.pid, session.id, session.created)
     )
+
+
+def vanished(result: EndResult) -> EndResult:
+    """Return the result of a session whose row was removed meanwhile: it ended unrecorded."""
+    warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
+    return replace(result, status=None, warnings=(*result.warnings, warning))
+
+
+def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
+    if not names:
+        return result
+    warning = (
+        f"same_pane: {', '.join(names)} had the same pane, and is recorded as"
+        f" {result.outcome} with it"
+    )
+    return replace(result, warnings=(*result.warnings, warning))
+
+
+def renewed(result: EndResult) -> EndResult:
+    warning = (
+        f"row_renewed: {result.name} is ended, but its row names another session by now; it was"
+        " left alone"
+    )
+    return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+
+
+def taken_over(result: EndResult) -> EndResult:
+    return replace(
+        result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, error=None
+    )
+
+
+def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
+    """Return the result of an ending that could not be written. Its intent stays open for
+    `reconcile`; without an intent the same command writes it."""
+    message = (
+        f"{failure.message} ({result.name} itself was ended)"
+        if result.stopped_by
+        else failure.message
+    )
+    again = command(policy.verb.value, result.name, "--reason", policy.reason)
+    hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
+    problem = Problem(failure.code.text, f"{message}; its row stays running", hint)
+    return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, error=problem)
+
+
+# With any other fate the result is the ladder's.
+RESULT_OF: dict[_Fate, Callable[[EndResult], EndResult]] = {
+    _Fate.TAKEN_OVER: taken_over,
+    _Fate.VANISHED: vanished,
+    _Fate.RENEWED: renewed,
+}

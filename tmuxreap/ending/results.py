@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from tmuxreap.core.answers.base import Process, problem_of
 from tmuxreap.core.answers.endings import Counts, Ending
-from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Outcome, StoppedBy
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Outcome, StoppedBy, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Rung
@@ -58,6 +58,16 @@ ENDED = frozenset({Outcome.STOPPED, Outcome.KILLED, Outcome.TERMINATED})
 def failed_target(name: str, failure: Failure) -> EndResult:
     outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
     return EndResult(name=name, outcome=outcome, error=problem_of(failure))
+
+
+def out_of_reach(verb: Verb, name: str, carrier: str | None) -> Failure:
+    """Return the failure for an agent of which only the carrier was ended."""
+    return Failure(
+        Code.BEYOND_REACH,
+        f"could not {verb.value} what {name} ran behind {carrier}: only {carrier} itself was"
+        " ended; what it carried cannot be seen from here and may go on",
+        f"end it where it runs: {command(verb.value, name, '--host', 'HOST')}",
+    )
 
 
 REFUSALS = frozenset(

@@ -5,11 +5,9 @@ Never judges whether an owner is dead: the caller has checked it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from tmuxreap.core import deeds
-from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Tmux
 from tmuxreap.ending.delegation import report_finished
@@ -36,24 +34,14 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
     one as its recorded plan says. Call it after their rows were written."""
     warnings = report_finished(context.books, dead, context.clock.now())
     context.warnings.extend(warnings)
+    if not ended:
+        return
+    from tmuxreap.ending.clean_up import clean_up_as_planned  # late: rarely needed
+
     for row, intent in ended:
-        failure = _clean_up_after(context, row, intent)
+        failure = clean_up_as_planned(context.books, context.settings.environ, row, intent)
         if failure is not None:
             context.warnings.append(f"{failure.code.text}: {failure.message}")
-
-
-def _clean_up_after(context: Context, row: Row, intent: Intent) -> Failure | None:
-    from tmuxreap.ending.outcome import killed_message  # late: rarely needed
-
-    plan = json.loads(intent.plan)
-    status = plan.get("task_status")
-    if isinstance(status, str) and row.task_id is not None:
-        context.books.set_task(row.task_id, status, killed_message(intent.reason))
-    if plan.get("cleanup") is not True:
-        return None
-    from tmuxreap.ending.worktree import clean_up  # late: rarely needed
-
-    return clean_up(context.books.registry, context.settings.environ, row)
 
 
 def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:
