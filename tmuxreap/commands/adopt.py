@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
+from tmuxreap.commands.starting.row import Launch, identity_of, record_session, registered
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.sessions import Launched, failed_launch
 from tmuxreap.core.errors import Code, Failure, command
@@ -137,7 +137,7 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
         return _planned(spec, row, sight)
     if look is None:
         context.make_registry()
-    return record_session(context, row, sight, spec, None)
+    return record_session(context, row, sight, spec)
 
 
 def _not_seen(name: str, agent: str, sight: Sight) -> str:
@@ -182,7 +182,8 @@ def _outside(
         terminal, pane, leader = outside.named_pane(context, name, request.pane)
     else:
         leader = outside.identify(context, name, request.pid)
-    row = outside.outside_row(context, name, agent, terminal, leader, pane)
+    row = Row(name, agent=agent, terminal=terminal, pane=pane)
+    row = outside.with_process(context, row, leader)
     return outside.recognise_agent(context, row, look)
 
 
@@ -218,7 +219,9 @@ def _in_tmux(
         raise unreadable_failure(f"adopt {name}", server, name) or _not_there(name, socket)
     if not request.force:
         _refuse_anothers(context, name, server, session)
-    return _seen(context, live_row(context, name, agent, server_name, server, session), session)
+    identity = identity_of(context, server, session)
+    row = Row(name, agent=agent, tmux_server=server_name, tmux=identity)
+    return _seen(context, row, session)
 
 
 def _not_there(name: str, socket: str) -> Failure:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.targets import check_targets, choose_rows, not_chosen, warned_of_children
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Row, Server, Unreachable, Verb
+from tmuxreap.core.model import RecordedTmux, Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
@@ -158,10 +158,13 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
         verb = f"{request.policy.verb.value} {name}"
         hidden = unreadable_failure(verb, server, name) if server else None
         return failed_target(name, hidden or _not_found(name))
-    # imports YAML: no other stop needs it before its keys
-    from tmuxreap.commands.starting.row import live_row
+    identity = RecordedTmux()
+    if server is not None and session is not None:
+        # imports YAML: no other stop needs it before its keys
+        from tmuxreap.commands.starting.row import identity_of
 
-    row = live_row(context, name, None, None, server, session)
+        identity = identity_of(context, server, session)
+    row = Row(name, tmux=identity)
     if session is None or request.dry_run:  # a plan, or why nothing can be seen
         return dry_run_answers(context, [row], request.policy)[0]
     return end_unregistered(context, row, request.policy)

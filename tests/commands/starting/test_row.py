@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
+from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session, registered
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Server
+from tmuxreap.core.model import Row, Server
 from tmuxreap.registry.transitions import Event
 from tmuxreap.sessions.look import look_at
 
@@ -16,10 +16,12 @@ def recorded(story: Story, event: Event, **wish: object) -> None:
     app = story.app()
     server = app.tmux.look(story.SOCKET)
     assert isinstance(server, Server)
-    row = live_row(app, "acme", "demo", None, server, server.named("acme"))
+    session = server.named("acme")
+    assert session is not None
+    row = Row("acme", agent="demo", tmux=identity_of(app, server, session))
     ((sight, _),) = look_at(app, [row])
     launch = Launch("acme", "demo", ("x",), None, "/", None, story.SOCKET, event, **wish)  # type: ignore[arg-type]
-    record_session(app, row, sight, launch, "m1")
+    record_session(app, row, sight, launch, Start("m1"))
 
 
 def test_a_new_row_begins_with_its_name_and_ends_with_its_places(story: Story) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.starting.announce import Start
+from tmuxreap.commands.starting.row import Start
 from tmuxreap.commands.starting.worktree import worktree_made
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import replace
@@ -28,7 +28,7 @@ def tree(tmp_path: Path, story: Story) -> Worktree:
 def made(
     story: Story, tree: Worktree, *, cleared: bool, error: BaseException | None = None
 ) -> None:
-    start, app = Start("started", None), story.app()
+    start, app = Start("m1"), story.app()
     app.settings = replace(
         app.settings, environ={"PATH": os.environ["PATH"], "HOME": str(story.folder)}
     )

@@ -7,10 +7,9 @@ import contextlib
 import json
 from collections.abc import Iterator
 
-from tmuxreap.commands.starting.row import Launch
+from tmuxreap.commands.starting.row import Launch, Start
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
-from tmuxreap.core.values import slotted
 from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
 from tmuxreap.sessions.context import Context
@@ -29,7 +28,7 @@ def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
     with under_way(context.books) as set_intents:
         intent = _open_intent(context, spec.name, spec.event.value, plan)
         set_intents([intent] if intent else [])
-        start = Start((Closing(intent.id, spec.event.value),) if intent else ())
+        start = Start(mark, (Closing(intent.id, spec.event.value),) if intent else ())
         try:
             yield start
         except BaseException:
@@ -46,12 +45,6 @@ def marks_of(context: Context, spec: Launch, mark: str) -> dict[str, str]:
     started_from = again.within.environ.get(PARENT, "") if again else context.settings.caller
     registry = str(context.registry.resolved)
     return {**spec.environment, MARK: mark, REGISTRY_MARK: registry, PARENT: started_from}
-
-
-@slotted
-class Start:
-    closing: tuple[Closing, ...]  # closes its intent, together with the write of its row
-    is_cleared: bool = False  # nothing of the session exists, or nothing any more
 
 
 def _marks_of_dead_start(context: Context, name: str) -> list[str]:

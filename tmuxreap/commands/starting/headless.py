@@ -3,17 +3,15 @@ records it. A failed start is ended again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tmuxreap.commands.starting.announce import Start, marks_of
+from tmuxreap.commands.starting.announce import marks_of
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
-from tmuxreap.commands.starting.outside import outside_row
-from tmuxreap.commands.starting.row import Launch, record_session
+from tmuxreap.commands.starting.outside import with_process
+from tmuxreap.commands.starting.row import Launch, Start, record_session
 from tmuxreap.core import faults
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import RecordedPane, Row, Terminal
+from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
@@ -25,32 +23,29 @@ from tmuxreap.system.interrupts import defer_interrupts
 LAST_WORDS_S = 1.0  # for its last output to reach the log
 
 
-def launch_headless(context: Context, spec: Launch, mark: str, start: Start) -> Session:
+def launch_headless(context: Context, spec: Launch, start: Start) -> Session:
     row: Row | None = None
     try:
         with defer_interrupts():  # else an interrupt could leave an unknown process behind
-            process = _start_process(context, spec, marks_of(context, spec, mark), start)
+            process = _start_process(context, spec, start)
             row = Row(spec.name, agent=spec.agent, terminal=Terminal.NONE)
             leader = context.processes.identify(process.pid)
             if leader is not None:
-                pane = RecordedPane()
-                row = outside_row(context, spec.name, spec.agent, Terminal.NONE, leader, pane)
+                row = with_process(context, row, leader)
         faults.at(Step.CREATED)
         sight = _confirm(context, spec, row, process)
         faults.at(Step.CONFIRMED)
-        return record_session(context, row, sight, spec, mark, start.closing)
+        return record_session(context, row, sight, spec, start)
     except BaseException:  # else the process would run unrecorded
         if row is not None:
-            start.is_cleared = clear_away(context, row, Past(mark=mark))
+            start.is_cleared = clear_away(context, row, Past(mark=start.mark))
         raise
 
 
-def _start_process(
-    context: Context, spec: Launch, marks: Mapping[str, str], start: Start
-) -> StartedProgram:
+def _start_process(context: Context, spec: Launch, start: Start) -> StartedProgram:
     log = headless.log_path(context.registry.resolved, spec.name)
     surroundings = spec.again.within if spec.again else Surroundings(context.settings.environ)
-    environ = {**surroundings.environ, **marks}
+    environ = {**surroundings.environ, **marks_of(context, spec, start.mark)}
     try:
         return headless.start_program(spec.words, spec.cwd, environ, log, surroundings.words)
     except OSError as error:

@@ -10,15 +10,24 @@ import shlex
 import uuid
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.starting.announce import Start, marks_of, open_start
+from tmuxreap.commands.starting.announce import marks_of, open_start
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
-from tmuxreap.commands.starting.row import Launch, live_row, record_session
+from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session
 from tmuxreap.core import faults
 from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.deeds import Created, NewSession, SetOption
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import Live, ProcessId, Row, Server, Terminal, Unreachable, Verb
+from tmuxreap.core.model import (
+    Live,
+    ProcessId,
+    RecordedTmux,
+    Row,
+    Server,
+    Terminal,
+    Unreachable,
+    Verb,
+)
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ledger.records import START
 from tmuxreap.registry.look import RegistryLook
@@ -36,26 +45,25 @@ def launch(context: Context, spec: Launch) -> answers.Session:
     """Launch a session; Failure, with nothing left behind, if its agent is not recognized alive
     after the confirmation time."""
     context.registry.check_writable()
-    mark = str(uuid.uuid4())
-    with open_start(context, spec, mark) as start:
+    with open_start(context, spec, str(uuid.uuid4())) as start:
         if spec.again is not None:
             start.is_cleared = True  # nothing of it exists yet
             spec.again.check()
             start.is_cleared = False
         if spec.worktree is None:
-            return _launch_in_terminal(context, spec, mark, start)
+            return _launch_in_terminal(context, spec, start)
         from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
 
         with worktree_made(context, spec.name, spec.worktree, start):
-            return _launch_in_terminal(context, spec, mark, start)
+            return _launch_in_terminal(context, spec, start)
 
 
-def _launch_in_terminal(context: Context, spec: Launch, mark: str, start: Start) -> answers.Session:
+def _launch_in_terminal(context: Context, spec: Launch, start: Start) -> answers.Session:
     if spec.terminal is Terminal.TMUX:
-        return _launch_in_tmux(context, spec, mark, start)
+        return _launch_in_tmux(context, spec, start)
     from tmuxreap.commands.starting.headless import launch_headless  # few sessions need it
 
-    return launch_headless(context, spec, mark, start)
+    return launch_headless(context, spec, start)
 
 
 def make_way(
@@ -85,7 +93,7 @@ def make_way(
         from tmuxreap.ending.end import end_unregistered
         from tmuxreap.ending.plan import Policy
 
-        existing = live_row(context, spec.name, spec.agent, spec.server, server, session)
+        existing = _row(spec, identity_of(context, server, session))
         _raise_if_failed(end_unregistered(context, existing, Policy(Verb.STOP, "replaced")))
 
 
@@ -116,9 +124,9 @@ def _raise_if_failed(item: Item) -> None:
         raise failure
 
 
-def _launch_in_tmux(context: Context, spec: Launch, mark: str, start: Start) -> answers.Session:
+def _launch_in_tmux(context: Context, spec: Launch, start: Start) -> answers.Session:
     profile = context.profiles.of(spec.agent)
-    marks = marks_of(context, spec, mark)
+    marks = marks_of(context, spec, start.mark)
     row: Row | None = None
     try:
         with defer_interrupts():  # else an interrupt could leave an unknown session behind
@@ -140,7 +148,7 @@ def _launch_in_tmux(context: Context, spec: Launch, mark: str, start: Start) -> 
     assert sight.pane is not None  # noqa: S101 - it was confirmed
     context.tmux.do(spec.socket, [SetOption(sight.pane.id, BANNER_OPTION, None)])
     try:
-        return record_session(context, row, sight, spec, mark, start.closing)
+        return record_session(context, row, sight, spec, start)
     except Failure:
         # else the session would run unrecorded
         start.is_cleared = clear_away(context, row)
@@ -185,11 +193,16 @@ def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float)
 
 def _provisional_row(context: Context, spec: Launch, session_id: str) -> Row:
     """Return a provisional row, with what a look needs."""
-    look = context.tmux.look(spec.socket)
-    server = look if isinstance(look, Server) else None
-    sessions = server.sessions if server else ()
-    session = next((session for session in sessions if session.id == session_id), None)
-    return live_row(context, spec.name, spec.agent, spec.server, server, session)
+    server = context.tmux.look(spec.socket)
+    if isinstance(server, Server):
+        for session in server.sessions:
+            if session.id == session_id:
+                return _row(spec, identity_of(context, server, session))
+    return _row(spec, RecordedTmux())
+
+
+def _row(spec: Launch, identity: RecordedTmux) -> Row:
+    return Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=identity)
 
 
 def _not_created(context: Context, spec: Launch, error: str) -> Failure:

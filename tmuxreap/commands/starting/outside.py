@@ -24,23 +24,12 @@ SHOWN_PIDS = 5
 PANES = {"kitty": Terminal.KITTY, "wezterm": Terminal.WEZTERM}
 
 
-def outside_row(
-    context: Context,
-    name: str,
-    agent: str | None,
-    terminal: Terminal,
-    leader: ProcessId,
-    pane: RecordedPane,
-) -> Row:
-    """Return the row of a process, with what tells it from another process after pid reuse."""
-    recorded = replace(
-        pane,
-        pid=leader.pid,
-        created_epoch=round(context.processes.started_epoch(leader), 2),
-        start_ticks=leader.start,
-    )
+def with_process(context: Context, row: Row, leader: ProcessId) -> Row:
+    """Return the row with its process, and what tells that from another after pid reuse."""
+    created = round(context.processes.started_epoch(leader), 2)
+    pane = replace(row.pane, pid=leader.pid, created_epoch=created, start_ticks=leader.start)
     tmux = RecordedTmux(host=context.place.host, boot_id=context.place.boot_id)
-    return Row(name, agent=agent, terminal=terminal, pane=recorded, tmux=tmux)
+    return replace(row, pane=pane, tmux=tmux)
 
 
 def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, RecordedPane, ProcessId]:

@@ -4,7 +4,7 @@ ended one of that name, running again. Never starts anything."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers import sessions as answers
@@ -21,7 +21,7 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.times import iso
-from tmuxreap.core.values import as_dict, field, frozen, replace
+from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.failures import row_invalid, unsafe
@@ -78,36 +78,30 @@ def registered(look: RegistryLook | None, name: str) -> Row | None:
     return look.named(name)
 
 
-def live_row(
-    context: Context,
-    name: str,
-    agent: str | None,
-    server_name: str | None,
-    server: Server | None,
-    session: Session | None,
-) -> Row:
-    """Return a row for an unregistered session, with its present identity."""
-    identity = RecordedTmux()
-    if server is not None and session is not None:
-        identity = RecordedTmux(
-            socket=server.socket,
-            host=context.place.host,
-            boot_id=context.place.boot_id,
-            server_pid=server.pid,
-            server_started=server.started,
-            session_id=session.id,
-            session_created=session.created,
-        )
-    return Row(name, agent=agent, tmux_server=server_name, tmux=identity)
+@slotted
+class Start:
+    """A start in progress, announced by an intent."""
+
+    mark: str
+    closing: tuple[Closing, ...] = ()  # closes the intent, together with the write of the row
+    is_cleared: bool = False  # nothing of the session exists, or nothing any more
+
+
+def identity_of(context: Context, server: Server, session: Session) -> RecordedTmux:
+    """Return the present identity of a session, by which its row is recognized."""
+    return RecordedTmux(
+        socket=server.socket,
+        host=context.place.host,
+        boot_id=context.place.boot_id,
+        server_pid=server.pid,
+        server_started=server.started,
+        session_id=session.id,
+        session_created=session.created,
+    )
 
 
 def record_session(
-    context: Context,
-    row: Row,
-    sight: Sight,
-    spec: Launch,
-    mark: str | None,
-    closing: Sequence[Closing] = (),
+    context: Context, row: Row, sight: Sight, spec: Launch, start: Start | None = None
 ) -> answers.Session:
     """Write the session to the registry, as a new row or by reviving the ended one."""
     fields = _fields(context, row, sight, spec)
@@ -119,10 +113,10 @@ def record_session(
         return edited(look, {spec.name: _renewed(current, row, fields, spec)})
 
     before, after = context.registry.change(edit)
-    old = before.named(spec.name)
-    if mark is not None:
-        context.books.remember_mark(spec.name, mark)
-    context.books.follow(after, [_event(context, row, spec, old, before, mark)], closing)
+    if start is not None:
+        context.books.remember_mark(spec.name, start.mark)
+    event = _event(context, row, spec, before, start)
+    context.books.follow(after, [event], start.closing if start is not None else ())
     now = after.named(spec.name)
     assert now is not None  # noqa: S101 - just written
     if wants_restart(now) or "restart" in spec.fields:
@@ -211,20 +205,16 @@ def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
 
 
 def _event(
-    context: Context,
-    row: Row,
-    spec: Launch,
-    old: Row | None,
-    before: RegistryLook,
-    mark: str | None,
+    context: Context, row: Row, spec: Launch, before: RegistryLook, start: Start | None
 ) -> NewEvent:
+    old = before.named(spec.name)
     conversation = recorded_conversation(old, spec.agent) if old else None
     data: dict[str, object] = {
         "agent": spec.agent,
         "command": shlex.join(spec.words),
         "conversation": spec.conversation,
         "conversation_before": conversation,
-        "mark": mark,
+        "mark": start.mark if start is not None else None,
         "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
         "at": iso(context.clock.now()),
         **({} if spec.again is None else {"restart": spec.again.attempt}),

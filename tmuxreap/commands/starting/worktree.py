@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from tmuxreap.commands.starting.announce import Start
+from tmuxreap.commands.starting.row import Start
 from tmuxreap.core.errors import Failure
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.git import Worktree, add_worktree, undo_add_worktree
