@@ -16,7 +16,7 @@ import termios
 import time
 import tty
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
 from tmuxreap.agents.demo import (
     ESCAPE,
@@ -102,7 +102,9 @@ def converse(agent: Agent, wake: int) -> None:
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     description = "A coding agent that only pretends, for tests."
-    parser = argparse.ArgumentParser("tmuxreap-demo", description=description)
+    # Without a width each option asks for the terminal's, by an import slower than argparse.
+    lines = partial(argparse.HelpFormatter, width=80)
+    parser = argparse.ArgumentParser("tmuxreap-demo", None, description, formatter_class=lines)
     add, switch = parser.add_argument, "store_true"
     add("--session-id", help="the id of the new conversation")
     add("--resume", metavar="ID", help="go on with this conversation")
@@ -118,9 +120,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
-    store = Store(Path(os.environ.get("TMUXREAP_DEMO_HOME") or Path.home() / ".tmuxreap-demo"))
+    store = Store(os.environ.get("TMUXREAP_DEMO_HOME") or os.path.expanduser("~/.tmuxreap-demo"))
     conversation_id = options.resume or options.session_id or new_id()
-    if store.conversation(conversation_id).exists() != bool(options.resume):
+    if store.has(conversation_id) != bool(options.resume):
         reason = "none such" if options.resume else "it exists"
         print(f"could not open {conversation_id}: {reason}", file=sys.stderr)
         return 1
@@ -138,8 +140,9 @@ def main(argv: list[str] | None = None) -> int:
     finally:
         for child in filter(None, (*helpers, agent.tool)):
             end(child)
-        store.session.unlink(missing_ok=True)
-    if options.always_banner or store.conversation(agent.conversation_id).exists():
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(store.session)
+    if options.always_banner or store.has(agent.conversation_id):
         with contextlib.suppress(OSError):
             again = f"tmuxreap-demo --resume {agent.conversation_id}"
             os.write(1, f"Resume this conversation with: {again}\n".encode())

@@ -83,6 +83,15 @@ def test_nothing_is_heard_while_it_leaves(agent: Agent) -> None:
     assert (agent.draft, agent.transcript) == ("", [])
 
 
+def test_a_start_loads_nothing_slow() -> None:
+    code = (
+        "import sys; from tmuxreap.demo_agent import arguments; arguments([]); print(*sys.modules)"
+    )
+    words = [sys.executable, "-c", code]
+    loaded = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"pathlib", "shutil", "typing", "dataclasses", "asyncio"} & {*loaded}
+
+
 def test_it_stands_alone() -> None:
     code = "import sys, tmuxreap.agents.demo; print(*sorted(sys.modules))"
     loaded = subprocess.run(
