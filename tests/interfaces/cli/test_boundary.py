@@ -45,7 +45,6 @@ def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
         lambda: boundary.task_status_of("done"),
         lambda: boundary.kinds_of("stalled,orphan", "--reap"),
         lambda: boundary.seconds("soon", "--grace"),
-        lambda: boundary.checked_duration("soon"),
     ]
     for one in wrong:
         with pytest.raises(Failure) as caught:

@@ -237,8 +237,3 @@ def seconds(text: str | None, flag: str, default: float | None = None) -> float 
         return parse_duration(text)
     except ValueError as error:
         raise Failure(Code.USAGE, f"could not read {flag}: {error}", f"as in: {flag} 90s") from None
-
-
-def checked_duration(text: str | None) -> str | None:
-    seconds(text, "--ttl")
-    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, checked_duration, heed_signals, seconds
+from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, argument, arguments, flag, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, SERVER, TAGS
 
@@ -48,6 +48,7 @@ def command(
     from tmuxreap.commands.start import StartRequest, run
     from tmuxreap.commands.starting.row import CONFIRM_S
 
+    seconds(ttl, "--ttl")  # recorded as it is, and read by `reap`
     here = call.context.settings.cwd
     request = StartRequest(
         name=name,
@@ -55,7 +56,7 @@ def command(
         cwd=None if cwd is None else str(here / cwd),
         tags=tuple(tag or ()),
         task_id=task_id,
-        ttl=checked_duration(ttl),
+        ttl=ttl,
         server=server,
         confirm_s=seconds(confirm, "--confirm", CONFIRM_S),
         replace=replace_it,
