@@ -65,10 +65,8 @@ class Block:
         """Reject unknown keys: a misspelt one would silently have no effect."""
         for key in self.data:
             if key not in known:
-                raise Misplaced(
-                    (*self.path, str(key)),
-                    f"{key!r} is not known here; known are {', '.join(known)}",
-                )
+                reason = f"{key!r} is not known here; known are {', '.join(known)}"
+                raise self.bad(str(key), reason)
         return self
 
     def inner(self, key: str) -> Block:
@@ -93,7 +91,7 @@ class Block:
         if value is None:
             return []
         if not isinstance(value, list):
-            raise Misplaced((*self.path, key), f"expected a list, not {value!r}")
+            raise self.bad(key, f"expected a list, not {value!r}")
         return value
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -109,13 +107,10 @@ class Block:
         return None if value is None else _text(value, (*self.path, key))
 
     def number(self, key: str, default: float) -> float:
-        value = self.data.get(key, default)
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not 0 <= value < float("inf")
-        ):
-            raise Misplaced((*self.path, key), f"{value!r} is not a number of seconds")
+        value: Any = self.data.get(key, default)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < float("inf"):
+            raise self.bad(key, f"{value!r} is not a number of seconds")
         return float(value)
 
     def pattern(self, key: str, example: str = "") -> re.Pattern[str] | None:
@@ -125,15 +120,10 @@ class Block:
             return None
         filled = text.replace("{id}", example) if example else text
         try:
-            return (
-                cast("re.Pattern[str]", LazyPattern(filled))
-                if self.validated
-                else _compiled(filled)
-            )
+            lazy = cast("re.Pattern[str]", LazyPattern(filled))
+            return lazy if self.validated else _compiled(filled)
         except re.error as error:
-            raise Misplaced(
-                (*self.path, key), f"{text!r} is not a valid pattern: {error}"
-            ) from None
+            raise self.bad(key, f"{text!r} is not a valid pattern: {error}") from None
 
     def bad(self, key: str, reason: str) -> Misplaced:
         return Misplaced((*self.path, key), reason)

@@ -8,20 +8,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 # Programs that only run another one: their names include that of the program that they run.
-WRAPPERS = frozenset(
-    {
-        *("node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice"),
-        *("sh", "bash", "dash", "zsh", "fish"),
-    }
-)
+WRAPPERS = {
+    *("node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice"),
+    *("sh", "bash", "dash", "zsh", "fish"),
+}
 _IN_PACKAGE = r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/"
 _PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
-SHELLS = frozenset(
-    {
-        *("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash"),
-        *("nu", "xonsh", "elvish"),
-    }
-)
+SHELLS = {
+    *("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash"),
+    *("nu", "xonsh", "elvish"),
+}
 SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 

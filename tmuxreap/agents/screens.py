@@ -121,9 +121,8 @@ def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
     if match is None:
         return ""
     prompts = match.groupdict().get("queued") or match.group(0)
-    return "\n".join(line.strip(FRAME_SIGNS) for line in prompts.strip("\n").split("\n")).strip(
-        "\n"
-    )
+    lines = [line.strip(FRAME_SIGNS) for line in prompts.strip("\n").split("\n")]
+    return "\n".join(lines).strip("\n")
 
 
 def _typed_draft(pattern: re.Pattern[str] | None, group: str, text: str, splits_words: bool) -> str:
@@ -146,9 +145,8 @@ def _typed_draft(pattern: re.Pattern[str] | None, group: str, text: str, splits_
         before = rf"(?m)\n(?:{re.escape(prompt)}|{bare}[^\w\n]{{1,{len(prompt)}}})"
         draft = re.sub(before, "\n", draft)
     draft = RIGHT_FRAME.sub("", draft) if "│" in prompt else draft
-    return ("!" if groups.get("shell") else "") + (
-        draft if splits_words else _unwrapped(draft, text)
-    )
+    typed = draft if splits_words else _unwrapped(draft, text)
+    return f"!{typed}" if groups.get("shell") else typed
 
 
 def _rejoined(draft: str, prompt: str, text: str) -> str:

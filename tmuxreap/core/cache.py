@@ -32,9 +32,9 @@ def cache_stamp(*marks: object) -> str:
 def cache_entry(what: str, stamp: str, value: object) -> CacheEntry | None:
     """Return a cache entry, or None where JSON would not round-trip the value (dates, number
     keys)."""
-    return (
-        CacheEntry(what, stamp, _with_checksum(json.dumps(value))) if _round_trips(value) else None
-    )
+    if not _round_trips(value):
+        return None
+    return CacheEntry(what, stamp, _with_checksum(json.dumps(value)))
 
 
 def cached_value(recall: Recall, what: str, stamp: str) -> Any:

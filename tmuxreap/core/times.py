@@ -54,11 +54,9 @@ def epoch_of(value: object) -> float | None:
     """Return the epoch of a row's timestamp: ISO 8601 text, or a date that YAML has parsed. Without
     a zone it is UTC."""
     try:
-        at = (
-            value
-            if isinstance(value, datetime)
-            else datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-        )
+        at = value
+        if not isinstance(at, datetime):
+            at = datetime.fromisoformat(str(at).replace("Z", "+00:00"))
         return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError, OSError):
         return None

@@ -185,9 +185,8 @@ class Books:
 
     def close_intents(self, closings: Sequence[Closing]) -> None:
         now = self.clock.now()
-        self.ledger.use(
-            "intent_not_closed", lambda ledger: ledger.write(None, (), closings, now=now)
-        )
+        work = partial(Ledger.write, mirror=None, closings=closings, now=now)
+        self.ledger.use("intent_not_closed", work)
 
     def release(self, numbers: Iterable[int]) -> None:
         """Leave unfinished intents open but without an owner: the next command may finish them."""
@@ -209,15 +208,12 @@ class Books:
     ) -> bool | None:
         """Record an event unless the earlier ones forbid it; tell whether it was recorded, or None
         if the ledger is unavailable."""
-        now = self.clock.now()
-        return self.ledger.use(
-            "event_not_recorded", lambda ledger: ledger.note_unless(event, unless, now)
-        )
+        work = partial(Ledger.note_unless, event=event, unless=unless, now=self.clock.now())
+        return self.ledger.use("event_not_recorded", work)
 
     def note_all(self, events: Sequence[NewEvent]) -> None:
-        self.ledger.use(
-            "event_not_recorded", lambda ledger: ledger.write(None, events, now=self.clock.now())
-        )
+        work = partial(Ledger.write, mirror=None, events=events, now=self.clock.now())
+        self.ledger.use("event_not_recorded", work)
 
     def remember_survivors(
         self, name: str, survivors: Sequence[Survivor], intent: int | None
@@ -229,9 +225,8 @@ class Books:
         )
 
     def remember_mark(self, name: str, mark: str) -> None:
-        self.ledger.use(
-            "mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self.clock.now())
-        )
+        work = partial(Ledger.remember_mark, name=name, mark=mark, now=self.clock.now())
+        self.ledger.use("mark_not_recorded", work)
 
     def beat(self, beat: Heartbeat) -> None:
         self.ledger.use("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))

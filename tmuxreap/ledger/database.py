@@ -110,9 +110,8 @@ class Database:
         try:
             aside = _set_aside(self.path, self._file, self._now)
         except OSError as error:
-            raise LedgerUnavailable(
-                self.path, f"{reason}, and it could not be set aside: {error.strerror}"
-            ) from error
+            reason = f"{reason}, and it could not be set aside: {error.strerror}"
+            raise LedgerUnavailable(self.path, reason) from error
         if aside is not None:
             self.warnings.append(
                 f"could not read the ledger {self.path}: {reason}; it was kept as {aside.name} and"
@@ -195,9 +194,8 @@ def supports_json(db: Connection) -> bool:
 def _is_broken(error: sqlite3.Error) -> bool:
     """Tell whether the file is broken: a plain DatabaseError is "not a database" or "malformed",
     and a missing table means that the ledger was tampered with."""
-    return type(error) is sqlite3.DatabaseError or str(error).startswith(
-        ("no such table", "no such column")
-    )
+    tampered = str(error).startswith(("no such table", "no such column"))
+    return tampered or type(error) is sqlite3.DatabaseError
 
 
 def _identity(path: Path) -> FileId | None:
@@ -267,8 +265,7 @@ def _check(ledger: Path, path: Path) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise LedgerUnavailable(ledger, f"{path.name} is not a regular file")
     if status.st_uid not in (os.geteuid(), 0):
-        raise LedgerUnavailable(
-            ledger, f"{path.name} belongs to another user (uid {status.st_uid})"
-        )
+        reason = f"{path.name} belongs to another user (uid {status.st_uid})"
+        raise LedgerUnavailable(ledger, reason)
     if status.st_uid == os.geteuid() and status.st_mode & 0o077:
         path.chmod(MODE)

@@ -38,10 +38,8 @@ def close(db: Connection, closing: Closing, now: float) -> bool:
     returns True, as its owner has finished."""
     change = """UPDATE intents SET outcome = ?, result = ?, closed_at = ?
         WHERE id = ? AND outcome IS NULL"""
-    done = db.execute(
-        change, (closing.outcome, records.to_json(closing.result), now, closing.id)
-    ).rowcount
-    return done == 1 or find(db, closing.id) is None
+    values = (closing.outcome, records.to_json(closing.result), now, closing.id)
+    return db.execute(change, values).rowcount == 1 or find(db, closing.id) is None
 
 
 def find_open(db: Connection, name: str) -> Intent | None:

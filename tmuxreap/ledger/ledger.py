@@ -67,9 +67,8 @@ class Ledger:
         return str(rows[0][0]) if rows else None
 
     def reading(self, what: str, stamp: str) -> str | None:
-        rows = self._db.fetch(
-            "SELECT data FROM readings WHERE what = ? AND stamp = ?", (what, stamp)
-        )
+        query = "SELECT data FROM readings WHERE what = ? AND stamp = ?"
+        rows = self._db.fetch(query, (what, stamp))
         return str(rows[0][0]) if rows else None
 
     def write(
@@ -193,9 +192,8 @@ class Ledger:
     def still_open(self, number: int) -> bool:
         """Tell whether an intent is still open. One lost with a broken ledger counts as open: its
         owner goes on."""
-        return not self._db.fetch(
-            "SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL", (number,)
-        )
+        closed = "SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL"
+        return not self._db.fetch(closed, (number,))
 
     def hand_over(self, number: int, owner: ProcessId) -> bool:
         """Give an intent to another process of the same boot; return False if it is closed."""
@@ -210,10 +208,7 @@ class Ledger:
         self, name: str, survivors: Iterable[Survivor], *, now: float, intent_id: int | None = None
     ) -> None:
         """Add survivors; known ones keep the time when they were first seen."""
-        rows = [
-            (name, s.process.pid, s.process.start, s.boot_id, s.comm, now, intent_id)
-            for s in survivors
-        ]
+        rows = [(name, *s.process, s.boot_id, s.comm, now, intent_id) for s in survivors]
         self._db.write(lambda db: db.executemany(schema.ADD_SURVIVOR, rows))
 
     def all_survivors(self) -> dict[str, tuple[Survivor, ...]]:

@@ -24,9 +24,8 @@ def update(db: Connection, mirror: Mirror) -> None:
     gone = [*mirror.gone, *(name for name in present if name not in wanted)]
     stale = [(name,) for name in (*gone, *(row[0] for row in changed))]
     db.executemany("DELETE FROM sessions WHERE name = ?", stale)
-    db.executemany(
-        "INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)", changed
-    )
+    add = "INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)"
+    db.executemany(add, changed)
     names = [row[0] for row in changed]
     if db.execute("SELECT 1 FROM lifecycle_words LIMIT 1").fetchone():
         words = [(name,) for name in names]

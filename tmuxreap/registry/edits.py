@@ -25,7 +25,7 @@ from tmuxreap.registry.yaml.places import (
 )
 from tmuxreap.registry.yaml.rows import find_colon
 from tmuxreap.registry.yaml.scalars import Value, as_loaded, entry, same, written
-from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, spliced
+from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, inserted, spliced
 
 
 class Unsafe(ValueError):  # noqa: N818 - a result about one row, caught per target
@@ -60,9 +60,8 @@ def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
     for index, changes in edits.items():
         row = document.rows[index]
         if row.trouble is not None or row.data is None:
-            raise Unsafe(
-                row.trouble or "it is not a mapping", row.trouble_line, row.trouble_column, index
-            )
+            reason = row.trouble or "it is not a mapping"
+            raise Unsafe(reason, row.trouble_line, row.trouble_column, index)
         splices, data = _edit_row(document, row, changes)
         all_splices += splices
         wanted[index] = data
@@ -141,9 +140,8 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
     try:
         result = parse(text)
     except Malformed as error:
-        raise Unsafe(
-            f"the edited text would be no registry: {error.reason}", error.line, error.column
-        ) from error
+        reason = f"the edited text would be no registry: {error.reason}"
+        raise Unsafe(reason, error.line, error.column) from error
     if result.frame != document.frame or len(result.rows) != len(wanted):
         raise Unsafe("the edit would change what stands around the rows", 1, 1)
     for row, want in zip(result.rows, wanted, strict=True):
@@ -152,24 +150,21 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
         else:
             kept = row.trouble is None and same(row.data, want)
         if not kept:
-            raise Unsafe(
-                "the edited row would not read as asked for", row.line, row.column, row.index
-            )
+            reason = "the edited row would not read as asked for"
+            raise Unsafe(reason, row.line, row.column, row.index)
     return text
 
 
 def _unsafe(text: str, reason: str, position: int, index: int | None) -> Unsafe:
-    return Unsafe(
-        reason, lines_before(text, position) + 1, position - line_start(text, position) + 1, index
-    )
+    column = position - line_start(text, position) + 1
+    return Unsafe(reason, lines_before(text, position) + 1, column, index)
 
 
 def _colon(document: Document) -> int:
     colon = find_colon(document.text, document.list.key_end)
     if colon is None:
-        raise CannotSplice(
-            f"`{LIST_KEY}` is not followed by a colon on the same line", document.list.key_start
-        )
+        reason = f"`{LIST_KEY}` is not followed by a colon on the same line"
+        raise CannotSplice(reason, document.list.key_start)
     return colon
 
 
@@ -184,39 +179,28 @@ def _item(row: Mapping[str, Value], column: int, offset: int, newline: str) -> s
 
 
 def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
-    text, where, colon, newline = (
-        document.text,
-        document.list,
-        _colon(document),
-        newline_of(document.text),
-    )
+    text, where, colon = document.text, document.list, _colon(document)
+    newline = newline_of(text)
     column = len(text[line_start(text, where.key_start) : where.key_start].lstrip("\ufeff"))
     start, end = (where.start, where.end) if where.start < where.end else (colon + 1, colon + 1)
     if not text[colon + 1 : start].strip(" "):
         start = colon + 1
-    return [
-        Splice(start, end, ""),
-        Splice(*(line_end(text, end),) * 2, newline + _item(row, column + 2, 2, newline)),
-    ]
+    item = inserted(line_end(text, end), newline + _item(row, column + 2, 2, newline))
+    return [Splice(start, end, ""), item]
 
 
 def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
-    text, last, column, newline = (
-        document.text,
-        document.rows[-1],
-        document.list.column,
-        newline_of(document.text),
-    )
+    text, last, column = document.text, document.rows[-1], document.list.column
+    newline = newline_of(text)
     dash = _dash(document, last)
     alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
     offset = len(text[dash : last.start]) if alike and last.start > dash else 2
     above = text[: line_start(text, dash)].splitlines()[-1:]
-    blank = (
-        newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
-    )
-    added, end = blank + _item(row, column, offset, newline), _own_end(text, last, column)
+    spaced = last.index and above and not above[0].strip() and not last.ends_in_block
+    added = (newline if spaced else "") + _item(row, column, offset, newline)
+    end = _own_end(text, last, column)
     below = after_break(text, end)  # the line above keeps its line break
-    return Splice(below, below, added + newline if below > end else newline + added)
+    return inserted(below, added + newline if below > end else newline + added)
 
 
 def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
@@ -225,13 +209,12 @@ def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
         last = document.rows[-1]
         own_line = text[line_start(text, last.start) : last.start]
         between = " " if own_line.strip() else newline_of(text) + own_line
-        return [Splice(last.end, last.end, "," + between + written(row))]
+        return [inserted(last.end, "," + between + written(row))]
     if where.shape is Shape.FLOW:
-        return [Splice(where.start + 1, where.start + 1, written(row))]
-    start, end = (
-        (where.start, where.end) if where.start < where.end else (_colon(document) + 1,) * 2
-    )
-    return [Splice(start, end, (" [" if start == end else "[") + written(row) + "]")]
+        return [inserted(where.start + 1, written(row))]
+    if where.start < where.end:
+        return [Splice(where.start, where.end, f"[{written(row)}]")]
+    return [inserted(_colon(document) + 1, f" [{written(row)}]")]
 
 
 def _cut_lines(document: Document, rows: Sequence[RowText]) -> list[Splice]:
@@ -239,7 +222,7 @@ def _cut_lines(document: Document, rows: Sequence[RowText]) -> list[Splice]:
     if len(document.rows) > len(rows):
         return cuts
     colon = _colon(document)
-    return [Splice(colon + 1, colon + 1, " []"), *cuts]
+    return [inserted(colon + 1, " []"), *cuts]
 
 
 def _lines_of(document: Document, row: RowText) -> Splice:
@@ -259,11 +242,10 @@ def row_starts(document: Document) -> list[int] | None:
         starts = [_dash(document, row) - column for row in document.rows]
     except CannotSplice:
         return None
-    alone = all(
-        not text[start : start + column].strip(" ") and text[start - 1] in BREAKS
-        for start in starts
-    )
-    return starts if alone and starts[0] > 0 else None
+    for start in starts:
+        if start <= 0 or text[start - 1] not in BREAKS or text[start : start + column].strip(" "):
+            return None
+    return starts
 
 
 def _dash(document: Document, row: RowText) -> int:

@@ -45,11 +45,8 @@ def unsafe(path: Path, error: Unsafe) -> Failure:
     place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
     if "surrogate" in error.reason:  # undecodable bytes of a file name
         reason = f"{place}: a word for it is not UTF-8, and the registry is"
-        return Failure(
-            Code.REGISTRY_UNWRITABLE,
-            reason,
-            "give it in UTF-8, or rename that folder, then try again",
-        )
+        hint = "give it in UTF-8, or rename that folder, then try again"
+        return Failure(Code.REGISTRY_UNWRITABLE, reason, hint)
     hint = (
         "write that row plainly (keys before their colons on one line, no anchors, aliases or"
         " tags), then try again"

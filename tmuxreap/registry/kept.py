@@ -83,11 +83,8 @@ def cache_entries(cached: CachedRows, stamp: str) -> list[CacheEntry]:
             data = {"rows": list(cached.rows[part]), "lengths": list(cached.lengths[part])}
             entries.append(cache_entry(_name(piece), stamp, data))
         at += piece.count
-    entries.append(
-        cache_entry(
-            READING, stamp, {"head": cached.head, "pieces": [list(piece) for piece in stamped]}
-        )
-    )
+    index = {"head": cached.head, "pieces": [list(piece) for piece in stamped]}
+    entries.append(cache_entry(READING, stamp, index))
     complete = [reading for reading in entries if reading is not None]
     return complete if len(complete) == len(entries) else []
 

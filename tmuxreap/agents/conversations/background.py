@@ -66,9 +66,8 @@ def _in_roster(
         if isinstance(entry, dict) and conversation.id and conversation.id in json.dumps(entry):
             process = _entry_process(goes_on, entry, processes)
             if process is not None:
-                yield _lingering_in(
-                    goes_on, f"the background session {name}", process.pid, conversation, name
-                )
+                where = f"the background session {name}"
+                yield _lingering_in(goes_on, where, process.pid, conversation, name)
 
 
 def _entry_process(

@@ -12,9 +12,8 @@ from tmuxreap.agents.profiles import Hooks
 
 HOOKS, EVENT = "hooks", "event"
 SWITCHES = ("disableAllHooks",)
-EMPTY_COMMENT = (
-    " # was empty: "  # a shell comment, naming a container that was empty before and so stays
-)
+# A shell comment, naming a container that was empty before and so stays.
+EMPTY_COMMENT = " # was empty: "
 KEPT_DEPTH = {HOOKS: 2, EVENT: 3}  # how many steps on the path to an entry stay
 
 
@@ -90,9 +89,8 @@ def _kept_depth(text: str, path: EntryPath) -> int:
     container, number = path[-1]
     entry = container.children[number]
     words = text[entry.start : entry.end]
-    return next(
-        (stays for word, stays in KEPT_DEPTH.items() if f"{EMPTY_COMMENT}{word}" in words), 1
-    )
+    depths = (depth for word, depth in KEPT_DEPTH.items() if f"{EMPTY_COMMENT}{word}" in words)
+    return next(depths, 1)
 
 
 def _entry_paths(text: str, agent: str) -> list[EntryPath]:

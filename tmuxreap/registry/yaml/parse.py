@@ -24,6 +24,7 @@ from tmuxreap.registry.yaml.places import (
 )
 from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
 
+MAPPING_TAGS = (None, "!", "tag:yaml.org,2002:map")
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -40,9 +41,8 @@ def parse(text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ": ".join(part for part in (error.context, error.problem) if part) or "not YAML"
-        raise Malformed(
-            reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1
-        ) from error
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise Malformed(reason, line, column) from error
     except yaml.reader.ReaderError as error:
         # The loaders count its position differently; it is the first such character.
         reason = f"the character #x{error.character:04x} is not allowed"
@@ -70,18 +70,11 @@ class _Reader:
         self.next()
         start = self.next()
         if isinstance(start, yaml.StreamEndEvent):
-            raise Malformed(
-                "the file holds only comments"
-                if self.text.strip("\ufeff \t\r\n")
-                else "the file is empty"
-            )
+            has_text = self.text.strip("\ufeff \t\r\n")
+            raise Malformed("the file holds only comments" if has_text else "the file is empty")
         self.meaning.append(repr((start.version, start.tags)))
         top = self.next()
-        if not isinstance(top, yaml.MappingStartEvent) or top.tag not in (
-            None,
-            "!",
-            "tag:yaml.org,2002:map",
-        ):
+        if not isinstance(top, yaml.MappingStartEvent) or top.tag not in MAPPING_TAGS:
             raise _at_event("the top level is not a mapping", top)
         rows, where = self.top_level(top)
         self.next()
@@ -107,9 +100,8 @@ class _Reader:
     def read_list(self, key: Any, in_flow: bool) -> tuple[list[RowText], ListText]:
         event: Any = self.next()
         if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
-            raise _at_event(
-                f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag", event
-            )
+            reason = f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag"
+            raise _at_event(reason, event)
         rows: list[RowText] = []
         shape, end = Shape.NULL, self.end_of(event)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -235,11 +227,8 @@ class _Reader:
         self.linked = self.linked or event.anchor is not None or event.tag is not None
 
     def refuse(self, reason: str, event: Any) -> None:
-        self.trouble = self.trouble or (
-            reason,
-            event.start_mark.line + 1,
-            event.start_mark.column + 1,
-        )
+        mark = event.start_mark
+        self.trouble = self.trouble or (reason, mark.line + 1, mark.column + 1)
 
     def end_of(self, event: Any) -> int:
         start, end = event.start_mark.index + self.shift, event.end_mark.index + self.shift

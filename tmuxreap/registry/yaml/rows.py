@@ -79,11 +79,8 @@ class _Builder:
             self.last = self.leaf(event)
             self.end = self.last.end
             return self.last
-        return (
-            self.mapping(event)
-            if event.__class__ is yaml.MappingStartEvent
-            else self.sequence(event)
-        )
+        is_mapping = event.__class__ is yaml.MappingStartEvent
+        return self.mapping(event) if is_mapping else self.sequence(event)
 
     def leaf(self, event: Any) -> Leaf:
         start, end = event.start_mark.index, event.end_mark.index

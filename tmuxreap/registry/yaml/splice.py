@@ -29,6 +29,10 @@ class Splice:
     text: str
 
 
+def inserted(position: int, text: str) -> Splice:
+    return Splice(position, position, text)
+
+
 def spliced(text: str, splices: Iterable[Splice]) -> str:
     """Apply all splices to the text; those at the same position in the given order."""
     parts, position = [], 0
@@ -50,10 +54,8 @@ def replace_value(
         quote = where.value.style if isinstance(where.value, Leaf) else None
         pad = " " if text[head[0] - 1] == ":" else ""
         made = ": " if where.colon is None else pad
-        return [
-            Splice(*head, made + written(value, quote)),
-            *([Splice(*tail, "")] if tail[0] < tail[1] else []),
-        ]
+        rest = [Splice(*tail, "")] if tail[0] < tail[1] else []
+        return [Splice(*head, made + written(value, quote)), *rest]
     assert isinstance(value, Mapping)  # noqa: S101 - for the type checker
     start = head[0]
     if where.colon is not None and not text[where.colon + 1 : start].strip(" \t"):
@@ -95,17 +97,10 @@ def add_entries(
     lines = [entry(key, value, mapping.column, newline) for key, value in adds.items()]
     indent = " " * mapping.column
     if ends_open(text, mapping.last):  # a line break after it would become part of it
-        return [
-            Splice(
-                *(mapping.entries[-1].key.start,) * 2,
-                "".join(line + newline + indent for line in lines),
-            )
-        ]
-    return [
-        Splice(
-            *(line_end(text, mapping.end),) * 2, "".join(newline + indent + line for line in lines)
-        )
-    ]
+        added = "".join(line + newline + indent for line in lines)
+        return [inserted(mapping.entries[-1].key.start, added)]
+    added = "".join(newline + indent + line for line in lines)
+    return [inserted(line_end(text, mapping.end), added)]
 
 
 def ends_open(text: str, last: Leaf | None) -> bool:
@@ -115,19 +110,18 @@ def ends_open(text: str, last: Leaf | None) -> bool:
 
 def _add_to_flow(mapping: rows.Mapping, made: str) -> Splice:
     if not mapping.entries:
-        return Splice(mapping.start + 1, mapping.start + 1, made)
+        return inserted(mapping.start + 1, made)
     last = mapping.entries[-1]
     comma = " , " if last.empty and last.colon is not None else ", "  # the C loader rejects `key:,`
-    return Splice(last.value.end, last.value.end, comma + made)
+    return inserted(last.value.end, comma + made)
 
 
 def remove_entry(text: str, mapping: rows.Mapping, number: int) -> list[Splice]:
     """Remove one key of several (or the only one of a flow mapping), with its lines but not the
     comments above and below."""
     if mapping.flow:
-        return cut_from_flow(
-            text, [(each.key.start, each.value.end) for each in mapping.entries], number
-        )
+        spans = [(each.key.start, each.value.end) for each in mapping.entries]
+        return cut_from_flow(text, spans, number)
     gone = mapping.entries[number]
     start, end = line_start(text, gone.key.start), line_end(text, gone.value.end)
     if text[start : gone.key.start].strip(" "):
