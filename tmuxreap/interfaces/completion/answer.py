@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -29,6 +29,7 @@ WANTED = {
     "resume": ENDED,
     "forget": ENDED,
 }  # other verbs: all
+REPEATED = ("--tag", "--host")
 OPENING = "'\""
 
 
@@ -50,13 +51,10 @@ def _fits(value: str, current: str) -> bool:
 def offers(before: Sequence[str], current: str) -> Iterator[Offer]:
     at = next((n for n, word in enumerate(before) if not word.startswith("-")), None)
     if at is None:
-        yield from [("--version", ""), ("--help", "")] if current.startswith("-") else _verbs()
+        verbs = [(verb, what) for verb, (what, *_) in VERBS.items()]
+        yield from [("--version", ""), ("--help", "")] if current.startswith("-") else verbs
     elif before[at] in VERBS:
         yield from _Line(before[at], before[at + 1 :]).offers(current)
-
-
-def _verbs() -> Iterator[Offer]:
-    return ((verb, what) for verb, (what, *_) in VERBS.items())
 
 
 class _Line:
@@ -93,12 +91,9 @@ class _Line:
         elif equals and flag in self.flags:
             yield from ((f"{flag}={value}", hint) for value, hint in self._of(self.flags[flag][0]))
         else:
-            again = ("--tag", "--host")
-            yield from (
-                (f, what)
-                for f, (_, what) in self.flags.items()
-                if f not in self.given or f in again
-            )
+            for name, (_, what) in self.flags.items():
+                if name not in self.given or name in REPEATED:
+                    yield name, what
 
     def _argument(self) -> str:
         """Return the kind of argument expected; the last one repeats, -- starts a command."""
@@ -128,17 +123,16 @@ class _Line:
 
 
 def _targets(line: _Line) -> Iterator[Offer]:
+    """Offer each target once."""
     rows = line.applicable_rows()
-    yield from _named(line, [row for row in rows if row.name not in line.named])
-    tags = Counter(chain.from_iterable(row.tags for row in rows))
-    agents = Counter(row.agent for row in rows if row.agent)
-    counted = [(f"tag:{tag}", n) for tag, n in tags.items()] + [
-        (f"agent:{agent}", n) for agent, n in agents.items()
-    ]
-    yield from ((value, _count(n)) for value, n in counted if value not in line.named)
-    if rows and not line.named:
-        yield ("all", _count(len(rows)))
-    yield from _elsewhere(line)
+    every = chain(
+        _named(line, rows),
+        _counted("tag:", chain.from_iterable(row.tags for row in rows)),
+        _counted("agent:", (row.agent for row in rows)),
+        () if line.named else _counted("", ["all"] * len(rows)),
+        _elsewhere(line),
+    )
+    return (offer for offer in every if offer[0] not in line.named)
 
 
 def _elsewhere(line: _Line) -> Iterator[Offer]:
@@ -151,13 +145,16 @@ def _elsewhere(line: _Line) -> Iterator[Offer]:
 
     wanted = WANTED.get(line.verb)
     for target, status in remembered(path, time.time()):
-        if target not in line.named and (wanted is None or status in wanted):
-            yield (target, status)
+        if wanted is None or status in wanted:
+            yield target, status
 
 
 def _named(line: _Line, rows: list[Sketch]) -> Iterator[Offer]:
     states = _states(line.registry(), [row.name for row in rows if row.status in RUNNING])
-    yield from ((row.name, _hint(row, states.get(row.name, ""))) for row in rows)
+    for row in rows:
+        resumable = "resumable" if row.resumable else ""
+        words = (row.status, row.agent, states.get(row.name, ""), resumable)
+        yield row.name, ", ".join(word for word in words if word)
 
 
 def _states(registry: Path, running: Sequence[str]) -> Mapping[str, str]:
@@ -168,13 +165,11 @@ def _states(registry: Path, running: Sequence[str]) -> Mapping[str, str]:
     return said.states(str(registry), running)
 
 
-def _hint(row: Sketch, state: str) -> str:
-    words = (row.status, row.agent, state, "resumable" if row.resumable else "")
-    return ", ".join(word for word in words if word)
-
-
-def _count(number: int) -> str:
-    return f"{number} session{'s' * (number != 1)}"
+def _counted(prefix: str, values: Iterable[str], what: str = "session") -> Iterator[Offer]:
+    """Offer each value with the number of those that have it."""
+    for value, number in Counter(values).items():
+        if value:
+            yield prefix + value, f"{number} {what}{'s' * (number != 1)}"
 
 
 def _names(line: _Line) -> Iterator[Offer]:
@@ -185,20 +180,16 @@ def _agents(line: _Line) -> Iterator[Offer]:
     yield from AGENTS.items()
     path = Settings.from_environment().user_profiles
     if path is not None and path.is_file():
-        yield from (
-            (name, "yours")
-            for name in agents_of(path.read_text(encoding="utf-8", errors="replace"))
-        )
+        for name in agents_of(path.read_text(encoding="utf-8", errors="replace")):
+            yield name, "yours"
 
 
 def _tags(line: _Line) -> Iterator[Offer]:
-    counted = Counter(chain.from_iterable(row.tags for row in line.rows()))
-    return ((tag, _count(n)) for tag, n in counted.items())
+    return _counted("", chain.from_iterable(row.tags for row in line.rows()))
 
 
 def _servers(line: _Line) -> Iterator[Offer]:
-    counted = Counter(row.server for row in line.rows() if row.server)
-    return ((server, _count(n)) for server, n in counted.items())
+    return _counted("", (row.server for row in line.rows()))
 
 
 def _hosts(line: _Line) -> Iterator[Offer]:
@@ -206,9 +197,9 @@ def _hosts(line: _Line) -> Iterator[Offer]:
     from tmuxreap.hosts.file import read_hosts  # loads YAML, which no other completion needs
 
     hosts = read_hosts(Settings.from_environment())
-    yield from ((host.name, host.ssh or " ".join(host.via)) for host in hosts.found.values())
-    tags = Counter(chain.from_iterable(host.tags for host in hosts.found.values()))
-    yield from ((f"@{tag}", f"{n} host{'s' * (n != 1)}") for tag, n in tags.items())
+    for host in hosts.found.values():
+        yield host.name, host.ssh or " ".join(host.via)
+    yield from _counted("@", chain.from_iterable(one.tags for one in hosts.found.values()), "host")
     yield from (("all", "every host"), ("local", "this machine"))
 
 
