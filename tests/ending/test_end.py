@@ -11,7 +11,7 @@ from tests.ending.test_plan import KILL, STOP
 from tests.fakes import Story
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
-from tmuxreap.ending import end
+from tmuxreap.ending import before_keys, end
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.sessions.context import Context
 
@@ -19,7 +19,7 @@ from tmuxreap.sessions.context import Context
 def ended(story: Story, app: Context | None = None) -> list[Item]:
     app = app or story.app()
     look = app.registry.look()
-    return end_rows(app, look, look.usable, STOP)
+    return end_rows(app, look.usable, STOP)
 
 
 def facts(items: list[Item]) -> list[tuple[object, object]]:
@@ -40,7 +40,7 @@ def test_a_row_that_was_renewed_since_the_look_is_planned_anew(story: Story) -> 
     story.path.write_text(
         story.path.read_text().replace('"status": "running"', '"status": "stopped"')
     )
-    (answer,) = end_rows(app, look, look.usable, STOP)
+    (answer,) = end_rows(app, look.usable, STOP)
     assert answer.error is not None
     assert answer.error.code == "session_alive"
 
@@ -50,7 +50,7 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
     app = story.app()
     look = app.registry.look()
     story.path.write_text("tmux_sessions: []\n")
-    (answer,) = end_rows(app, look, look.usable, STOP)
+    (answer,) = end_rows(app, look.usable, STOP)
     assert answer.error is not None
     assert answer.error.code == "session_not_registered"
     assert story.processes.alive(agent.process)
@@ -59,7 +59,7 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
 
 def test_a_row_that_never_rests_is_given_up(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = story.agent()
-    monkeypatch.setattr(end, "_unchanged", lambda row, look: False)
+    monkeypatch.setattr(before_keys, "_unchanged", lambda row, look: False)
     (answer,) = ended(story)
     assert answer.error is not None
     assert (answer.error.code, story.processes.alive(agent.process)) == ("lock_timeout", True)

@@ -52,7 +52,7 @@ def run(context: Context, request: EndRequest) -> Result:
         refused = _unconfirmed(context, chosen.rows, rest, request) if must_ask else None
         if refused is not None:
             return refused
-        items = end_rows(context, look, chosen.rows, request.policy)
+        items = end_rows(context, chosen.rows, request.policy)
     items = warned_of_children(look, items)
     return _result(context, request, [*items, *rest, *_unregistered_items(context, names, request)])
 

@@ -7,59 +7,57 @@ lock) -> run the ladders -> record each outcome as it arrives (under the lock ag
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Outcome, Row, Verb
+from tmuxreap.core.model import Outcome, Row
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.before_keys import lock_registry, recordable
+from tmuxreap.ending.before_keys import begin, check_lock
 from tmuxreap.ending.clean_up import early_answer
 from tmuxreap.ending.delegation import report_started
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts, under_way, with_options
+from tmuxreap.ending.one_at_a_time import (
+    ActiveIntents,
+    MarkInProgress,
+    cancel_restarts,
+    under_way,
+)
 from tmuxreap.ending.outcome import pending_result, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent
+from tmuxreap.ledger.records import Closing, Intent
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.servers import Servers
-from tmuxreap.sessions.sight import Past, Sight
+from tmuxreap.sessions.sight import Past
 from tmuxreap.system.interrupts import defer_interrupts
 
-MarkInProgress = Callable[[Iterable[Intent]], None]
-
-DEADLINE_SLACK_S = 30.0
 TRIES = 3
 
 
-def end_rows(
-    context: Context, look: RegistryLook, rows: Sequence[Row], policy: Policy
-) -> list[Item]:
+def end_rows(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
     """End these rows concurrently and return the answers in the order of the rows.
     After an interrupt, every row is still answered: ended, or interrupted."""
     answers: dict[str, Item] = {}
     with under_way(context.books) as mark_in_progress:
         try:
             first = _one_of_each_pane(context.servers, rows)
-            _end_all(context, look, first, policy, answers, mark_in_progress)
+            _end_all(context, first, policy, answers, mark_in_progress)
             # The other rows of each pane were recorded together with the first.
             if len(first) < len(rows):
-                look = context.registry.look()
-                twins, vanished = _current_rows(look, [row for row in rows if row not in first])
-                answers.update(vanished)
-                _end_all(context, look, twins, policy, answers, mark_in_progress)
+                others = [row for row in rows if row not in first]
+                twins = _current_rows(context.registry.look(), others, answers)
+                _end_all(context, twins, policy, answers, mark_in_progress)
         except KeyboardInterrupt:
             rest = [row.name for row in rows if row.name not in answers]
             answers.update({name: failed_target(name, _interrupted(name, policy)) for name in rest})
@@ -79,7 +77,6 @@ def _one_of_each_pane(servers: Servers, rows: Sequence[Row]) -> list[Row]:
 
 def _end_all(
     context: Context,
-    look: RegistryLook,
     rows: Sequence[Row],
     policy: Policy,
     answers: dict[str, Item],
@@ -92,9 +89,9 @@ def _end_all(
         # In every round: a row may have become lost, with a restart pending, since the last one.
         remaining = cancel_restarts(context, remaining, policy.verb.value)
         endings = prepare(context, remaining, policy)
-        _check_lock(endings, policy, lock_held=context.lock_held)
+        check_lock(endings, policy, lock_held=context.lock_held)
         wanted = [ending for ending in endings if ending.answer is None]
-        begun, busy, stale = _begin(context, wanted, policy, mark_in_progress)
+        begun, busy, stale = begin(context, wanted, policy, mark_in_progress)
         environ = context.settings.environ
         early = {it.name: early_answer(it, lambda: context.registry, environ) for it in endings}
         answers.update({name: answer for name, answer in early.items() if answer is not None})
@@ -103,12 +100,13 @@ def _end_all(
                 context, [it for it in begun if not it.first.contains_caller], policy, answers
             )
             own = [ending for ending in begun if ending.first.contains_caller]
-            answers.update(_hand_over(context, own, policy) if own else {})
+            if own:
+                _hand_over(context, own, policy, answers)
         except BaseException:
             _release_unfinished(context.books, begun, {})
             raise
         _release_unfinished(context.books, begun, answers)
-        _answer_taken_over(active, begun, policy, answers)
+        _answer_taken_over(active, begun, answers)
         remaining = []
         for intent in busy:
             if context.lock_held:
@@ -119,11 +117,8 @@ def _end_all(
             else:
                 answers[intent.name] = joined
         if stale or remaining:
-            look = context.registry.look()
-            remaining, vanished = _current_rows(
-                look, [*(ending.row for ending in stale), *remaining]
-            )
-            answers.update(vanished)
+            remaining = [*(ending.row for ending in stale), *remaining]
+            remaining = _current_rows(context.registry.look(), remaining, answers)
     answers.update(
         {row.name: failed_target(row.name, _row_kept_changing(row.name)) for row in remaining}
     )
@@ -133,7 +128,7 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
     """End a session that has no row, in the same way, and write nothing. `past`: what identifies
     its processes."""
     (ending,) = prepare(context, [row], policy, {row.name: past} if past else None)
-    _check_lock([ending], policy, lock_held=context.lock_held)
+    check_lock([ending], policy, lock_held=context.lock_held)
     if ending.answer is not None:
         return ending.answer
     ending.started = context.clock.monotonic()
@@ -141,57 +136,6 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
         ports = context.clock, context.processes, context.finder
         return replace(result_of(ending, *ports), status=None)
     raise AssertionError("a ladder always ends")
-
-
-def _begin(
-    context: Context, endings: Sequence[Ending], policy: Policy, mark_in_progress: MarkInProgress
-) -> tuple[list[Ending], list[Intent], list[Ending]]:
-    """Record the intents under the lock. An ending whose row changed since the plan is stale."""
-    if not endings:
-        return [], [], []
-
-    with lock_registry(context.registry, policy):
-        now = context.registry.look()
-        stale = [ending for ending in endings if not _unchanged(ending.row, now)]
-        fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
-        news = [_new_intent(context, ending) for ending in fresh]
-        answers = context.books.begin(
-            news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is Verb.KILL
-        )
-        mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
-    started = context.clock.monotonic()
-    begun: list[Ending] = []
-    busy: list[Intent] = []
-    for ending, answer in zip(fresh, answers, strict=True):
-        if isinstance(answer, Busy):
-            busy.append(answer.intent)
-            continue
-        if isinstance(answer, Begun):
-            ending.intent = answer.intent
-            if answer.inherited is not None:
-                ending.plan = with_options(ending.plan, answer.inherited)
-        ending.started = started
-        begun.append(ending)
-    return begun, busy, stale
-
-
-def _check_lock(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
-    """Fail if the caller holds the lock and a session is alive: only dead ones can be recorded
-    then."""
-    living = [
-        ending.name for ending in endings if ending.answer is None and _is_alive(ending.sight)
-    ]
-    if lock_held and living:
-        raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
-
-
-def _is_alive(sight: Sight) -> bool:
-    return sight.session is not None or bool(sight.owned.own)
-
-
-def _unchanged(row: Row, look: RegistryLook) -> bool:
-    now = look.named(row.name)
-    return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
 
 
 def _release_unfinished(books: Books, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
@@ -207,42 +151,57 @@ def _failed(result: EndResult) -> bool:
     return result.outcome in (Outcome.FAILED, Outcome.REFUSED)
 
 
+def _current_rows(look: RegistryLook, rows: Iterable[Row], answers: dict[str, Item]) -> list[Row]:
+    """Return the rows as they are now; answer those that vanished."""
+    names = [row.name for row in rows]
+    current = {name: look.named(name) for name in names}
+    answers.update(
+        {
+            name: failed_target(name, _row_vanished(look, name))
+            for name in names
+            if not current[name]
+        }
+    )
+    return [row for row in current.values() if row is not None]
+
+
 def _answer_taken_over(
-    active: ActiveIntents, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
+    active: ActiveIntents, begun: Iterable[Ending], answers: dict[str, Item]
 ) -> None:
     """Answer an ending that was taken over with the error of the process that took it over."""
     for ending in begun:
-        name, result = ending.name, answers.get(ending.name)
+        result = answers.get(ending.name)
         if ending.intent is None or not isinstance(result, EndResult):
             continue
         if result.outcome is Outcome.TAKEN_OVER:
             taker = active.outcome_after_takeover(ending.intent.id)
-            error = (
-                taker.error
-                if taker is not None
-                else problem_of(_takeover_outcome_lost(name, policy))
-            )
-            answers[name] = replace(result, error=error)
+            error = taker.error if taker is not None else problem_of(_lost_in_takeover(ending))
+            answers[ending.name] = replace(result, error=error)
 
 
-def _takeover_outcome_lost(name: str, policy: Policy) -> Failure:
+def _lost_in_takeover(ending: Ending) -> Failure:
     reason = (
-        f"could not {policy.verb.value} {name}: another took it over, and what came of it is not"
-        " recorded"
+        f"could not {ending.policy.verb.value} {ending.name}: another took it over, and what came"
+        " of it is not recorded"
     )
     return Failure(Code.STILL_RUNNING, reason, "see what is left: tmuxreap reconcile")
 
 
-def _current_rows(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], dict[str, Item]]:
-    current: list[Row] = []
-    vanished: dict[str, Item] = {}
-    for row in rows:
-        now = look.named(row.name)
-        if now is None:
-            vanished[row.name] = failed_target(row.name, _row_vanished(look, row.name))
+def _hand_over(
+    context: Context, endings: Sequence[Ending], policy: Policy, answers: dict[str, Item]
+) -> None:
+    """Hand the caller's own session to a finisher: answered now, ended after the caller exits."""
+    from tmuxreap.ending.handover import hand_over  # late: rarely needed
+
+    policy = replace(policy, asked_by=context.caller.as_recorded(context.books))
+    ports = context.books, context.processes, context.settings.environ
+    for ending in endings:
+        try:
+            hand_over(*ports, ending.intent, ending.name, policy)
+        except Failure as failure:
+            answers[ending.name] = failed_target(ending.name, failure)
         else:
-            current.append(now)
-    return current, vanished
+            answers[ending.name] = pending_result(ending, Outcome.HANDED_OVER)
 
 
 def _row_vanished(look: RegistryLook, name: str) -> Failure:
@@ -250,25 +209,6 @@ def _row_vanished(look: RegistryLook, name: str) -> Failure:
         return row_invalid(look.path, bad)
     reason = f"could not end {name}: its row vanished from the registry meanwhile"
     return Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
-
-
-def _new_intent(context: Context, ending: Ending) -> NewIntent:
-    plan, policy = ending.plan, ending.policy
-    owner = context.processes.identify(context.place.pid)
-    assert owner is not None  # noqa: S101 - this very process
-    longest_s = sum(rung.wait_s for rung in plan.rungs if rung.skipped is None)
-    longest_s += plan.after_turn_s or 0.0
-    return NewIntent(
-        name=ending.name,
-        verb=policy.verb.value,
-        reason=policy.reason.encode("utf-8", "backslashreplace").decode(),
-        scope=policy.scope.value,
-        owner=owner,
-        boot_id=context.place.boot_id,
-        deadline=context.clock.now() + longest_s + DEADLINE_SLACK_S,
-        options=plan.options,
-        plan=json.dumps(plan.as_json()),
-    )
 
 
 def _run_and_record(
@@ -279,23 +219,6 @@ def _run_and_record(
     context.warnings.extend(warnings)
     for batch in _run_ladders(context, endings):
         record(context, batch, policy, answers)
-
-
-def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> dict[str, Item]:
-    """Hand the caller's own session to a finisher: answered now, ended after the caller exits."""
-    from tmuxreap.ending.handover import hand_over  # late: rarely needed
-
-    answers: dict[str, Item] = {}
-    policy = replace(policy, asked_by=context.caller.as_recorded(context.books))
-    ports = context.books, context.processes, context.settings.environ
-    for ending in endings:
-        try:
-            hand_over(*ports, ending.intent, ending.name, policy)
-        except Failure as failure:
-            answers[ending.name] = failed_target(ending.name, failure)
-        else:
-            answers[ending.name] = pending_result(ending, Outcome.HANDED_OVER)
-    return answers
 
 
 def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:

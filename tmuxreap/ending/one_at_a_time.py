@@ -23,6 +23,8 @@ JOIN_LOOK_S = 0.05
 SUSPENDED = frozenset("Tt")  # process states: C-z, SIGSTOP, a debugger
 
 
+MarkInProgress = Callable[[Iterable[Intent]], None]
+
 _under_way: set[tuple[Path, int]] = set()  # endings of this process, in any thread
 
 
@@ -115,7 +117,7 @@ def _cancel_restart(context: Context, row: Row, verb: str) -> Row:
 
 
 @contextlib.contextmanager
-def under_way(books: Books) -> Iterator[Callable[[Iterable[Intent]], None]]:
+def under_way(books: Books) -> Iterator[MarkInProgress]:
     """Mark intents as in progress in this process until the block is left; unfinished ones have no
     owner from then on."""
     marked: set[tuple[Path, int]] = set()

@@ -22,9 +22,8 @@ def finish_ending(context: Context, name: str, policy: Policy) -> str:
     """End what is left of a session and return a message about the result."""
     from tmuxreap.ending.end import end_rows  # late: rarely needed
 
-    look = context.registry.look()
-    row = look.named(name)
-    ended = end_rows(context, look, [row], policy) if row is not None else []
+    row = context.registry.look().named(name)
+    ended = end_rows(context, [row], policy) if row is not None else []
     failures = [item.error.message for item in ended if item.error is not None]
     return failures[0] if failures else f"finished its {policy.verb.value}"
 

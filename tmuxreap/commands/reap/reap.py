@@ -150,7 +150,7 @@ def _ended(
     for kind in Kind:
         same = [one for one in found if one.verdict.kind is kind and one.past is None]
         if same:
-            ended = end_rows(context, look, [one.row for one in same], request.policy(kind))
+            ended = end_rows(context, [one.row for one in same], request.policy(kind))
             items += map(_item, same, warned_of_children(look, ended))
     return [*items, *(_swept(context, one, request) for one in found if one.past is not None)]
 

@@ -80,7 +80,7 @@ def make_way(
             from tmuxreap.ending.end import end_rows  # few starts need it
             from tmuxreap.ending.plan import Policy
 
-            _raise_if_failed(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0])
+            _raise_if_failed(end_rows(context, [row], Policy(Verb.STOP, "replaced"))[0])
     if spec.terminal is not Terminal.TMUX:
         _check_no_remains(context, spec)
         return
