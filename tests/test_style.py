@@ -17,7 +17,6 @@ FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 LONGER = [
     "core/model.py",
     "ending/ladder/execute.py",
-    "sessions/conversation.py",
 ]
 LONGEST = 300
 

@@ -76,34 +76,19 @@ class Finder:
 
     def last_reported_state(self, row: Row, sight: Sight) -> str:
         """Return the state that the agent reported last since its start; empty if none."""
-        since = min(
-            (self.processes.started_epoch(process.id) for process in sight.agent), default=0.0
-        )
-        return next(
-            (
-                beat.state
-                for beat in self.books.heartbeats_of(row.name)
-                if beat.state and beat.at >= since
-            ),
-            "",
-        )
+        since = min((self.processes.started_epoch(it.id) for it in sight.agent), default=0.0)
+        beats = self.books.heartbeats_of(row.name)
+        return next((beat.state for beat in beats if beat.state and beat.at >= since), "")
 
     def background_warnings(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
         """Warn, after the end, where the conversation continues without its pane and how to end
         it."""
-        conversation = known.conversation
-        if (
-            profile is None
-            or profile.goes_on is None
-            or conversation.id is None
-            or known.clues.store is None
-        ):
+        conversation, store = known.conversation, known.clues.store
+        if profile is None or profile.goes_on is None or conversation.id is None or store is None:
             return ()
-        jobs = lingering(profile, profile.goes_on, known.clues.store, conversation, self.processes)
-        return tuple(
-            f"goes_on: the conversation goes on in {plain(it.where)}; end it with: {it.end}"
-            for it in jobs
-        )
+        jobs = lingering(profile, profile.goes_on, store, conversation, self.processes)
+        goes_on = "goes_on: the conversation goes on in"
+        return tuple(f"{goes_on} {plain(it.where)}; end it with: {it.end}" for it in jobs)
 
     def agent_in_conversation(
         self, profile: Profile, conversation: str, store: Path | None
@@ -125,33 +110,24 @@ class Finder:
     def _clues(
         self, row: Row, sight: Sight, profile: Profile
     ) -> tuple[Clues, Mapping[str, str] | None]:
-        environ = next(
-            (e for p in sight.agent if (e := self.processes.environ(p.id)) is not None), None
-        )
+        environs = (self.processes.environ(process.id) for process in sight.agent)
+        environ = next((environ for environ in environs if environ is not None), None)
+        folders = (self.processes.cwd(process.id) for process in sight.agent)
+        cwd = next(filter(None, folders), row.pane.cwd)
         store = find.store_of(profile, environ, row.store, self.home)
-        cwd = next(
-            (found for p in sight.agent if (found := self.processes.cwd(p.id))), row.pane.cwd
-        )
         store = Path(cwd or "/", store) if store is not None else None
-        files = sight.agent and any(locator.kind == "open-file" for locator in profile.locators)
-        looked_into = sight.agent if files else ()
-        opened = chain.from_iterable(self.processes.open_files(it.id) for it in looked_into)
-        launched = (
-            recorded_conversation(row, profile.name)
-            if row.conversation_source == "launch"
-            else None
-        )
         agents = tuple(self._agent_process(process) for process in sight.agent)
-        hooked = self._hooked(row, agents, profile)
-        since = row.pane.created_epoch if not row.status.ended else None
+        shows_files = any(locator.kind == "open-file" for locator in profile.locators)
+        opened = [self.processes.open_files(it.id) for it in sight.agent if shows_files]
+        launched = row.conversation_source == "launch"
         clues = Clues(
             agents,
-            tuple(opened),
+            tuple(chain.from_iterable(opened)),
             cwd,
             store,
-            launched=launched,
-            hooked=hooked,
-            since=since,
+            launched=recorded_conversation(row, profile.name) if launched else None,
+            hooked=self._hooked(row, agents, profile),
+            since=row.pane.created_epoch if not row.status.ended else None,
             rivals=lambda: self._has_rivals(sight, profile, cwd, store),
         )
         return clues, environ
@@ -170,28 +146,19 @@ class Finder:
 
         ours = {(agent.id.pid, agent.id.start) for agent in agents}
         since = min(agent.started_epoch for agent in agents)
-        beats = (
-            beat
-            for beat in self.books.heartbeats_of(row.name)
-            if beat.conversation_id and beat.kind != SESSION_END
-        )
-        return next(
-            (
-                beat.conversation_id
-                for beat in beats
-                if _heartbeat_is_of(beat, profile, ours, since)
-            ),
-            None,
-        )
+        for beat in self.books.heartbeats_of(row.name):
+            said = beat.conversation_id and beat.kind != SESSION_END
+            if said and _heartbeat_is_of(beat, profile, ours, since):
+                return beat.conversation_id
+        return None
 
     def _has_rivals(
         self, sight: Sight, profile: Profile, cwd: str | None, store: Path | None
     ) -> bool:
         """Tell whether another living agent of this kind has the same folder and the same store:
         its conversations cannot be told from ours."""
-        ours = {process.pid for process in sight.agent} | {
-            belonging.process.pid for belonging in sight.owned.own
-        }
+        ours = {process.pid for process in sight.agent}
+        ours |= {belonging.process.pid for belonging in sight.owned.own}
         others = (process for process in self._living_agents(profile) if process.pid not in ours)
         return any(
             self.processes.cwd(process.id) == cwd
@@ -231,8 +198,8 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
     """Find the conversation again after the agent's exit, with its exit banner."""
     if profile is None:
         return known
-    agents: tuple[find.AgentProcess, ...] = ()  # their pid files are gone with them
-    clues = replace(known.clues, banner=banner, agents=agents, open_files=(), launched=None)
+    # Their pid files are gone with the agents.
+    clues = replace(known.clues, banner=banner, agents=(), open_files=(), launched=None)
     after = find.locate(profile, clues).conversation
     before = known.conversation
     if before.id is not None:
@@ -255,11 +222,9 @@ def read_agent_screen(profile: Profile | None, known: Known, text: str | None) -
     open turn in its conversation take precedence over what the screen seems to show."""
     if profile is None:
         return Screen(State.UNKNOWN)
-    screen = (
-        read_screen(text, profile.screens, profile.marks, profile.tall)
-        if text is not None
-        else Screen(State.UNKNOWN)
-    )
+    screen = Screen(State.UNKNOWN)
+    if text is not None:
+        screen = read_screen(text, profile.screens, profile.marks, profile.tall)
     state = STATES_OF_WORDS.get(find.pidfile_state(profile, known.clues) or "", screen.state)
     if state not in (State.BUSY, State.DIALOG) and has_open_turn(profile, known):
         state = State.BUSY
@@ -287,14 +252,10 @@ def has_open_turn(profile: Profile, known: Known) -> bool:
 
 
 def resume_command(row: Row, known: Known, profile: Profile | None) -> str | None:
-    if (
-        profile is None
-        or not profile.resume
-        or known.conversation.id is None
-        or not known.conversation.exists
-    ):
+    conversation = known.conversation
+    if profile is None or not profile.resume or conversation.id is None or not conversation.exists:
         return None
-    words = resume_words(profile, row.start_command, known.conversation.id)
+    words = resume_words(profile, row.start_command, conversation.id)
     return resume_line(words, store_environment(profile, known.store or row.store))
 
 
@@ -307,11 +268,8 @@ def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
         return {profile.store_variable: _above(store, profile.store_under)}
     default = profile.store_default or ""
     below = default.removeprefix("~/")
-    return (
-        {"HOME": _above(store, below)}
-        if default.startswith("~/") and store.endswith("/" + below)
-        else {}
-    )
+    in_home = default.startswith("~/") and store.endswith("/" + below)
+    return {"HOME": _above(store, below)} if in_home else {}
 
 
 def _above(folder: str, below: str) -> str:
@@ -328,13 +286,9 @@ def _heartbeat_is_of(
     if any(it in own_processes for it in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
         return True
     program = beat.data.get("program")
-    if (
-        not isinstance(program, str)
-        or may_be_agent(program, profile.name)
-        or program in profile.process
-    ):
+    if not isinstance(program, str) or may_be_agent(program, profile.name):
         return False
-    return beat.at >= since
+    return program not in profile.process and beat.at >= since
 
 
 def _recorded(profile: Profile, row: Row, clues: Clues) -> Conversation:

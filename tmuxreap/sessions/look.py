@@ -10,12 +10,10 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.ports import Question, Tmux
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import was_pane_only_ending
 from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.reach import is_certainly_gone
-from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.see import see
 from tmuxreap.sessions.sight import Past, Sight, past_of, wanted_by
 from tmuxreap.sessions.world import World
@@ -64,26 +62,19 @@ def _pasts(
     context: Context, rows: Sequence[Row], plain: Past, known: Mapping[str, Past]
 ) -> list[Past]:
     """Return what the ledger remembers of each row: nothing, of most."""
-    marks = _marks(context.books, rows)
+    marks = context.books.marks([row.name for row in rows if _needs_recorded_mark(row)])
     survivors = context.books.survivors(context.place.boot_id)
     planned = context.books.planned(context.place.boot_id)
 
     def past(row: Row) -> Past:
         if row.name in known:
             return known[row.name]
-        mark, survived, as_pane = (
-            marks.get(row.name),
-            survivors.get(row.name, NONE) | planned.get(row.name, NONE),
-            was_pane_only_ending(row),
-        )
+        mark, as_pane = marks.get(row.name), was_pane_only_ending(row)
+        survived = survivors.get(row.name, NONE) | planned.get(row.name, NONE)
         if not (mark or survived or as_pane):
             return plain
-        return Past(
-            mark=mark,
-            remembered=survived,
-            pane_only=plain.pane_only or as_pane,
-            whole_session=plain.whole_session,
-        )
+        pane_only = plain.pane_only or as_pane
+        return replace(plain, mark=mark, remembered=survived, pane_only=pane_only)
 
     return list(map(past, rows))
 
@@ -106,7 +97,6 @@ def _look(
         wanted=wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered),
         traced_pids=traced_pids if briefly else None,
     )
-    agents, books = context.agents, context.books
     gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
     for row, before in zip(rows, pasts, strict=True):
         socket = sockets[row.name]
@@ -115,37 +105,25 @@ def _look(
         ):
             yield gone[socket], before
         else:
-            yield _sight(agents, books, row, socket, world, before, briefly=briefly)
-
-
-def _marks(books: Books, rows: Sequence[Row]) -> Mapping[str, str]:
-    """Return the recorded marks of rows whose session may not carry its mark."""
-    return books.marks([row.name for row in rows if _needs_recorded_mark(row)])
+            yield _sight(context, row, socket, world, before, briefly=briefly)
 
 
 def _needs_recorded_mark(row: Row) -> bool:
+    """Tell whether the row's session may not carry its mark."""
     return row.status.ended or not row.tmux.known
 
 
 def _sight(
-    agents: RowAgents,
-    books: Books,
-    row: Row,
-    socket: str,
-    world: World,
-    before: Past,
-    *,
-    briefly: bool,
+    context: Context, row: Row, socket: str, world: World, before: Past, *, briefly: bool
 ) -> tuple[Sight, Past]:
+    agents, books = context.agents, context.books
     profile = agents.profile(row)
     sight = see(row, socket, profile, agents.spares(profile), world, before)
-    if (
-        agents.of(row) is None
-        and not briefly
-        and (agent := _only_agent(agents.profiles, sight, world)) is not None
-    ):
-        agents.seen[row.name] = agent
-        return _sight(agents, books, row, socket, world, before, briefly=briefly)
+    if agents.of(row) is None and not briefly:
+        agent = _only_agent(agents.profiles, sight, world)
+        if agent is not None:
+            agents.seen[row.name] = agent
+            return _sight(context, row, socket, world, before, briefly=briefly)
     if (
         before.mark is None
         and not _needs_recorded_mark(row)
@@ -155,7 +133,7 @@ def _sight(
         # The pane's leader, which carries the mark, is gone; processes left behind may have no
         # other evidence than the mark.
         marked = replace(before, mark=mark, registry=str(books.registry.resolved))
-        return _sight(agents, books, row, socket, world, marked, briefly=briefly)
+        return _sight(context, row, socket, world, marked, briefly=briefly)
     return sight, before
 
 
