@@ -9,6 +9,7 @@ from tests.ending.test_prepare import ending
 from tests.fakes import Story
 from tmuxreap.agents.conversations.purge import Purged
 from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.answers.base import Draft
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -21,7 +22,7 @@ from tmuxreap.ending.outcome import (
     stopped_by_of,
 )
 from tmuxreap.ending.plan import Policy, Rung
-from tmuxreap.ending.results import Draft, EndResult, RungReport
+from tmuxreap.ending.results import EndResult, RungReport
 from tmuxreap.registry.transitions import Event
 
 DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)
@@ -121,7 +122,7 @@ def test_trouble_goes_before_everything_and_an_end_is_no_failure(story: Story) -
 def test_the_answer_tells_what_was_lost_left_and_not_finished(story: Story) -> None:
     story.agent()
     app, policy = story.app(), replace(STOP, after_turn_s=2.0)
-    ended = left(story, policy, turn_cut=True, draft=Draft("x", 1), draft_lost="cut")
+    ended = left(story, policy, turn_cut=True, draft=Draft(1, 1, "x"), draft_lost="cut")
     ended.sight = replace(ended.sight, foreign=(OTHER,))
     ended.started = app.clock.monotonic() - 1.5
     result = result_of(ended, app.clock, app.processes, app.finder)

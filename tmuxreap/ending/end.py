@@ -246,16 +246,9 @@ def _interrupted(name: str, policy: Policy) -> Failure:
 def _run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
     from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
 
-    executor = Executor(
-        context.observer,
-        context.tmux,
-        context.processes,
-        context.clock,
-        context.books,
-        context.finder,
-        context.progress,
-        partial(_prepare_write, context.registry, {ending.row.name for ending in endings}),
-    )
+    names = {ending.name for ending in endings}
+    meanwhile = partial(_prepare_write, context.registry, names)
+    executor = Executor(context, context.progress, meanwhile)
     return executor.run(endings)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tmuxreap.agents.profiles import Key
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import Draft, problem_of
+from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Interrupted
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
@@ -38,18 +38,10 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
     busy = ActiveIntents.of(context).busy()
     answers = {it.name: _early_answer(it, dry_run, busy=it.name in busy) for it in endings}
     todo = [ending for ending in endings if answers[ending.name] is None]
-    executor = Executor(
-        context.observer,
-        context.tmux,
-        context.processes,
-        context.clock,
-        context.books,
-        context.finder,
-    )
     began = context.clock.monotonic()
     for ending in todo:  # an interrupt changes no option of the pane
         ending.plan = replace(ending.plan, options=())
-    for batch in executor.run(todo, end_turn):
+    for batch in Executor(context).run(todo, end_turn):
         for ending in batch:
             took_ms = round((context.clock.monotonic() - began) * 1000)
             if ending.outcome is Outcome.INTERRUPTED:
@@ -121,7 +113,7 @@ def _result(ending: Ending, took_ms: int) -> Item:
         keys=_keys(ending) if done else [],
         failure=ending.trouble,
     )
-    draft = Draft(len(ending.draft.text), ending.draft.event) if ending.draft else None
+    draft = replace(ending.draft, text="") if ending.draft else None
     return replace(item, draft=draft, duration_ms=took_ms)
 
 

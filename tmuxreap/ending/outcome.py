@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import Draft, Process, problem_of
+from tmuxreap.core.answers.base import Process, problem_of
 from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
@@ -114,7 +114,7 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
         swept=as_answer(ending.swept),
         spared=as_answer(ending.first.owned.spared, why=True),
         survivors=_survivors(processes, ending),
-        draft=_draft(ending),
+        draft=ending.draft,
         freed_mb=megabytes(ending.memory) if gone else 0.0,
         duration_ms=round((clock.monotonic() - ending.started) * 1000),
         warnings=tuple(_warnings(ending, finder)),
@@ -133,11 +133,6 @@ def _survivors(processes: Processes, ending: Ending) -> tuple[Process, ...]:
         Process(it.process.pid, it.process.comm, started=round(started(it.process.id), 2))
         for it in ending.survivors
     )
-
-
-def _draft(ending: Ending) -> Draft | None:
-    draft = ending.draft
-    return None if draft is None else Draft(len(draft.text), draft.event, draft.text)
 
 
 def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:

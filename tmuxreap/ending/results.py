@@ -24,12 +24,6 @@ class RungReport:
     skipped: str | None = None
 
 
-@frozen
-class Draft:
-    text: str
-    event: int | None
-
-
 def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[Process, ...]:
     """Convert processes to the form of answers."""
     return tuple(

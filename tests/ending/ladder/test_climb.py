@@ -15,6 +15,7 @@ from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Profile, Spares, Text
 from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.answers.base import Draft
 from tmuxreap.core.model import Conversation, Live, Outcome, Row, StoppedBy
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import replace
@@ -33,7 +34,6 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
 )
 from tmuxreap.ending.plan import Policy, Rung, make_plan
-from tmuxreap.ending.results import Draft
 from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.ownership import Belonging, Owned
 from tmuxreap.sessions.sight import Past, Sight
@@ -218,7 +218,7 @@ def test_a_draft_is_kept_once_and_before_the_first_key() -> None:
     kept = kinds(asked).index("KeepDraft")
     pressed = [request.step for request in asked[:kept] if isinstance(request, Press)]
     assert pressed == []
-    assert ended.draft == Draft("half", 17)
+    assert ended.draft == Draft(4, 17, "half")
 
 
 # Queued prompts, and a continuing turn
@@ -238,7 +238,7 @@ def test_a_queued_prompt_is_taken_back_and_kept_before_the_turn_is_ended() -> No
     )
     assert pressed(asked)[:2] == [Key("Up"), Key("Escape")]
     assert kinds(asked).index("KeepDraft") < asked.index(Press(Key("Escape")))
-    assert ended.draft == Draft("run it", 17)
+    assert ended.draft == Draft(6, 17, "run it")
 
 
 def test_what_is_half_typed_is_kept_where_the_queue_comes_back_into_an_empty_input() -> None:
@@ -246,14 +246,14 @@ def test_what_is_half_typed_is_kept_where_the_queue_comes_back_into_an_empty_inp
     screens = [replace(QUEUED, draft="half"), QUEUED, BACK]
     asked, ended = run(STOP, scripted(ReadScreen=screens, KeepDraft=17, Look=GONE), profile=profile)
     assert pressed(asked)[:3] == [Key("C-u"), Key("Up"), Key("Escape")]
-    assert ended.draft == Draft("half\n\nrun it", 17)
+    assert ended.draft == Draft(12, 17, "half\n\nrun it")
 
 
 @pytest.mark.parametrize("profile", [DEMO, replace(DEMO, unqueue_keys=(Key("Up"),))])
 def test_no_key_ends_a_turn_while_a_prompt_is_queued_behind_it(profile: Profile) -> None:
     asked, ended = run(STOP, scripted(ReadScreen=QUEUED, KeepDraft=17, Look=GONE), profile=profile)
     assert set(pressed(asked)) <= {Key("Up")}
-    assert (ended.stopped_by, ended.draft) == (StoppedBy.HANGUP, Draft("run it", 17))
+    assert (ended.stopped_by, ended.draft) == (StoppedBy.HANGUP, Draft(6, 17, "run it"))
 
 
 def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
@@ -315,7 +315,7 @@ def test_what_was_laid_aside_comes_back_into_the_input_and_is_kept() -> None:
     )
     asked, ended = run(STOP, answers, profile=profile)
     assert pressed(asked)[:2] == [Key("C-s"), Key("Escape")]
-    assert (ended.draft, ended.draft_lost) == (Draft("half", 17), "")
+    assert (ended.draft, ended.draft_lost) == (Draft(4, 17, "half"), "")
 
 
 @pytest.mark.parametrize("state", [State.IDLE, State.DRAFT, State.BUSY])

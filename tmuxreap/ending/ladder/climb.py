@@ -7,7 +7,6 @@ serves the requests of many ladders at once. A rung ends as soon as the last pro
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 
 from tmuxreap.agents.programs import SHELLS
 from tmuxreap.core.errors import Code
@@ -29,10 +28,13 @@ from tmuxreap.ending.results import RungReport
 
 LOOK_AGAIN_S = 0.05
 FRESH_S = 0.3  # a look older than this is repeated before keys: foreign panes may have appeared
-TERM = (signal.SIGTERM, signal.SIGCONT)  # a suspended process cannot handle TERM
-KILL = (signal.SIGKILL,)
+Signals = tuple[signal.Signals, ...]
+TERM: Signals = (signal.SIGTERM, signal.SIGCONT)  # a suspended process cannot handle TERM
+KILL: Signals = (signal.SIGKILL,)
 CLEAN_LOOKS = 2
 
+# The signals of a rung, and whether it closes the session.
+ACTIONS = {Rung.HANGUP: (TERM, True), Rung.TERM: (TERM, False), Rung.KILL: (KILL, True)}
 
 STOPPED_BY: dict[Rung, StoppedBy] = {
     Rung.KEYS: StoppedBy.EXIT_KEYS,
@@ -82,18 +84,20 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
 
 def _exited_before_keys(ending: Ending, planned: PlannedRung) -> str | None:
     waited = ending.plan.after_turn_s is not None and ending.last is None
-    return (
-        "the agent left by itself"
-        if planned.rung is Rung.KEYS and waited and ending.agent_left
-        else None
-    )
+    exited = planned.rung is Rung.KEYS and waited and ending.agent_left
+    return "the agent left by itself" if exited else None
 
 
 def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     """Run one rung; return True when nothing of the session is left."""
     started = ending.now
     swept_only = ending.agent_left
-    gone = yield from ACTIONS[planned.rung](ending, planned)
+    if planned.rung is Rung.KEYS:
+        yield from press_keys(ending, planned)
+        gone = False
+    else:
+        signals, close = ACTIONS[planned.rung]
+        gone = yield from _end_processes(ending, signals, planned.wait_s, close=close)
     ending.last = planned.rung
     ending.touched = ending.touched or (planned.rung is Rung.KEYS and ending.agent_left)
     waited_s = ending.now - started
@@ -105,21 +109,7 @@ def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     return gone
 
 
-def _hangup(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    return (yield from _end_processes(ending, TERM, planned.wait_s, close=True))
-
-
-def _term(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    return (yield from _end_processes(ending, TERM, planned.wait_s, close=False))
-
-
-def _kill(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    return (yield from _end_processes(ending, KILL, planned.wait_s, close=True))
-
-
-def _end_processes(
-    ending: Ending, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
-) -> Steps[bool]:
+def _end_processes(ending: Ending, signals: Signals, wait_s: float, *, close: bool) -> Steps[bool]:
     """Close, signal and wait until two looks in a row find nothing; return False on timeout. The
     time counts from the first signal: with a hundred sessions the looks before it are slow."""
     deadline: float | None = None
@@ -172,7 +162,7 @@ def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
 def _strike(
     ending: Ending,
     processes: frozenset[ProcessId],
-    signals: tuple[signal.Signals, ...],
+    signals: Signals,
     *,
     close: bool,
 ) -> Steps[None]:
@@ -183,20 +173,14 @@ def _strike(
     if close and signals is not KILL:
         yield from ask(Close())
     if processes:
-        yield from _signal(ending, processes, signals)
+        answers = yield from ask(Signal(processes, signals))
+        ending.denied = ending.denied or Sent.DENIED in answers.values()
     if close and signals is KILL:
         yield from ask(Close())
 
 
 def _look(ending: Ending, *, processes_only: bool = False) -> Steps[None]:
     ending.sight = yield from ask(Look(processes_only))
-
-
-def _signal(
-    ending: Ending, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...]
-) -> Steps[None]:
-    answers = yield from ask(Signal(processes, signals))
-    ending.denied = ending.denied or Sent.DENIED in answers.values()
 
 
 def _note_swept(ending: Ending) -> None:
@@ -206,15 +190,6 @@ def _note_swept(ending: Ending) -> None:
     for belonging in ending.sight.owned.own:
         if ending.agent_left or belonging.process.pid not in agent:
             ending.struck.setdefault(belonging.process.id, belonging)
-
-
-Action = Callable[[Ending, PlannedRung], Steps[bool]]
-ACTIONS: dict[Rung, Action] = {
-    Rung.KEYS: press_keys,
-    Rung.HANGUP: _hangup,
-    Rung.TERM: _term,
-    Rung.KILL: _kill,
-}
 
 
 def _outcome(ending: Ending, gone: bool) -> Outcome:

@@ -16,17 +16,16 @@ from tmuxreap.core import deeds, faults
 from tmuxreap.core.deeds import Deed
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.ports import DRAW_S, Clock, Processes, Progress, Question, Sent, Tmux
+from tmuxreap.core.ports import DRAW_S, Processes, Progress, Question, Sent
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
 from tmuxreap.ending.plan import WHILE_KEYS, Rung
-from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import PaneOption
-from tmuxreap.sessions.conversation import Finder, after_exit, visible_screen
-from tmuxreap.sessions.observe import Observer
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import after_exit, visible_screen
 from tmuxreap.sessions.panes import in_foreground
 from tmuxreap.sessions.see import see_again
 from tmuxreap.sessions.sight import past_of, wanted_by
@@ -55,24 +54,16 @@ Ladder = Callable[[Ending], Steps[None]]
 class Executor:
     def __init__(
         self,
-        observer: Observer,
-        tmux: Tmux,
-        processes: Processes,
-        clock: Clock,
-        books: Books,
-        finder: Finder,
+        context: Context,
         progress: Progress | None = None,
-        meanwhile: Callable[[], None] = lambda: None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
         """`meanwhile` is called once, while the first agents exit."""
         self._progress = progress
-        self._meanwhile: Callable[[], None] | None = meanwhile
-        self._observer = observer
-        self._tmux = tmux
-        self._processes = processes
-        self._clock = clock
-        self._books = books
-        self._finder = finder
+        self._meanwhile = meanwhile
+        self._observer, self._finder = context.observer, context.finder
+        self._tmux, self._processes = context.tmux, context.processes
+        self._clock, self._books = context.clock, context.books
         self._ladders: dict[Ending, Steps[None]] = {}
         self._requests: dict[Ending, Request[Any]] = {}
         self._done: list[Ending] = []

@@ -42,7 +42,7 @@ class _KeysResult(Enum):
     CUT = "one could not be sent after others were"
 
 
-def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
     limit = None if ending.policy.keys_timeout_s is None else ending.now + planned.wait_s
     result = _KeysResult.BROKEN
     seen = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
@@ -69,7 +69,6 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     if result is _KeysResult.LEFT:
         ending.agent_left = True
         ending.known = yield from ask(Capture())
-    return False
 
 
 def ready_screen(ending: Ending) -> Steps[Screen]:

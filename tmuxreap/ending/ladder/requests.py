@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.answers.base import Draft
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import SETTLE_S, Rung
-from tmuxreap.ending.results import Draft
 from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.sight import Sight
 
@@ -179,7 +179,8 @@ def keep_draft(ending: Ending, text: str) -> Steps[None]:
         return
     event = yield from ask(KeepDraft(text))
     ending.kept = [*(known for known in ending.kept if known not in text), text]
-    ending.draft = Draft(BETWEEN.join(ending.kept), event)
+    whole = BETWEEN.join(ending.kept)
+    ending.draft = Draft(len(whole), event, whole)
 
 
 def wait_for_exit(
