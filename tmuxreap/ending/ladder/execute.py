@@ -1,37 +1,30 @@
 """Runs the ladders of many sessions concurrently, in one loop: tmux is asked in batches, one look
 at the processes serves all, and one wait covers them all.
 
-Carries out what the ladders request. It decides one thing only: it never sends a key to a pane
-whose foreground process is not the agent."""
+Carries out what the ladders request, and decides nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from signal import Signals
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from tmuxreap.agents.profiles import Key
-from tmuxreap.core import deeds, faults
+from tmuxreap.core import faults
 from tmuxreap.core.deeds import Deed
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import DRAW_S, Processes, Progress, Question, Sent
-from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import climb
+from tmuxreap.ending.ladder.deeds import close, press, ready, restore
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
-from tmuxreap.ending.plan import WHILE_KEYS, Rung
-from tmuxreap.ledger.records import PaneOption
+from tmuxreap.ending.plan import Rung
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_exit, visible_screen
-from tmuxreap.sessions.panes import in_foreground
 from tmuxreap.sessions.see import see_again
 from tmuxreap.sessions.sight import past_of, wanted_by
-
-if TYPE_CHECKING:
-    from tmuxreap.sessions.editors import Opened
 
 T = TypeVar("T")
 
@@ -141,9 +134,16 @@ class Executor:
                 event = self._books.note(ending.name, "draft", {"text": text})
                 self._deliver(ending, request, event)
             case requests.MayEdit():
-                self._deliver(ending, request, self._may_open_editor(ending))
+                from tmuxreap.sessions.editors import may_open  # late: rarely needed
+
+                store = ending.known.clues.store
+                opens = may_open(self._processes, ending.sight.keyed, ending.keys, store)
+                self._deliver(ending, request, opens)
             case requests.ReadEditor():
-                self._deliver(ending, request, self._read_editor(ending))
+                from tmuxreap.sessions.editors import opened
+
+                editor = opened(self._processes, ending.sight.keyed)
+                self._deliver(ending, request, editor)
             case requests.ReadTurn():
                 if self._progress:
                     self._progress.turn(ending.name)
@@ -155,22 +155,10 @@ class Executor:
         return ending.intent is None or self._books.still_open(ending.intent.id)
 
     def _turn_report(self, ending: Ending) -> requests.TurnReport:
-        still_owner = self._still_owns(ending)
-        return requests.TurnReport(
-            still_owner,
-            self._finder.last_reported_state(ending.row, ending.sight) if still_owner else "",
-        )
-
-    def _may_open_editor(self, ending: Ending) -> bool:
-        from tmuxreap.sessions.editors import may_open  # late: rarely needed
-
-        store = ending.known.clues.store
-        return may_open(self._processes, ending.sight.keyed, ending.keys, store)
-
-    def _read_editor(self, ending: Ending) -> Opened | None:
-        from tmuxreap.sessions.editors import opened
-
-        return opened(self._processes, ending.sight.keyed)
+        if not self._still_owns(ending):
+            return requests.TurnReport(False, "")
+        state = self._finder.last_reported_state(ending.row, ending.sight)
+        return requests.TurnReport(True, state)
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
         """Return the result of the first signal; later ones (SIGCONT) only make it take effect."""
@@ -180,11 +168,8 @@ class Executor:
     def _send_batched(self, endings: Sequence[Ending], commands: Commands) -> None:
         """Send the commands of all endings with one tmux client for each server. For several at
         once the client's result says nothing about each: the next look shows it."""
-        wanted = {
-            ending: its_deeds
-            for ending in endings
-            if (its_deeds := commands(self._processes, ending, self._requests[ending]))
-        }
+        asked = {it: commands(self._processes, it, self._requests[it]) for it in endings}
+        wanted = {ending: its_deeds for ending, its_deeds in asked.items() if its_deeds}
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.sight.socket for ending in wanted):
             batch = [ending for ending in wanted if ending.sight.socket == socket]
@@ -286,47 +271,6 @@ def _oldest_start(ending: Ending) -> int:
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
-def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
-    """Return the commands that close the session. Panes of a window that is linked into another
-    session are closed one by one: they would outlive the session."""
-    server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
-    assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
-    ending.strike()
-    if ending.past.pane_only or ending.sight.foreign:
-        return [deeds.ClosePane(server, whole, pane) for pane in session.panes]
-    shared = [pane for pane in session.panes if whole.shares(pane)]
-    left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in shared))
-    alone = [pane for pane in session.panes if pane not in shared]
-    panes = [deeds.ClosePane(server, whole, pane) for pane in shared]
-    return [*panes, deeds.CloseSession(server, left, alone)]
-
-
-def ready(ending: Ending) -> list[Deed]:
-    plan, pane = ending.plan, ending.plan.sight.pane
-    assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [deeds.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
-    return [deeds.LeaveMode(pane.id), *during]
-
-
-def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[Deed]:
-    """Return the command for a key, or none if the agent is not in the foreground right now."""
-    assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
-    step, pane, server = request.step, ending.sight.pane, ending.plan.server
-    now = (processes.refresh(process.id) for process in ending.sight.keyed)
-    if (
-        pane is None
-        or server is None
-        or not any(process and in_foreground(process) for process in now)
-    ):
-        return []
-    keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
-    return [deeds.Press(server, pane, keys, text)]
-
-
 Commands = Callable[[Processes, Ending, Request[bool]], list[Deed]]
 BATCHED: dict[type[Request[bool]], Commands] = {requests.Close: close, requests.Press: press}
 READS_PANE = (requests.ReadScreen, requests.Capture, requests.Recall)
-
-
-def restore(options: Iterable[PaneOption]) -> list[Deed]:
-    return [deeds.SetOption(option.pane, option.option, option.before) for option in options]

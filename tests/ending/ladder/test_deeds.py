@@ -1,0 +1,56 @@
+"""What goes to tmux for the requests of a ladder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ending.ladder.test_climb import an_ending
+from tests.ending.test_prepare import ending
+from tests.fakes import Story
+from tmuxreap.agents.profiles import Key, Text
+from tmuxreap.core import deeds
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder.deeds import close, press, ready, restore
+from tmuxreap.ending.ladder.requests import Close, Press
+from tmuxreap.ledger.records import PaneOption
+
+OPTION = PaneOption("/tmp/s", "%0", "remain-on-exit", "off")
+
+
+def test_an_option_is_set_for_the_keys_and_given_back() -> None:
+    one = an_ending()
+    one.plan = replace(one.plan, options=(OPTION,))
+    assert ready(one) == [deeds.LeaveMode("%0"), deeds.SetOption("%0", "remain-on-exit", "on")]
+    assert restore(one.plan.options) == [deeds.SetOption("%0", "remain-on-exit", "off")]
+
+
+@pytest.mark.parametrize("in_front", [True, False])
+def test_a_key_is_sent_only_to_an_agent_that_is_in_front_now(story: Story, in_front: bool) -> None:
+    agent = story.agent(shell=True)
+    assert agent.shell is not None
+    one = ending(story)
+    if not in_front:  # since the look
+        story.processes.put_in_front(agent.shell)
+    server, pane = one.plan.server, one.sight.pane
+    assert server is not None
+    assert pane is not None
+    for step, sent in (
+        (Key("Escape"), deeds.Press(server, pane, ("Escape",))),
+        (Text("/exit"), deeds.Press(server, pane, (), "/exit")),
+    ):
+        assert press(story.processes, one, Press(step)) == ([sent] if in_front else [])
+
+
+def test_closing_takes_the_session_or_only_the_pane(story: Story) -> None:
+    story.agent()
+    one = ending(story)
+    server, session = one.plan.server, one.sight.session
+    assert server is not None
+    assert session is not None
+    assert close(story.processes, one, Close()) == [
+        deeds.CloseSession(server, session, list(session.panes))
+    ]
+    assert one.past.struck == {pane.id for pane in session.panes}
+    one.past = replace(one.past, pane_only=True)
+    panes = [deeds.ClosePane(server, session, pane) for pane in session.panes]
+    assert close(story.processes, one, Close()) == panes

@@ -1,0 +1,59 @@
+"""What is sent to tmux for the requests of a ladder: keys, closings, options. Sends nothing itself.
+
+Decides one thing only: no key goes to a pane whose foreground process is not the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tmuxreap.agents.profiles import Key
+from tmuxreap.core import deeds
+from tmuxreap.core.deeds import Deed
+from tmuxreap.core.ports import Processes
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ladder import requests
+from tmuxreap.ending.ladder.requests import Request
+from tmuxreap.ending.plan import WHILE_KEYS
+from tmuxreap.ledger.records import PaneOption
+from tmuxreap.sessions.panes import in_foreground
+
+
+def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
+    """Return the commands that close the session. Panes of a window that is linked into another
+    session are closed one by one: they would outlive the session."""
+    server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
+    assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
+    ending.strike()
+    if ending.past.pane_only or ending.sight.foreign:
+        return [deeds.ClosePane(server, whole, pane) for pane in session.panes]
+    shared = [pane for pane in session.panes if whole.shares(pane)]
+    left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in shared))
+    alone = [pane for pane in session.panes if pane not in shared]
+    panes = [deeds.ClosePane(server, whole, pane) for pane in shared]
+    return [*panes, deeds.CloseSession(server, left, alone)]
+
+
+def ready(ending: Ending) -> list[Deed]:
+    """Return the commands that make the pane ready for keys."""
+    plan, pane = ending.plan, ending.plan.sight.pane
+    assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
+    during = [deeds.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
+    return [deeds.LeaveMode(pane.id), *during]
+
+
+def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[Deed]:
+    """Return the command for a key, or none if the agent is not in the foreground right now."""
+    assert isinstance(request, requests.Press)  # noqa: S101 - see BATCHED
+    step, pane, server = request.step, ending.sight.pane, ending.plan.server
+    now = (processes.refresh(process.id) for process in ending.sight.keyed)
+    in_front = any(process and in_foreground(process) for process in now)
+    if pane is None or server is None or not in_front:
+        return []
+    keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
+    return [deeds.Press(server, pane, keys, text)]
+
+
+def restore(options: Iterable[PaneOption]) -> list[Deed]:
+    """Return the commands that give the options of the user's pane their values back."""
+    return [deeds.SetOption(option.pane, option.option, option.before) for option in options]
