@@ -77,9 +77,9 @@ def _report_and_note(
 def _report(registry: Path, reports: Sequence[JobReport]) -> Mapping[str, str]:
     if not reports:
         return {}
-    from tmuxreap.ending.jobs import Jobs  # late: rarely needed
+    from tmuxreap.ending.jobs import write_reports  # late: rarely needed
 
-    return Jobs(registry).write(reports)
+    return write_reports(registry, reports)
 
 
 def _new_report(row: Row, at: float, event: str, detail: str | None) -> JobReport:

@@ -26,7 +26,7 @@ PROGRESS = "progress"  # an event that leaves the job's status unchanged
 JOB, EVENTS = ".json", ".events.log"
 
 
-Writer = Callable[[int, str, "JobReport"], "str | None"]
+Writer = Callable[[int, str, "JobReport"], None]
 
 
 @frozen
@@ -53,55 +53,43 @@ class JobReport:
         return " ".join(filter(None, (iso(self.at), self.event, self.session, self.detail)))
 
 
-class Jobs:
-    """The job files of one registry. `limit_s`: time limit; after a timeout nothing is written."""
+def write_reports(
+    registry: Path, reports: Sequence[JobReport], limit_s: float = LIMIT_S
+) -> Mapping[str, str]:
+    """Write the events into the job files of this registry; return a warning for each session whose
+    job could not be reached in time."""
+    late = f"no answer in {limit_s:g} s"
+    problems = {report.session: _warning(report, late) for report in reports}
 
-    def __init__(self, registry: Path, limit_s: float = LIMIT_S) -> None:
-        self._folders = [registry.parent / folder for folder in FOLDERS]
-        self._limit_s = limit_s
+    def work() -> None:  # a hung file server blocks this thread only
+        for report in reports:
+            problem = _problem_writing(registry, report)
+            if problem is None:
+                problems.pop(report.session, None)
+            else:
+                problems[report.session] = _warning(report, problem)
 
-    def write(self, reports: Sequence[JobReport]) -> Mapping[str, str]:
-        """Write the events; return a warning for each session whose job could not be reached."""
-        if self._limit_s <= 0:
-            return {
-                report.session: _warning(report, "an earlier one took too long")
-                for report in reports
-            }
-        problems = {
-            report.session: _warning(report, f"no answer in {self._limit_s:g} s")
-            for report in reports
-        }
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    return dict(problems)
 
-        def work() -> None:  # a hung file server blocks this thread only
-            for report in reports:
-                problem = self._written(report)
-                if problem is None:
-                    problems.pop(report.session, None)
-                else:
-                    problems[report.session] = _warning(report, problem)
 
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join(self._limit_s)
-        if thread.is_alive():
-            self._limit_s = 0
-        return dict(problems)
-
-    def _written(self, report: JobReport) -> str | None:
-        if _NAME.fullmatch(report.job) is None:
-            return "its ID is no name of a file"
-        problems = []
-        for folder in self._folders:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                try:
-                    problems += [
-                        _write_safely(directory, f"{report.job}{end}", write, report)
-                        for end, write in WRITERS.items()
-                    ]
-                finally:
-                    os.close(directory)
-        return next((problem for problem in problems if problem is not None), None)
+def _problem_writing(registry: Path, report: JobReport) -> str | None:
+    """Write one event and return what went wrong, or None."""
+    if _NAME.fullmatch(report.job) is None:
+        return "its ID is no name of a file"
+    problems = []
+    for folder in FOLDERS:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            directory = os.open(registry.parent / folder, flags)
+            try:
+                for end, write in WRITERS.items():
+                    problems.append(_write_safely(directory, f"{report.job}{end}", write, report))
+            finally:
+                os.close(directory)
+    return next(filter(None, problems), None)
 
 
 def _warning(report: JobReport, reason: str) -> str:
@@ -111,14 +99,15 @@ def _warning(report: JobReport, reason: str) -> str:
 
 def _write_safely(directory: int, name: str, write: Writer, report: JobReport) -> str | None:
     try:
-        return write(directory, name, report)
+        write(directory, name, report)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         return f"{name}: {error.strerror if isinstance(error, OSError) else error}"
+    return None
 
 
-def _rewrite_job(directory: int, name: str, report: JobReport) -> str | None:
+def _rewrite_job(directory: int, name: str, report: JobReport) -> None:
     """Change a few fields of the job file, replacing the file atomically."""
     with _open_own(directory, name, os.O_RDONLY) as descriptor:
         before = os.fstat(descriptor)
@@ -131,26 +120,26 @@ def _rewrite_job(directory: int, name: str, report: JobReport) -> str | None:
     if "last_seq" in job and isinstance(last, int):
         job["last_seq"] = last
     _replace(directory, name, _in_layout_of(text, job).encode(), before)
-    return None
 
 
-def _append_event(directory: int, name: str, report: JobReport) -> str | None:
+def _append_event(directory: int, name: str, report: JobReport) -> None:
     """Append the event as one more line, in the format of the last line."""
     job = _job(directory, report.job)
     with _open_own(directory, name, os.O_RDWR | os.O_APPEND) as descriptor:
-        size = os.fstat(descriptor).st_size
-        tail = os.pread(descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES))
-        lines = tail.decode("utf-8", "replace").strip().splitlines()
-        plain = bool(lines) and not lines[-1].lstrip().startswith("{")
-        event = {**_numbering(job, _event(lines)), **report.as_json()}
-        line = (
-            report.as_text().replace("\n", " ") if plain else json.dumps(event, ensure_ascii=False)
-        )
-        os.write(
-            descriptor,
-            (b"\n" if tail and not tail.endswith(b"\n") else b"") + line.encode() + b"\n",
-        )
-    return None
+        tail = _tail(descriptor)
+        lines = tail.strip().splitlines()
+        if lines and not lines[-1].lstrip().startswith("{"):
+            line = report.as_text().replace("\n", " ")
+        else:
+            event = {**_numbering(job, _event(lines)), **report.as_json()}
+            line = json.dumps(event, ensure_ascii=False)
+        start = "\n" if tail and not tail.endswith("\n") else ""
+        os.write(descriptor, f"{start}{line}\n".encode())
+
+
+def _tail(descriptor: int) -> str:
+    size = os.fstat(descriptor).st_size
+    return os.pread(descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES)).decode("utf-8", "replace")
 
 
 def _numbering(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
@@ -165,11 +154,9 @@ def _numbering(job: Mapping[str, object], last: Mapping[str, object]) -> dict[st
 def _last_event(directory: int, job: str) -> Mapping[str, object]:
     try:
         with _open_own(directory, f"{job}{EVENTS}", os.O_RDONLY) as descriptor:
-            size = os.fstat(descriptor).st_size
-            tail = os.pread(descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES))
+            return _event(_tail(descriptor).strip().splitlines())
     except (OSError, ValueError):
         return {}
-    return _event(tail.decode("utf-8", "replace").strip().splitlines())
 
 
 def _event(lines: Sequence[str]) -> Mapping[str, object]:
