@@ -51,7 +51,7 @@ core.* registry.rows registry.targets registry.trees registry.restarts registry.
 registry.edits registry.failures registry.yaml.*
 agents.profiles agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
-sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight
+sessions.world sessions.panes sessions.identity sessions.sight
 sessions.see sessions.reach sessions.ownership
 ending.plan ending.results ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns

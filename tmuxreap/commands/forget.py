@@ -135,7 +135,7 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
         row = before.named(name)
         if request.history:
             context.books.drop_events(name)
-            context.drop_drawn(name)
+            context.drop_headless_logs(name)
         if row is not None and wants_restart(row):
             surroundings.keep(context.books, name, None)
         events += _recorded(name, request, before.text_of(row) if row is not None else None)

@@ -27,6 +27,7 @@ from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import REFUSALS
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.state import STATE_OF_SCREEN
 
 # Other panes of the session are not touched.
 POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)
@@ -136,17 +137,11 @@ def _item(
     failure: Failure | None = None,
 ) -> Interrupted:
     """Build the answer, with `state` in the words of `list`."""
-    words = {
-        State.BUSY: "working",
-        State.DIALOG: "waiting",
-        State.IDLE: "idle",
-        State.DRAFT: "idle",
-    }
     return Interrupted(
         name=ending.name,
         outcome=outcome,
         agent=ending.agent,
-        state=words.get(state) if state else None,
+        state=STATE_OF_SCREEN[state].value if state else None,
         keys=tuple(keys),
         error=problem_of(failure),
     )

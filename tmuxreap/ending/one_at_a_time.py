@@ -137,13 +137,10 @@ def _stuck(intent: Intent, *, suspended: bool) -> Failure:
     message = (
         f"could not end {intent.name}: another {intent.verb} of it (pid {intent.owner.pid}) {state}"
     )
+    hint = f"take it over with: {command('kill', intent.name)}"
     if intent.verb == START:  # a kill would find nothing to end
-        return Failure(
-            Code.STILL_RUNNING, message, f"end that start first: kill {intent.owner.pid}"
-        )
-    return Failure(
-        Code.STILL_RUNNING, message, f"take it over with: {command('kill', intent.name)}"
-    )
+        hint = f"end that start first: kill {intent.owner.pid}"
+    return Failure(Code.STILL_RUNNING, message, hint)
 
 
 def _joined(closed: Intent | None) -> Item | None:

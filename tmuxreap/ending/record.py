@@ -81,7 +81,7 @@ def _write(
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = _twins(context.servers, look, row)
-                log_text = _log_text(context, ending.row)
+                log_text = context.headless_screen(row) if row.terminal is Terminal.NONE else None
                 for pane_row in (row, *ending.twins):
                     agent = context.agents.named_by(pane_row)
                     changes = changes_of(ending, pane_row, at, named_agent=agent, log_text=log_text)
@@ -119,7 +119,7 @@ def _purge(context: Context, batch: Iterable[Ending]) -> None:
     for ending in batch:
         ours = ending.intent is None or context.books.still_open(ending.intent.id)
         if ours and ending.stopped_by is not None:
-            purge_now(ending, context.registry, context.finder, context.drop_drawn)
+            purge_now(ending, context.registry, context.finder, context.drop_headless_logs)
     faults.at(Step.PURGED)
 
 
@@ -165,10 +165,6 @@ def _closings(
             left = [Survivor(process.id, boot_id, process.comm) for process in alive]
             books.remember_survivors(ending.name, left, number)
     return closings
-
-
-def _log_text(context: Context, row: Row) -> str | None:
-    return context.drawn(row) if row.terminal is Terminal.NONE else None
 
 
 def _twins(servers: Servers, look: RegistryLook, row: Row) -> tuple[Row, ...]:

@@ -202,13 +202,13 @@ class Context:
 
         return RestartLog(self.books, self.clock, self.place, self.warnings)
 
-    def drawn(self, row: Row) -> str | None:
+    def headless_screen(self, row: Row) -> str | None:
         """Return the end of the log of a session without tmux, if tmuxreap started it."""
         from tmuxreap.system.headless import log_path, tail  # late: rarely needed
 
         return tail(log_path(self.registry.resolved, row.name), row.pane.created_epoch or 0.0)
 
-    def drop_drawn(self, name: str) -> tuple[str, ...]:
+    def drop_headless_logs(self, name: str) -> tuple[str, ...]:
         """Delete the logs of a session without tmux; return their paths."""
         from tmuxreap.system.headless import drop_logs, log_path
 

@@ -126,7 +126,7 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     plain, text = _screens(context.tmux, sight, profile)
     screen = read_agent_screen(profile, known, plain) if sight.agent else None
     if row.terminal is Terminal.NONE:
-        text = context.drawn(row)
+        text = context.headless_screen(row)
     state = state_of(
         context.processes, context.clock, sight, pulse, screen_state(screen) if screen else None
     )

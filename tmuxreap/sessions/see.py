@@ -16,7 +16,18 @@ from tmuxreap.sessions.identity import (
 )
 from tmuxreap.sessions.nested import carried_in, nested_in
 from tmuxreap.sessions.ownership import Owned, owned
-from tmuxreap.sessions.panes import agent_among, agent_in, live_in, on_terminal
+from tmuxreap.sessions.panes import (
+    KnownPanes,
+    agent_among,
+    agent_in,
+    conversations_of,
+    holder_of,
+    judge_panes,
+    live_in,
+    on_terminal,
+    own_panes,
+    within,
+)
 from tmuxreap.sessions.reach import (
     belongings_of,
     headless_reach,
@@ -24,14 +35,6 @@ from tmuxreap.sessions.reach import (
     recorded_leader,
     spare_reason,
     tracked_process,
-)
-from tmuxreap.sessions.siblings import (
-    Known,
-    conversations_of,
-    holder_of,
-    judge,
-    own_panes,
-    within,
 )
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.sessions.world import World
@@ -164,7 +167,7 @@ def _judge_first(
     own = within(session, own_panes(session, pane))
     if past.whole_session:
         return own, ()
-    _, foreign = judge(session, Known(pane, (), leader_of=leads), profile, world)
+    _, foreign = judge_panes(session, KnownPanes(pane, (), leader_of=leads), profile, world)
     return own, foreign
 
 
@@ -180,8 +183,8 @@ def _judge_again(
         )
         return (replace(session, panes=panes) if panes else None), ()
     planned = first.session.panes if first.session else ()
-    known = Known(first.pane, planned, past.struck, past.whole_session, first.leads)
-    return judge(session, known, profile, world)
+    known = KnownPanes(first.pane, planned, past.struck, past.whole_session, first.leads)
+    return judge_panes(session, known, profile, world)
 
 
 def _session_still_there(first: Sight, server: ServerLook, world: World) -> Session | None:

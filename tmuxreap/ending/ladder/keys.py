@@ -195,20 +195,16 @@ def _send_keys(
     for step in steps:
         if limit is not None and ending.now >= limit:
             return _KeysResult.STAYED
-        exited = broken = False
         if isinstance(step, Pause):
-            exited, seen = (yield from wait_for_exit(ending, agent, step.seconds, limit)), None
-        else:
-            broken = not (yield from _press(ending, step, seen))
-            seen = None
-        if broken:
-            exited = yield from wait_for_exit(ending, agent, 0, limit)
-            if exited:
+            if (yield from wait_for_exit(ending, agent, step.seconds, limit)):
                 return _KeysResult.LEFT
-            return _KeysResult.CUT if sent else _KeysResult.BROKEN
-        if exited:
+        elif (yield from _press(ending, step, seen)):
+            sent = True
+        elif (yield from wait_for_exit(ending, agent, 0, limit)):
             return _KeysResult.LEFT
-        sent = sent or not isinstance(step, Pause)
+        else:
+            return _KeysResult.CUT if sent else _KeysResult.BROKEN
+        seen = None
     exited = yield from wait_for_exit(ending, agent, leave_s, limit)
     return _KeysResult.LEFT if exited else _KeysResult.STAYED
 
