@@ -89,11 +89,10 @@ def _by_pane(db: sqlite3.Connection) -> str | None:
         return None
     for name, row in _running(db, f'"{pane}"'):
         tmux, recorded = part_of(row, "tmux"), part_of(row, "pane")
-        recorded_socket = tmux.get("socket")
-        same = isinstance(recorded_socket, str) and os.path.realpath(
-            recorded_socket
-        ) == os.path.realpath(socket)
-        if same and recorded.get("id") == pane and tmux.get("server_pid") == int(server):
+        if recorded.get("id") != pane or tmux.get("server_pid") != int(server):
+            continue
+        path = tmux.get("socket")
+        if isinstance(path, str) and os.path.realpath(path) == os.path.realpath(socket):
             return name
     return None
 
@@ -118,11 +117,8 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
 
 def _pids(plan: Facts) -> set[object]:
     listed = plan.get("processes")
-    return {
-        entry.get("pid")
-        for entry in (listed if isinstance(listed, list) else [])
-        if type(entry) is dict
-    }
+    entries = listed if isinstance(listed, list) else []
+    return {entry.get("pid") for entry in entries if isinstance(entry, dict)}
 
 
 def server_and_ancestors() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
@@ -139,10 +135,9 @@ def same_server(server: object, socket: str) -> bool:
 
 
 def _by_conversation(db: sqlite3.Connection, conversation: str) -> str | None:
-    names_found = [
-        name for name, row in _running(db, conversation) if conversation in _conversations(row)
-    ]
-    return names_found[0] if len(names_found) == 1 else None
+    rows = _running(db, conversation)
+    names = [name for name, row in rows if conversation in _conversations(row)]
+    return names[0] if len(names) == 1 else None
 
 
 def _conversations(row: Facts) -> list[object]:
@@ -161,8 +156,10 @@ def _running(
     """Return the running rows whose text contains `holding`; the others are not parsed."""
     text = json.dumps(holding)[1:-1] if not holding.startswith('"') else holding
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
-    only, values = (" AND name = ?", (text, name)) if name is not None else ("", (text,))
-    records = db.execute(sql + only, values).fetchall()
+    values = [text]
+    if name is not None:
+        sql, values = f"{sql} AND name = ?", [text, name]
+    records = db.execute(sql, values).fetchall()
     return [(str(row_name), read_facts(str(data))) for row_name, data in records]
 
 

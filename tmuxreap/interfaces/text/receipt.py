@@ -45,23 +45,18 @@ def receipt(one: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
 
 def verdict(one: Ending, voice: Voice) -> Iterator[str]:
     """Yield why a session was ended: the verdict and its evidence."""
-    name, evidence = one.name, one.evidence or {}
-    plain = {
-        key: value
+    evidence = one.evidence or {}
+    facts = [
+        _fact(key, value)
         for key, value in evidence.items()
-        if isinstance(value, (str, int, float)) and value != ""
-    }
-    facts = ", ".join(
-        _fact(key, value) for key, value in plain.items() if not isinstance(value, bool)
-    )
-    yield f"{voice.paint(name, 'bold')}: {one.verdict}: {facts}"
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
+    ]
+    yield f"{voice.paint(one.name, 'bold')}: {one.verdict}: {', '.join(facts)}"
     for kind in ("processes", "children"):
         children = evidence.get(kind)
         for child in children if isinstance(children, list) else []:
-            more = ", ".join(
-                f"{key} {value}" for key, value in child.items() if key not in ("pid", "name")
-            )
-            yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({more})"
+            more = [f"{key} {child[key]}" for key in child if key not in ("pid", "name")]
+            yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({', '.join(more)})"
 
 
 def _fact(key: str, value: str | int | float) -> str:
