@@ -8,7 +8,6 @@ from tmuxreap.commands.watch.watch import RETENTION_S
 from tmuxreap.core.answers.machine import Default
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
-from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, TERM_GRACE_S
 from tmuxreap.sessions.configuration import Given, read_given
 from tmuxreap.sessions.context import Context
@@ -31,12 +30,7 @@ NOTES = {
 }
 
 
-@frozen
-class ConfigRequest:
-    """The request; it has no options."""
-
-
-def run(context: Context, request: ConfigRequest) -> Result:
+def run(context: Context) -> Result:
     """Report every default; fail if the file cannot be read."""
     given = read_given(context.settings)
     items = [_item(key, given.get(key)) for key in BUILT_IN]

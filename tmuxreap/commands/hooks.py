@@ -19,7 +19,6 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
-from tmuxreap.system.files import ChangedMeanwhile
 
 TRIES = 3
 
@@ -86,7 +85,7 @@ def _changed(
                     files.create(path, after.encode())
                 else:
                     files.replace(path, after.encode(), content.stamp)
-        except (ChangedMeanwhile, FileExistsError):
+        except (files.ChangedMeanwhile, FileExistsError):
             continue
         except ValueError as error:
             reason = f"{place}: it is not plain JSON: {error}"

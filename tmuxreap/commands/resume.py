@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import store_of, with_path
@@ -53,11 +53,14 @@ def run(context: Context, request: ResumeRequest) -> Result:
     look = context.registry.look()
     targets = request.targets or (("all",) if request.lost else ())
     chosen = choose_rows(context, look, targets, Wanted.ENDED)
-    if request.lost is None:
-        items: list[Item] = [_resumed(context, row, request) for row in chosen.rows]
-    else:
-        rows = [row for row in chosen.rows if _was_lost(context, row, request.lost)]
-        items = _paced(context, rows, request, request.lost)
+    lost, starts = request.lost, not (request.dry_run or request.print_only)
+    rows = [row for row in chosen.rows if lost is None or _was_lost(context, row, lost)]
+    items: list[Item] = []
+    for index, row in enumerate(rows):
+        # a few at a time: thirty agents starting at once would slow each other down
+        if lost is not None and starts and index and index % lost.at_once == 0:
+            context.processes.wait((), lost.pace_s)
+        items.append(_resumed(context, row, request))
     items += not_chosen(look, chosen, failed_launch)
     return context.result("resume", items)
 
@@ -67,16 +70,6 @@ def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
     longest_s = max(DAY_S, context.clock.uptime()) if lost.since_s is None else lost.since_s
     is_lost = row.status.ended and row.termination_mode == MODES[Event.FOUND_DEAD]
     return is_lost and ended_at is not None and context.clock.now() - ended_at <= longest_s
-
-
-def _paced(context: Context, rows: Sequence[Row], request: ResumeRequest, lost: Lost) -> list[Item]:
-    """Resume a few at a time: thirty agents starting at once would slow each other down."""
-    items: list[Item] = []
-    for index, row in enumerate(rows):
-        if index and index % lost.at_once == 0 and not (request.dry_run or request.print_only):
-            context.processes.wait((), lost.pace_s)
-        items.append(_resumed(context, row, request))
-    return items
 
 
 def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:

@@ -17,7 +17,6 @@ from tmuxreap.commands import hooks
 from tmuxreap.commands.doctor import machine, registry
 from tmuxreap.commands.doctor.findings import Level, failed, note, ok, problem
 from tmuxreap.commands.doctor.machine import Setup
-from tmuxreap.commands.hooks import HooksAction, HooksRequest
 from tmuxreap.core.answers.machine import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result
@@ -67,7 +66,7 @@ def check_hooks(setup: Setup) -> Iterator[Finding]:
     """Check for each installed agent with hooks whether `hooks install` would change anything."""
     profiles = setup.app.profiles.agents
     for agent in (name for name in setup.installed if profiles[name].hooks is not None):
-        request = HooksRequest(HooksAction.INSTALL, agent, dry_run=True)
+        request = hooks.HooksRequest(hooks.HooksAction.INSTALL, agent, dry_run=True)
         try:
             (answer,) = hooks.run(setup.app, request).results
         except Failure as failure:

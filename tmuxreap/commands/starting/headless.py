@@ -10,14 +10,12 @@ from tmuxreap.commands.starting.row import Launch, Start, record_session
 from tmuxreap.core import faults
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system import headless
-from tmuxreap.system.headless import StartedProgram
 from tmuxreap.system.interrupts import defer_interrupts
 
 LAST_WORDS_S = 1.0  # for its last output to reach the log
@@ -32,9 +30,9 @@ def launch_headless(context: Context, spec: Launch, start: Start) -> Session:
             leader = context.processes.identify(process.pid)
             if leader is not None:
                 row = with_process(context, row, leader)
-        faults.at(Step.CREATED)
+        faults.at(faults.Step.CREATED)
         sight = _confirm(context, spec, row, process)
-        faults.at(Step.CONFIRMED)
+        faults.at(faults.Step.CONFIRMED)
         return record_session(context, row, sight, spec, start)
     except BaseException:  # else the process would run unrecorded
         if row is not None:
@@ -42,7 +40,7 @@ def launch_headless(context: Context, spec: Launch, start: Start) -> Session:
         raise
 
 
-def _start_process(context: Context, spec: Launch, start: Start) -> StartedProgram:
+def _start_process(context: Context, spec: Launch, start: Start) -> headless.StartedProgram:
     log = headless.log_path(context.registry.resolved, spec.name)
     surroundings = spec.again.within if spec.again else Surroundings(context.settings.environ)
     environ = {**surroundings.environ, **marks_of(context, spec, start.mark)}
@@ -58,7 +56,7 @@ def _start_process(context: Context, spec: Launch, start: Start) -> StartedProgr
         ) from None
 
 
-def _confirm(context: Context, spec: Launch, row: Row, program: StartedProgram) -> Sight:
+def _confirm(context: Context, spec: Launch, row: Row, program: headless.StartedProgram) -> Sight:
     profile = context.profiles.of(spec.agent)
     leader = context.processes.identify(program.pid)
     if leader is None or row.pane.pid is None or context.processes.wait({leader}, spec.confirm_s):

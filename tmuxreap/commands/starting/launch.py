@@ -5,9 +5,11 @@ A failed start is ended again, and leaves no running row."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import uuid
+from contextlib import AbstractContextManager
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.announce import marks_of, open_start
@@ -17,7 +19,6 @@ from tmuxreap.core import faults
 from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.deeds import Created, NewSession, SetOption
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.faults import Step
 from tmuxreap.core.model import (
     Live,
     ProcessId,
@@ -50,20 +51,20 @@ def launch(context: Context, spec: Launch) -> answers.Session:
             start.is_cleared = True  # nothing of it exists yet
             spec.again.check()
             start.is_cleared = False
-        if spec.worktree is None:
-            return _launch_in_terminal(context, spec, start)
-        from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
+        with _worktree(context, spec, start):
+            if spec.terminal is Terminal.TMUX:
+                return _launch_in_tmux(context, spec, start)
+            from tmuxreap.commands.starting.headless import launch_headless  # few sessions need it
 
-        with worktree_made(context, spec.name, spec.worktree, start):
-            return _launch_in_terminal(context, spec, start)
+            return launch_headless(context, spec, start)
 
 
-def _launch_in_terminal(context: Context, spec: Launch, start: Start) -> answers.Session:
-    if spec.terminal is Terminal.TMUX:
-        return _launch_in_tmux(context, spec, start)
-    from tmuxreap.commands.starting.headless import launch_headless  # few sessions need it
+def _worktree(context: Context, spec: Launch, start: Start) -> AbstractContextManager[None]:
+    if spec.worktree is None:
+        return contextlib.nullcontext()
+    from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
 
-    return launch_headless(context, spec, start)
+    return worktree_made(context, spec.name, spec.worktree, start)
 
 
 def make_way(
@@ -138,13 +139,13 @@ def _launch_in_tmux(context: Context, spec: Launch, start: Start) -> answers.Ses
                 start.is_cleared = True
                 raise _not_created(context, spec, made)
             row = _provisional_row(context, spec, made.session)
-        faults.at(Step.CREATED)
+        faults.at(faults.Step.CREATED)
         sight = _confirm(context, spec, profile, row, made)
     except BaseException:  # also a KeyboardInterrupt
         if row is not None:
             start.is_cleared = clear_away(context, row)
         raise
-    faults.at(Step.CONFIRMED)
+    faults.at(faults.Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
     context.tmux.do(spec.socket, [SetOption(sight.pane.id, BANNER_OPTION, None)])
     try:

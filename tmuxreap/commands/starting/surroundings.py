@@ -24,10 +24,13 @@ NO_SERVER = "its tmux server is gone"
 
 def save_environment(context: Context, row: Row) -> None:
     """Save the environment of a running session, from the process that tmux started in its pane."""
+    if not wants_restart(row):
+        stored.keep(context.books, row.name, None)
+        return
     leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
-    environ = context.processes.environ(leader) if leader and wants_restart(row) else None
-    if environ is not None or not wants_restart(row):
-        stored.keep(context.books, row.name, environ and _of_session(environ))
+    environ = context.processes.environ(leader) if leader else None
+    if environ is not None:
+        stored.keep(context.books, row.name, _of_session(environ))
 
 
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:

@@ -51,9 +51,9 @@ class Waiter:
         self._file = file
         self._more = more
         self._pidfds: dict[ProcessId, int] = {}
-        self._inotify = _inotify()
+        self._inotify = _descriptor_of("inotify_init1")
         self._folder = -1
-        self._timer = _timer()
+        self._timer = _descriptor_of("timerfd_create", CLOCK_BOOTTIME)
         self._ending = False
         self._out_of_memory = out_of_memory_kills()
         self._bell, self._rope = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -188,9 +188,10 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _inotify() -> int:
+def _descriptor_of(function: str, *words: int) -> int:
+    """Return the descriptor that this libc function opens; -1 where it does not exist."""
     try:
-        return int(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        return int(getattr(_libc(), function)(*words, os.O_NONBLOCK | os.O_CLOEXEC))
     except (AttributeError, OSError):
         return -1
 
@@ -199,13 +200,6 @@ def _add_watch(inotify: int, path: Path, events: int) -> int:
     try:
         return int(_libc().inotify_add_watch(inotify, os.fsencode(path), events))
     except OSError:
-        return -1
-
-
-def _timer() -> int:
-    try:
-        return int(_libc().timerfd_create(CLOCK_BOOTTIME, os.O_NONBLOCK | os.O_CLOEXEC))
-    except (AttributeError, OSError):
         return -1
 
 

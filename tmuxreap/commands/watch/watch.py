@@ -29,7 +29,6 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import AgentState, StateReport
 from tmuxreap.system import files
-from tmuxreap.system.files import Stamp
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
@@ -83,7 +82,7 @@ class _Watch:
         self._seen: dict[str, tuple[Row, Sight]] = {}  # the running rows
         self._deaths = Deaths(context, waiter)
         self._states: dict[str, str | None] = {}  # the state last reported or first seen
-        self._known: Stamp | None = None
+        self._known: files.Stamp | None = None
         kept_s = context.default_seconds("retention")
         self._retention_s = RETENTION_S if kept_s is None else kept_s
         self._again = False  # another look is needed soon
@@ -238,7 +237,7 @@ def _state(report: StateReport) -> dict[str, Any]:
     }
 
 
-def _stamp(context: Context) -> Stamp | None:
+def _stamp(context: Context) -> files.Stamp | None:
     try:
         return files.stamp_of(context.registry.resolved)
     except OSError:

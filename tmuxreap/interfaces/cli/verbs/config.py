@@ -14,6 +14,6 @@ def command(call: Call) -> Result:
 
     Order: flag, environment variable, config.yaml, built-in default.
     """
-    from tmuxreap.commands.config import ConfigRequest, run
+    from tmuxreap.commands.config import run
 
-    return run(call.context, ConfigRequest())
+    return run(call.context)
