@@ -26,10 +26,6 @@ from tmuxreap.ledger.records import (
 class Ledger(ledger.Ledger):
     """A ledger with shorthands that only tests need."""
 
-    @classmethod
-    def open(cls, path: Path, *, now: float, busy_s: float = 2.0) -> Ledger:
-        return cls(super().open(path, now=now, busy_s=busy_s)._db)
-
     def mirror(self, rows: Iterable[MirrorRow], digest: str) -> None:
         self.write(Mirror(tuple(rows), digest), now=0.0)
 

@@ -42,6 +42,6 @@ def test_a_cancelled_task_is_told_so(story: Story) -> None:
     with_fields(story, task_id='"T-1"')
     story.kill("task:T-1", task_status="cancelled")
     with story.ledger() as ledger:
-        assert ledger._db.fetch("SELECT status FROM orchestrator_task WHERE task_id = 'T-1'") == [
+        assert ledger.fetch("SELECT status FROM orchestrator_task WHERE task_id = 'T-1'") == [
             ("cancelled",)
         ]

@@ -71,7 +71,7 @@ def test_a_file_that_others_could_read_is_made_private(path: Path) -> None:
 
 def test_it_is_a_wal_and_only_endings_wait_for_the_disk(ledger: Ledger, path: Path) -> None:
     def synchronous() -> int:
-        return int(ledger._db.fetch("PRAGMA synchronous")[0][0])
+        return int(ledger.fetch("PRAGMA synchronous")[0][0])
 
     seen: list[int] = []
 
@@ -374,7 +374,7 @@ def test_a_full_disk_loses_nothing_that_was_written(path: Path, full_at: int) ->
 
 
 def test_a_full_database(ledger: Ledger) -> None:
-    ledger._db.run(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
+    ledger.run(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
     with pytest.raises(LedgerUnavailable, match="full"):
         ledger.record_event(NewEvent("api", "too big", {"text": "x" * 300_000}), NOW)
     ledger.record_event(NewEvent("api", "small"), NOW)

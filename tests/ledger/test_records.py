@@ -14,7 +14,7 @@ from tmuxreap.ledger.records import (
     Moment,
     PaneOption,
     from_json,
-    moment_in,
+    moment_of,
     options_from_json,
     options_to_json,
     to_json,
@@ -54,7 +54,7 @@ def test_options_come_back_as_they_were_and_anothers_hand_is_no_option() -> None
     ],
 )
 def test_a_moment_is_one_only_when_it_is_whole(data: str, moment: Moment | None) -> None:
-    assert moment_in(data) == moment
+    assert moment_of(from_json(data)) == moment
 
 
 def test_what_is_to_be_put_back_stays_known_however_many_die_over_it() -> None:

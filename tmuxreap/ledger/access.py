@@ -41,7 +41,7 @@ class LedgerAccess:
 
     def transact(self, warning: str, work: Callable[[Connection], T]) -> T | None:
         """Do durable work on a table that few ledgers have: see `requests` and `surroundings`."""
-        return self.use(warning, lambda ledger: ledger.transact(work))
+        return self.use(warning, lambda ledger: ledger.transact(work, durable=True))
 
     def retry(self) -> None:
         """Retry an unavailable ledger from now on, for commands that run for days."""

@@ -72,7 +72,7 @@ class Database:
         except _Unreadable as error:
             raise LedgerUnavailable(self.path, str(error)) from error
 
-    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
+    def transact(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
         """Do the work in one transaction."""
         return self.run(lambda db: _in_transaction(db, work, durable))
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.cache import CacheEntry
 from tmuxreap.core.model import ProcessId
+from tmuxreap.core.times import iso
 from tmuxreap.ledger import records as records
 from tmuxreap.ledger import schema as schema
 from tmuxreap.ledger.database import Connection, Database, supports_json
@@ -28,33 +29,24 @@ from tmuxreap.ledger.records import (
     NewIntent,
     Pulse,
     Survivor,
-    timestamp,
     to_json,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
-T = TypeVar("T")
 
 
-class Ledger:
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
+class Ledger(Database):
     @classmethod
-    def open(cls, path: Path, *, now: float, busy_s: float = 2.0) -> Ledger:
+    def open(cls, path: Path, *, now: float, busy_s: float = 2.0) -> Self:
         """Open or create a ledger. An unreadable one is set aside and replaced, with a warning."""
-        database = Database(path, now, busy_s)
-        database.run(lambda db: None)
-        return cls(database)
+        ledger = cls(path, now, busy_s)
+        ledger.run(lambda db: None)
+        return ledger
 
-    @property
-    def warnings(self) -> list[str]:
-        return self._db.warnings
-
-    def close(self) -> None:
-        self._db.close()
-
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -63,12 +55,12 @@ class Ledger:
     # The mirror and the events
 
     def mirrored_digest(self) -> str | None:
-        rows = self._db.fetch(schema.SHOWN_DIGEST)
+        rows = self.fetch(schema.SHOWN_DIGEST)
         return str(rows[0][0]) if rows else None
 
     def reading(self, what: str, stamp: str) -> str | None:
         query = "SELECT data FROM readings WHERE what = ? AND stamp = ?"
-        rows = self._db.fetch(query, (what, stamp))
+        rows = self.fetch(query, (what, stamp))
         return str(rows[0][0]) if rows else None
 
     def write(
@@ -99,7 +91,7 @@ class Ledger:
 
             return frozenset(closing.id for closing in closed if close(db, closing, now))
 
-        return self._db.write(work)
+        return self.transact(work)
 
     def note_unless(
         self, event: NewEvent, unless: Callable[[Sequence[Event]], bool], now: float
@@ -113,7 +105,7 @@ class Ledger:
             _note(db, (event,), now)
             return True
 
-        return self._db.write(work)
+        return self.transact(work)
 
     def events(
         self, names: Collection[str] | None = None, since: float | None = None, after_id: int = 0
@@ -124,7 +116,7 @@ class Ledger:
         few = sorted(wanted) if wanted is not None and len(wanted) <= FEW_NAMES else []
         of_them = f"AND name IN ({', '.join('?' * len(few))}) " if few else ""
         query = f"{schema.EVENT} WHERE id > ? AND at >= ? {of_them}ORDER BY id"
-        rows = self._db.fetch(query, (after_id, start, *few))
+        rows = self.fetch(query, (after_id, start, *few))
         return [records.event_of(row) for row in rows if wanted is None or row[3] in wanted]
 
     def retire(self, before: float) -> None:
@@ -135,7 +127,7 @@ class Ledger:
             db.execute(schema.RETIRE_HEARTBEATS, (before,))
             db.execute(schema.RETIRE_STATES, (before,))
 
-        self._db.write(work)
+        self.transact(work)
 
     def drop_events(self, name: str) -> None:
         """Delete a session's history. Open intents and survivors are kept."""
@@ -145,7 +137,7 @@ class Ledger:
             db.execute("DELETE FROM heartbeats WHERE name = ?", (name,))
             db.execute("DELETE FROM intents WHERE name = ? AND outcome IS NOT NULL", (name,))
 
-        self._db.write(work)
+        self.transact(work)
 
     # Intents: one ending at a time
 
@@ -169,38 +161,38 @@ class Ledger:
 
             return [begin(db, new, owner_alive, take_over, now) for new in new_intents]
 
-        return self._db.write(work, durable=True)
+        return self.transact(work, durable=True)
 
     def open_intents(self) -> list[Intent]:
-        rows = self._db.fetch(f"{schema.INTENT} WHERE outcome IS NULL ORDER BY id")
+        rows = self.fetch(f"{schema.INTENT} WHERE outcome IS NULL ORDER BY id")
         return [records.intent_of(row) for row in rows]
 
     def latest_intent(self) -> int:
         """Return the highest number of any intent, open or closed; 0 before the first."""
-        ((number,),) = self._db.fetch("SELECT coalesce(max(id), 0) FROM intents")
+        ((number,),) = self.fetch("SELECT coalesce(max(id), 0) FROM intents")
         return int(number)
 
     def begun_since(self, number: int) -> set[str]:
         """Return the names of sessions that have an intent with a higher number, open or closed."""
-        rows = self._db.fetch("SELECT name FROM intents WHERE id > ?", (number,))
+        rows = self.fetch("SELECT name FROM intents WHERE id > ?", (number,))
         return {str(name) for (name,) in rows}
 
     def intent(self, number: int) -> Intent | None:
-        rows = self._db.fetch(f"{schema.INTENT} WHERE id = ?", (number,))
+        rows = self.fetch(f"{schema.INTENT} WHERE id = ?", (number,))
         return records.intent_of(rows[0]) if rows else None
 
     def still_open(self, number: int) -> bool:
         """Tell whether an intent is still open. One lost with a broken ledger counts as open: its
         owner goes on."""
         closed = "SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL"
-        return not self._db.fetch(closed, (number,))
+        return not self.fetch(closed, (number,))
 
     def hand_over(self, number: int, owner: ProcessId) -> bool:
         """Give an intent to another process of the same boot; return False if it is closed."""
         change = """UPDATE intents SET handed_from = owner_pid, owner_pid = ?, owner_start = ?
             WHERE id = ? AND outcome IS NULL"""
         values = (owner.pid, owner.start, number)
-        return self._db.write(lambda db: db.execute(change, values).rowcount == 1)
+        return self.transact(lambda db: db.execute(change, values).rowcount == 1)
 
     # Survivors and marks
 
@@ -209,12 +201,12 @@ class Ledger:
     ) -> None:
         """Add survivors; known ones keep the time when they were first seen."""
         rows = [(name, *s.process, s.boot_id, s.comm, now, intent_id) for s in survivors]
-        self._db.write(lambda db: db.executemany(schema.ADD_SURVIVOR, rows))
+        self.transact(lambda db: db.executemany(schema.ADD_SURVIVOR, rows))
 
     def all_survivors(self) -> dict[str, tuple[Survivor, ...]]:
         query = "SELECT name, pid, start, boot_id, comm FROM survivors ORDER BY since, pid"
         alive: dict[str, tuple[Survivor, ...]] = {}
-        for name, pid, start, boot_id, comm in self._db.fetch(query):
+        for name, pid, start, boot_id, comm in self.fetch(query):
             survivor = Survivor(ProcessId(pid, start), boot_id, comm)
             alive[name] = (*alive.get(name, ()), survivor)
         return alive
@@ -222,39 +214,39 @@ class Ledger:
     def remember_mark(self, name: str, mark: str, now: float) -> None:
         """Record the mark in a session's environment; each start has its own."""
         add = "INSERT OR REPLACE INTO marks (mark, name, created_at) VALUES (?, ?, ?)"
-        self._db.write(lambda db: db.execute(add, (mark, name, now)))
+        self.transact(lambda db: db.execute(add, (mark, name, now)))
 
     def marks_of(self, names: Collection[str]) -> dict[str, str]:
         """Return the latest mark of each name."""
         few = tuple(names) if len(names) <= FEW_NAMES else ()
         only = f"WHERE name IN ({', '.join('?' * len(few))}) " if few else ""
         query = f"SELECT name, mark FROM marks {only}ORDER BY created_at, rowid"  # noqa: S608
-        return {str(name): str(mark) for name, mark in self._db.fetch(query, few)}
+        return {str(name): str(mark) for name, mark in self.fetch(query, few)}
 
     def name_of(self, mark: str) -> str | None:
-        rows = self._db.fetch("SELECT name FROM marks WHERE mark = ?", (mark,))
+        rows = self.fetch("SELECT name FROM marks WHERE mark = ?", (mark,))
         return str(rows[0][0]) if rows else None
 
     # Heartbeats and tasks
 
     def record_heartbeat(self, beat: Heartbeat) -> None:
         values = (beat.name, beat.at, beat.state, beat.kind, beat.conversation_id)
-        self._db.write(lambda db: db.execute(schema.ADD_HEARTBEAT, (*values, to_json(beat.data))))
+        self.transact(lambda db: db.execute(schema.ADD_HEARTBEAT, (*values, to_json(beat.data))))
 
     def heartbeats(self, name: str) -> list[Heartbeat]:
         """Return a session's heartbeats, the latest first; about fifty are kept."""
-        rows = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC", (name,))
+        rows = self.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC", (name,))
         return [records.heartbeat_of(row) for row in rows]
 
     def last_heartbeats(self) -> dict[str, Heartbeat]:
         latest = "id IN (SELECT max(id) FROM heartbeats GROUP BY name)"
-        found = self._db.fetch(f"{schema.HEARTBEAT} AND {latest}")
+        found = self.fetch(f"{schema.HEARTBEAT} AND {latest}")
         return {row[0]: records.heartbeat_of(row) for row in found}
 
     def pulses(self) -> dict[str, Pulse]:
         """Return each agent's latest pulse, its own or that in another tool's table."""
-        latest = {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
-        for name, kind, state, at in self._db.run(_other_tools_heartbeats):
+        latest = {row[0]: records.pulse_of(row[1:]) for row in self.fetch(schema.PULSE)}
+        for name, kind, state, at in self.run(_other_tools_heartbeats):
             before = latest.get(name)
             if before is None or before.at < at or (state and before.at <= at):
                 latest[name] = Pulse(kind, state, at, before.conversation_id if before else None)
@@ -263,19 +255,13 @@ class Ledger:
     def set_task(self, task_id: str, status: str, error_message: str | None, now: float) -> None:
         from tmuxreap.ledger import lifecycle  # imported late: few sessions have a task
 
-        self._db.write(
-            lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now))
-        )
-
-    def transact(self, work: Callable[[Connection], T]) -> T:
-        """Do work on a table that few ledgers have, so that it survives a power failure."""
-        return self._db.write(work, durable=True)
+        self.transact(lambda db: lifecycle.set_task(db, task_id, status, error_message, iso(now)))
 
     def lifecycle_problems(self) -> list[str]:
         """Report what cannot be written to other tools' tables."""
         from tmuxreap.ledger import lifecycle
 
-        return self._db.run(lambda db: lifecycle.find_problems(db, with_json=supports_json(db)))
+        return self.run(lambda db: lifecycle.find_problems(db, supports_json(db)))
 
 
 def _other_tools_heartbeats(db: Connection) -> list[tuple[str, str, str, float]]:
@@ -287,5 +273,5 @@ def _other_tools_heartbeats(db: Connection) -> list[tuple[str, str, str, float]]
 
 
 def _note(db: Connection, events: Iterable[NewEvent], now: float) -> None:
-    rows = [(now, timestamp(now), e.name, e.kind, to_json(e.data), e.before) for e in events]
+    rows = [(now, iso(now), e.name, e.kind, to_json(e.data), e.before) for e in events]
     db.executemany(schema.ADD_EVENT, rows)

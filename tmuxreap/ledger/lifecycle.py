@@ -66,7 +66,7 @@ def read_heartbeats(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]
     ]
 
 
-def find_problems(db: sqlite3.Connection, *, with_json: bool = True) -> list[str]:
+def find_problems(db: sqlite3.Connection, with_json: bool) -> list[str]:
     """Report what cannot be written to other tools' tables, and why."""
     problems = []
     wanted = {NAME: ("agent_id", *ENDING), "orchestrator_task": ("task_id", *TASK)}

@@ -9,10 +9,8 @@ from typing import Any, Protocol
 
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Clock, Processes
-from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace
 
-timestamp = iso
 START = "start"  # the verb of an intent that creates a session; all others end one
 _ENCODER = json.JSONEncoder(default=str, skipkeys=True)
 
@@ -233,10 +231,6 @@ def heartbeat_of(row: Sequence[Any]) -> Heartbeat:
 def pulse_of(row: Sequence[Any]) -> Pulse:
     *facts, data = row
     return Pulse(*(*facts, moment_of(from_json(data))))
-
-
-def moment_in(data: str) -> Moment | None:
-    return moment_of(from_json(data))
 
 
 def moment_of(data: Mapping[str, object]) -> Moment | None:

@@ -64,4 +64,4 @@ def find(books: Books, number: str) -> StoredRequest | None:
         row = db.execute(QUERY, (number,)).fetchone()
         return row and StoredRequest(row[0], ProcessId(row[1], row[2]), row[3], row[4])
 
-    return books.ledger.read(lambda ledger: ledger.transact(work))
+    return books.ledger.read(lambda ledger: ledger.transact(work, durable=True))

@@ -36,4 +36,4 @@ def kept(books: Books, name: str) -> dict[str, str] | None:
         row = db.execute(query, (name,)).fetchone()
         return {key: str(one) for key, one in from_json(row[0]).items()} if row else None
 
-    return books.ledger.read(lambda ledger: ledger.transact(work))
+    return books.ledger.read(lambda ledger: ledger.transact(work, durable=True))

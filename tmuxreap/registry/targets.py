@@ -70,8 +70,9 @@ def choose(
     spared: dict[int, str | None] = {}
     sweeping = False
     for target in dict.fromkeys(targets):
-        matched: list[AnyRow] | Failure | None = _rows_named(rows, target)
-        if matched is None:
+        named = [row for row in rows if row.name == target and target not in RESERVED]
+        matched: list[AnyRow] | Failure = named
+        if not named:
             sweeping = sweeping or selects_many(target)
             matched = _selected(rows, target, wanted, ask)
             if skip_protected and selects_many(target) and not isinstance(matched, Failure):
@@ -119,12 +120,6 @@ def selects_many(target: str) -> bool:
     return target == "all" or is_pattern(target) or target.startswith(SWEEPING)
 
 
-def _rows_named(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:
-    if target in RESERVED:
-        return None
-    return [row for row in rows if row.name == target] or None
-
-
 def _selected(
     rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions
 ) -> list[AnyRow] | Failure:
@@ -143,7 +138,8 @@ def _is_selected(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bo
     have reached the goal."""
     if target.startswith("task:") or isinstance(row, BadRow):
         return True
-    return _is_wanted(row, wanted) or ask.counts(row)
+    is_wanted = wanted is Wanted.ALL or row.status.ended is (wanted is Wanted.ENDED)
+    return is_wanted or ask.counts(row)
 
 
 def _matching(rows: Sequence[AnyRow], target: str, ask: Questions) -> Callable[[AnyRow], bool]:
@@ -168,10 +164,6 @@ def _matches(row: AnyRow, target: str, ask: Questions) -> bool:
         if kind == "task":
             return row.task_id == word
     return row.name is not None and is_pattern(target) and fnmatchcase(row.name, target)
-
-
-def _is_wanted(row: Row, wanted: Wanted) -> bool:
-    return wanted is Wanted.ALL or row.status.ended is (wanted is Wanted.ENDED)
 
 
 def _pid(target: str) -> int | None:

@@ -4,30 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tmuxreap.core.answers import changes, endings, machine, news, sessions
 from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.endings import (
-    Awaited,
-    Beat,
-    Ending,
-    Forgotten,
-    Interrupted,
-    Protected,
-    Reaping,
-    Sums,
-)
-from tmuxreap.core.answers.machine import (
-    Agent,
-    ConfigFile,
-    Default,
-    Finding,
-    Hooked,
-    Reached,
-    Script,
-    Skill,
-)
-from tmuxreap.core.answers.news import Drift, Event, Reconciled
-from tmuxreap.core.answers.sessions import Launched, Listed, Planned, Shown
 from tmuxreap.core.values import frozen
 
 
@@ -58,28 +36,28 @@ class Shape:
 
 # A missing target is answered as the others are, with an error.
 SHAPES = {
-    "start": Shape(Launched, Planned),
-    "adopt": Shape(Launched),
-    "list": Shape(Listed),
-    "show": Shape(Shown),
-    "stop": Shape(Ending, Sums),
-    "kill": Shape(Ending, Sums),
-    "reap": Shape(Ending, Reaping),
-    "resume": Shape(Launched),
-    "forget": Shape(Forgotten),
-    "protect": Shape(Protected),
-    "unprotect": Shape(Protected),
-    "reconcile": Shape(Drift, Reconciled),
-    "watch": Shape(Change, lines=True),
-    "events": Shape(Event),
-    "wait": Shape(Awaited),
-    "interrupt": Shape(Interrupted),
-    "heartbeat": Shape(Beat),
-    "hooks": Shape(Hooked),
-    "agents": Shape(Agent),
-    "doctor": Shape(Finding),
-    "hosts": Shape(Reached),
-    "skills": Shape(Skill),
-    "completion": Shape(Script),
-    "config": Shape(Default, ConfigFile),
+    "start": Shape(sessions.Launched, sessions.Planned),
+    "adopt": Shape(sessions.Launched),
+    "list": Shape(sessions.Listed),
+    "show": Shape(sessions.Shown),
+    "stop": Shape(endings.Ending, endings.Sums),
+    "kill": Shape(endings.Ending, endings.Sums),
+    "reap": Shape(endings.Ending, endings.Reaping),
+    "resume": Shape(sessions.Launched),
+    "forget": Shape(endings.Forgotten),
+    "protect": Shape(endings.Protected),
+    "unprotect": Shape(endings.Protected),
+    "reconcile": Shape(news.Drift, news.Reconciled),
+    "watch": Shape(changes.Change, lines=True),
+    "events": Shape(news.Event),
+    "wait": Shape(endings.Awaited),
+    "interrupt": Shape(endings.Interrupted),
+    "heartbeat": Shape(endings.Beat),
+    "hooks": Shape(machine.Hooked),
+    "agents": Shape(machine.Agent),
+    "doctor": Shape(machine.Finding),
+    "hosts": Shape(machine.Reached),
+    "skills": Shape(machine.Skill),
+    "completion": Shape(machine.Script),
+    "config": Shape(machine.Default, machine.ConfigFile),
 }
