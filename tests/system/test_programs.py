@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from tmuxreap.system.programs import output_of, run
+from tmuxreap.system.programs import run
 
 PATH = {"PATH": "/usr/bin:/bin"}
 
 
 def test_what_a_program_says_is_returned_only_where_it_went_well() -> None:
-    assert output_of(["sh", "-c", "echo yes"], PATH, 5.0) == "yes\n"
-    assert output_of(["sh", "-c", "echo yes; exit 1"], PATH, 5.0) is None
-    assert output_of(["no-such-program"], PATH, 5.0) is None
+    assert run(["sh", "-c", "echo yes"], PATH, 5.0) == ("yes\n", None)
+    assert run(["sh", "-c", "echo yes; exit 1"], PATH, 5.0) == ("", "sh said: exit 1")
+    assert run(["no-such-program"], PATH, 5.0)[0] == ""
+
+
+def why(*words: str) -> str | None:
+    return run(words, PATH, 5.0)[1]
 
 
 def test_why_it_went_wrong_is_said_in_its_own_words() -> None:
-    assert run(["sh", "-c", "exit 0"], PATH, 5.0) is None
-    assert run(["sh", "-c", "echo because >&2; exit 3"], PATH, 5.0) == "sh said: because"
-    assert run(["sh", "-c", "exit 3"], PATH, 5.0) == "sh said: exit 3"
+    assert why("sh", "-c", "exit 0") is None
+    assert why("sh", "-c", "echo because >&2; exit 3") == "sh said: because"
+    assert why("sh", "-c", "exit 3") == "sh said: exit 3"
     traceback = "Traceback (most recent call last):\\n  File x, line 1\\nOSError: no terminal"
-    assert run(["sh", "-c", f"printf '{traceback}' >&2; exit 1"], PATH, 5.0) == (
-        "sh said: OSError: no terminal"
-    )
-    assert (
-        run(["no-such-program"], PATH, 5.0)
-        == "no-such-program could not be run: No such file or directory"
-    )
+    assert why("sh", "-c", f"printf '{traceback}' >&2; exit 1") == "sh said: OSError: no terminal"
+    assert why("no-such-program") == ("no-such-program could not be run: No such file or directory")
 
 
 def test_one_that_hangs_is_not_waited_for() -> None:
-    assert run(["sleep", "60"], PATH, 0.05) == "sleep gave no answer in 0.05 s"
-    assert output_of(["sleep", "60"], PATH, 0.05) is None
+    assert run(["sleep", "60"], PATH, 0.05) == ("", "sleep gave no answer in 0.05 s")
 
 
 def test_it_sees_the_given_environment_alone() -> None:
-    said = output_of(["sh", "-c", 'echo "$GIVEN/$HOME"'], {**PATH, "GIVEN": "x"}, 5.0)
+    said, _ = run(["sh", "-c", 'echo "$GIVEN/$HOME"'], {**PATH, "GIVEN": "x"}, 5.0)
     assert said == "x/\n"

@@ -9,7 +9,7 @@ from functools import partial
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.system.programs import output_of, run
+from tmuxreap.system.programs import run
 
 TIMEOUT_S = 60.0
 CHECKOUT_S = 600.0  # enough for a large repository
@@ -54,7 +54,7 @@ def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
     known = _output(tree.repository, "rev-parse", "--verify", "--quiet", branch, environ=environ)
     on = [tree.path, tree.branch] if known else ["-b", tree.branch, tree.path]
     words = ["git", "-C", tree.repository, "worktree", "add", *on]
-    reason = run(words, _plain(environ), CHECKOUT_S)
+    _, reason = run(words, _plain(environ), CHECKOUT_S)
     if reason is not None:
         raise _unusable(name, tree.path, reason, f"try it by hand: {shlex.join(words)}")
     return not known
@@ -75,7 +75,7 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
     """Remove a worktree by git's own command, unless work would be lost: git would delete ignored
     files."""
     words = ["git", "-C", worktree, "worktree", "remove", worktree]
-    reason = _unsaved_work(worktree, environ) or run(words, _plain(environ), TIMEOUT_S)
+    reason = _unsaved_work(worktree, environ) or run(words, _plain(environ), TIMEOUT_S)[1]
     if reason is None:
         return None
     message = f"could not remove the worktree of {name}: {reason}"
@@ -118,7 +118,8 @@ def _plain(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _output(folder: str, *words: str, environ: Mapping[str, str]) -> str | None:
-    return output_of(["git", "-C", folder, *words], _plain(environ), TIMEOUT_S)
+    output, reason = run(["git", "-C", folder, *words], _plain(environ), TIMEOUT_S)
+    return output if reason is None else None
 
 
 def _unusable(name: str, path: str, reason: str, hint: str) -> Failure:

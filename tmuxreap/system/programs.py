@@ -7,39 +7,26 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 
-def output_of(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
-    """Return its output, or None if it failed."""
+def run(
+    words: Sequence[str], environ: Mapping[str, str], timeout_s: float
+) -> tuple[str, str | None]:
+    """Return its output, and None; or nothing, and a short reason why it failed."""
     try:
-        done = _completed(words, environ, timeout_s)
-    except (subprocess.TimeoutExpired, OSError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
-
-
-def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
-    """Return None, or a short reason why it failed."""
-    try:
-        done = _completed(words, environ, timeout_s)
+        done = subprocess.run(
+            list(words),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(environ),
+            timeout=timeout_s,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
-        return f"{words[0]} gave no answer in {timeout_s:g} s"
+        return "", f"{words[0]} gave no answer in {timeout_s:g} s"
     except OSError as error:
-        return f"{words[0]} could not be run: {error.strerror}"
+        return "", f"{words[0]} could not be run: {error.strerror}"
     if done.returncode == 0:
-        return None
+        return done.stdout.decode("utf-8", "replace"), None
     reason = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
     if reason.startswith("Traceback "):  # kitty is a Python program
         reason = reason.splitlines()[-1]
-    return f"{words[0]} said: {reason}"
-
-
-def _completed(
-    words: Sequence[str], environ: Mapping[str, str], timeout_s: float
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        list(words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=dict(environ),
-        timeout=timeout_s,
-        check=False,
-    )
+    return "", f"{words[0]} said: {reason}"

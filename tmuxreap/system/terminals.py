@@ -11,7 +11,7 @@ from functools import partial
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Terminal
 from tmuxreap.core.values import frozen
-from tmuxreap.system.programs import output_of, run
+from tmuxreap.system.programs import run
 
 TIMEOUT_S = 5.0
 
@@ -31,7 +31,7 @@ def close_pane(
 ) -> Failure | None:
     """Close a pane by its terminal's remote control; return None on success."""
     words, env = _with_address(terminal, PANE_CLOSERS[terminal](pane), environ, address)
-    reason = run(words, env, TIMEOUT_S)
+    _, reason = run(words, env, TIMEOUT_S)
     if reason is None or CLOSED_ALREADY[terminal] in reason:
         return None
     message = f"could not close the pane of {name}: {reason}"
@@ -65,9 +65,8 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
     address = environ.get(ADDRESS_VARIABLE[terminal]) or None
     words, env = _with_address(terminal, PANE_LISTERS[terminal], environ, address)
     refused = partial(_not_found, name, terminal, pane)
-    listing = output_of(words, env, TIMEOUT_S)
-    if listing is None:
-        reason = run(words, env, TIMEOUT_S) or "it gave no answer"
+    listing, reason = run(words, env, TIMEOUT_S)
+    if reason is not None:
         raise refused(reason, "allow its remote control, or name the process with --pid")
     try:
         match = _pane_in(terminal, json.loads(listing), pane)
