@@ -48,8 +48,6 @@ def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> 
         reply = _ask(host, request, settings, changing)
     except Failure as failure:
         reply = Reply(host, failure=failure)
-    except OtherSchemaError as error:
-        reply = Reply(host, failure=incompatible(host, f"it speaks {error}"))
     return replace(reply, took_s=time.monotonic() - before)
 
 
@@ -115,10 +113,10 @@ def connected(host: Host, settings: Settings) -> Iterator[tuple[Talk, Line]]:
     hangs."""
     try:
         talk, hello = _greeted(host, settings)
-    except SilentError:
-        raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
-    with contextlib.closing(talk):
-        yield talk, hello
+        with contextlib.closing(talk):
+            yield talk, hello
+    except OtherSchemaError as error:
+        raise incompatible(host, f"it speaks {error}") from None
 
 
 def _greeted(host: Host, settings: Settings) -> tuple[Talk, Line]:
@@ -129,7 +127,10 @@ def _greeted(host: Host, settings: Settings) -> tuple[Talk, Line]:
         except SilentError:
             engine.shared.unlink(missing_ok=True)  # the next command opens a new one
             engine = engine_of(host, settings, unshared=True)
-    return _open(host, engine, ANSWER_S)
+    try:
+        return _open(host, engine, ANSWER_S)
+    except SilentError:
+        raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
 
 
 def _open(host: Host, engine: Engine, wait_s: float) -> tuple[Talk, Line]:

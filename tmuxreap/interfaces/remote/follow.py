@@ -17,9 +17,9 @@ from tmuxreap.core.results import RemoteResult
 from tmuxreap.core.text import Voice, plain
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.link import ANSWER_S, connected, incompatible
+from tmuxreap.hosts.link import ANSWER_S, connected
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
-from tmuxreap.hosts.wire import OtherSchemaError, Request, Say
+from tmuxreap.hosts.wire import Request, Say
 from tmuxreap.interfaces.text.report import report_line
 from tmuxreap.system.environment import Settings
 
@@ -97,8 +97,6 @@ def _listen(host: Host, request: Request, settings: Settings, queue: SimpleQueue
                     queue.put(_news(host.name, item))
         except Failure as failure:
             reason = failure.message
-        except OtherSchemaError as error:
-            reason = incompatible(host, f"it speaks {error}").message
         except (SilentError, EndedError):
             reason = f"could not go on hearing {host.name}: the connection ended"
         queue.put(News("", message=f"{reason}; trying again in {pause:g} s"))
