@@ -4,8 +4,6 @@ Each needs a reason where something is lost, and inside a session a `yes` for mo
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from tmuxreap.commands import forget, stop
@@ -36,16 +34,14 @@ class _End(Arguments):
 
     targets: Targets
     reason: Reason
-    grace: Annotated[Seconds | None, Field(description="Seconds before SIGKILL.")] = None
-    no_force: Annotated[bool, Field(description="Never SIGKILL.")] = False
-    whole_session: Annotated[bool, Field(description="Its other busy panes too.")] = False
-    pane_only: Annotated[bool, Field(description="Only the agent's pane.")] = False
-    itself: Annotated[bool, Field(alias="self", description=ITSELF)] = False
-    cleanup: Annotated[bool, Field(description="Remove its git worktree, not by force.")] = False
-    purge: Annotated[bool, Field(alias="purge_conversation", description=PURGE)] = False
-    confirm_purge: Annotated[
-        str | None, Field(description="That session's name, the one target.")
-    ] = None
+    grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
+    no_force: bool = Field(False, description="Never SIGKILL.")
+    whole_session: bool = Field(False, description="Its other busy panes too.")
+    pane_only: bool = Field(False, description="Only the agent's pane.")
+    itself: bool = Field(False, alias="self", description=ITSELF)
+    cleanup: bool = Field(False, description="Remove its git worktree, not by force.")
+    purge: bool = Field(False, alias="purge_conversation", description=PURGE)
+    confirm_purge: str | None = Field(None, description="That session's name, the one target.")
     yes: Yes = False
     dry_run: DryRun = False
 
@@ -114,18 +110,16 @@ class Reap(Arguments):
 
     verb = "reap"
     reason: Reason
-    stalled: Annotated[
-        bool, Field(description="Said to work, then silent. None of the four: all.")
-    ] = False
-    stalled_after: Annotated[Seconds, Field(description="Seconds.")] = STALLED_AFTER_S
-    idle: Annotated[bool, Field(description="No output, nobody attached, not busy.")] = False
-    idle_after: Annotated[Seconds, Field(description="Seconds.")] = IDLE_AFTER_S
-    expired: Annotated[bool, Field(description="Past their ttl.")] = False
-    orphans: Annotated[bool, Field(description="Processes of ended sessions.")] = False
-    grace: Annotated[Seconds | None, Field(description="Seconds before SIGKILL.")] = None
-    cleanup: Annotated[bool, Field(description="Remove their git worktrees, not by force.")] = False
+    stalled: bool = Field(False, description="Said to work, then silent. None of the four: all.")
+    stalled_after: Seconds = Field(STALLED_AFTER_S, description="Seconds.")
+    idle: bool = Field(False, description="No output, nobody attached, not busy.")
+    idle_after: Seconds = Field(IDLE_AFTER_S, description="Seconds.")
+    expired: bool = Field(False, description="Past their ttl.")
+    orphans: bool = Field(False, description="Processes of ended sessions.")
+    grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
+    cleanup: bool = Field(False, description="Remove their git worktrees, not by force.")
     task_status: TaskWord = "failed"
-    yes: Annotated[bool, Field(description="Do it.")] = False
+    yes: bool = Field(False, description="Do it.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -161,8 +155,8 @@ class RemoveSession(Arguments):
     verb = "forget"
     targets: Targets
     reason: Reason
-    history: Annotated[bool, Field(description="Their events too.")] = False
-    force: Annotated[bool, Field(description="Also rows that say running.")] = False
+    history: bool = Field(False, description="Their events too.")
+    force: bool = Field(False, description="Also rows that say running.")
     yes: Yes = False
     dry_run: DryRun = False
 

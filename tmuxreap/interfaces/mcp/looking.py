@@ -33,9 +33,9 @@ class ListSessions(Arguments):
 
     verb = "list"
     targets: Names = Field([], description="As in show_session. None: all.")
-    status: Annotated[StatusWord | None, Field(description="Only those.")] = None
-    live: Annotated[bool, Field(description="Only those whose agent is alive.")] = False
-    sort: Annotated[SortWord | None, Field(description="The order.")] = None
+    status: StatusWord | None = Field(None, description="Only those.")
+    live: bool = Field(False, description="Only those whose agent is alive.")
+    sort: SortWord | None = Field(None, description="The order.")
     limit: Limit = 50
     fields: list[str] = Field([], description="Only these, as [state, cwd]. None: all.")
 
@@ -88,7 +88,7 @@ class Events(Arguments):
 
     verb = "events"
     targets: Names = Field([], description="Names. None: of all.")
-    since: Annotated[Seconds | None, Field(description="Only the last so many seconds.")] = None
+    since: Seconds | None = Field(None, description="Only the last so many seconds.")
     limit: Limit = 50
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -107,9 +107,9 @@ class WaitSession(Arguments):
 
     verb = "wait"
     targets: Targets
-    until: Annotated[UntilWord, Field(description="waiting: for a person; gone: no process left.")]
-    anyone: Annotated[bool, Field(alias="any", description="One is enough.")] = False
-    timeout: Annotated[Seconds, Field(description="Seconds; 25 at most are waited.")] = LONGEST_S
+    until: UntilWord = Field(description="waiting: for a person; gone: no process left.")
+    anyone: bool = Field(False, alias="any", description="One is enough.")
+    timeout: Seconds = Field(LONGEST_S, description="Seconds; 25 at most are waited.")
 
     def run(self, context: Context) -> Result:
         request = wait.WaitRequest(

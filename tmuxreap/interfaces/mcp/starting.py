@@ -4,8 +4,6 @@ A start runs the command of the agent's profile or of its row, never one from th
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
 from tmuxreap.commands import adopt
@@ -20,23 +18,21 @@ class StartSession(Arguments):
     row's."""
 
     verb = "start"
-    name: Annotated[str, Field(description="Of the session, a new one.")]
-    agent: Annotated[
-        str | None, Field(description="claude, codex, gemini, opencode, qwen, copilot, agy, ...")
-    ] = None
-    cwd: Annotated[str | None, Field(description="Folder; else the server's.")] = None
+    name: str = Field(description="Of the session, a new one.")
+    agent: str | None = Field(
+        None, description="claude, codex, gemini, opencode, qwen, copilot, agy, ..."
+    )
+    cwd: str | None = Field(None, description="Folder; else the server's.")
     tag: Names = Field([], alias="tags", description="Recorded.")
-    task_id: Annotated[str | None, Field(description="Recorded.")] = None
-    ttl: Annotated[str | None, Field(description="As 2h: then reap finds it.")] = None
-    server: Annotated[str | None, Field(description="tmux server, as tmux -L.")] = None
-    worktree: Annotated[
-        str | None, Field(description="Work in this git worktree; made if missing.")
-    ] = None
-    restart: Annotated[
-        str | None, Field(description="never, on-failure, always: by watch, when it is lost.")
-    ] = None
-    restart_limit: Annotated[str | None, Field(description="As 5/10m.")] = None
-    terminal: Annotated[str | None, Field(description="tmux, or none.")] = None
+    task_id: str | None = Field(None, description="Recorded.")
+    ttl: str | None = Field(None, description="As 2h: then reap finds it.")
+    server: str | None = Field(None, description="tmux server, as tmux -L.")
+    worktree: str | None = Field(None, description="Work in this git worktree; made if missing.")
+    restart: str | None = Field(
+        None, description="never, on-failure, always: by watch, when it is lost."
+    )
+    restart_limit: str | None = Field(None, description="As 5/10m.")
+    terminal: str | None = Field(None, description="tmux, or none.")
     dry_run: DryRun = False
 
 
@@ -45,11 +41,11 @@ class AdoptSession(Arguments):
 
     verb = "adopt"
     names: Names = Field([], description="Names of tmux sessions.")
-    everything: Annotated[bool, Field(alias="all", description="Instead of names.")] = False
-    agent: Annotated[str | None, Field(description="Which agent; else recognised.")] = None
-    server: Annotated[str | None, Field(description="tmux server, as tmux -L.")] = None
+    everything: bool = Field(False, alias="all", description="Instead of names.")
+    agent: str | None = Field(None, description="Which agent; else recognised.")
+    server: str | None = Field(None, description="tmux server, as tmux -L.")
     tag: Names = Field([], alias="tags", description="Recorded.")
-    force: Annotated[bool, Field(description="Also what another registry has.")] = False
+    force: bool = Field(False, description="Also what another registry has.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -79,6 +75,4 @@ class ResumeSession(Arguments):
 
     verb = "resume"
     targets: Targets
-    print_only: Annotated[
-        bool, Field(alias="print", description="Only answer with the command.")
-    ] = False
+    print_only: bool = Field(False, alias="print", description="Only answer with the command.")
