@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
+from typing import Any
 
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Exit, Failure
@@ -25,16 +26,15 @@ FIELDS = ("targets", "names")
 
 
 def call_hosts(
-    verb: str, host: list[str] | None, at_once: int | None, words: dict[str, object]
+    verb: str, host: list[str] | None, at_once: int | None, words: dict[str, Any]
 ) -> Exit | None:
     """Run the verb on the hosts; None with the remaining `words` if only this machine is meant."""
     settings = Settings.from_environment()
     field = _field_of(words)
     if field is not None:
-        words[field] = list(targets_of(_texts(words[field]))) or None
+        words[field] = list(targets_of(words[field])) or None
     voice = voice_of(settings, words.get("json") is True, words.get("quiet") is True)
-    registry = words.get("registry")
-    context = real_app(settings, registry if isinstance(registry, str) else None)
+    context = real_app(settings, words.get("registry"))
     only_local: list[bool] = []
 
     def work(context: Context) -> Result:
@@ -59,7 +59,7 @@ def call_hosts(
 
 
 def run_on_hosts(
-    context: Context, verb: str, host: list[str] | None, words: dict[str, object]
+    context: Context, verb: str, host: list[str] | None, words: Mapping[str, Any]
 ) -> Result | None:
     """Run the verb for a program, without questions; None if only this machine is meant."""
     meant = _on_hosts(context, verb, host, words, THREADS, asks=False)
@@ -76,24 +76,24 @@ def _on_hosts(
     context: Context,
     verb: str,
     host: list[str] | None,
-    words: Mapping[str, object],
+    words: Mapping[str, Any],
     at_once: int,
     *,
     asks: bool,
 ) -> OnHosts | None:
     hosts = cache(partial(read_hosts, context.settings))
     field = _field_of(words)
-    targets = tuple(_texts(words[field]) if field is not None else ())
+    targets = tuple(words[field] or ()) if field is not None else ()
     if verb == "start":
-        _refuse_a_host_in(str(words.get("name")), hosts())
-    elif field is None and isinstance(words.get("name"), str):
-        targets, field = (str(words["name"]),), "name"
+        _refuse_a_host_in(words["name"], hosts())
+    elif field is None and words.get("name") is not None:
+        targets, field = (words["name"],), "name"
     flagged = hosts_of(host, hosts()) if host else None
     every = errands(targets, flagged, hosts, partial(_is_row, context))
     return None if every is None else OnHosts(context, verb, every, at_once, words, field, asks)
 
 
-def _field_of(words: Mapping[str, object]) -> str | None:
+def _field_of(words: Mapping[str, Any]) -> str | None:
     return next((name for name in FIELDS if name in words), None)
 
 
@@ -113,7 +113,3 @@ def _is_row(context: Context, target: str) -> bool:
     except Failure:
         return False
     return any(row.name == target for row in look.rows)
-
-
-def _texts(value: object) -> list[str]:
-    return [str(word) for word in value] if isinstance(value, (list, tuple)) else []

@@ -5,9 +5,10 @@ Never sends a pattern after a confirmation: it sends names with identities."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import RemoteResult, Result
@@ -34,7 +35,7 @@ class OnHosts:
     verb: str
     errands: Sequence[Errand]
     at_once: int
-    words: Mapping[str, object]
+    words: Mapping[str, Any]
     field: str | None
     asks: bool  # a user on a terminal
 
@@ -49,7 +50,7 @@ class OnHosts:
 
     @property
     def _defaults(self) -> Mapping[str, object]:
-        """The parameters of the verb."""
+        """The parameters of the verb, and their defaults."""
         return verbs.plain_command(self.verb).defaults
 
     @property
@@ -64,16 +65,17 @@ class OnHosts:
     def _is_remote_by_flag(self) -> bool:
         return any(one.by_flag and not one.host.is_local for one in self.errands)
 
-    def _targets(self) -> Iterator[str]:
-        return chain.from_iterable(one.targets for one in self.errands)
+    @property
+    def _targets(self) -> list[str]:
+        return list(chain.from_iterable(one.targets for one in self.errands))
 
     @property
     def _is_sweeping(self) -> bool:
-        return any(map(selects_many, self._targets()))
+        return any(map(selects_many, self._targets))
 
     @property
     def _needs_a_plan(self) -> bool:
-        return self._purges or not all(map(_is_name, self._targets()))
+        return self._purges or not all(map(_is_name, self._targets))
 
     @property
     def _purges(self) -> bool:
@@ -89,9 +91,7 @@ class OnHosts:
 
     @property
     def _is_partial(self) -> bool:
-        return any(self.words.get(word) for word in ("status", "live")) or any(
-            one.targets for one in self.errands
-        )
+        return any((self.words.get("status"), self.words.get("live"), *self._targets))
 
     # Requests
 
@@ -102,7 +102,7 @@ class OnHosts:
         elif self.field is not None and self.field not in changes:
             words[self.field] = list(errand.targets)
         if "yes" in known and (self.verb in verbs.ASKED or self._yes):
-            words["yes"] = True if self.verb != "reap" else self._yes
+            words["yes"] = True
         sent = {
             name: value
             for name, value in words.items()
@@ -113,7 +113,7 @@ class OnHosts:
             id=uuid.uuid4().hex,
             verb=self.verb,
             words=sent,
-            registry=given if isinstance(given, str) else errand.host.registry,
+            registry=errand.host.registry if given is None else given,
             mark=self.context.settings.mark,
             here=errand.host.is_local,
         )
@@ -168,11 +168,9 @@ class OnHosts:
 
     def _confirm_and_run(self, voice: Voice) -> Result:
         if self._purges and not self._yes and not self.asks:
-            reason = (
-                f"could not {self.verb} and purge: that deletes for good, and nobody can be asked"
-                " here"
-            )
-            raise Failure(Code.USAGE, reason, "look at the plan with --dry-run, then add --yes")
+            reason = "that deletes for good, and nobody can be asked here"
+            message = f"could not {self.verb} and purge: {reason}"
+            raise Failure(Code.USAGE, message, "look at the plan with --dry-run, then add --yes")
         if self._yes:  # without a question no host waits for the plan of another
             works = [partial(self._plan_and_carry_out, errand) for errand in self.errands]
             both = zip(*call_in_threads(works, self.at_once), strict=True)
