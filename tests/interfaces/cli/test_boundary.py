@@ -81,6 +81,14 @@ def test_only_a_yes_is_one(
     assert asked.out == ""
 
 
+def test_a_tool_asks_nobody_even_on_a_terminal(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundary, "on_terminal", lambda: True)
+    assert boundary.Call(story.app(), Voice()).question() is None
+    assert boundary.Call(story.app(), Voice(), asks=True).question() is not None
+
+
 @pytest.fixture
 def handlers() -> Iterator[None]:
     numbers = (signal.SIGTERM, signal.SIGHUP)

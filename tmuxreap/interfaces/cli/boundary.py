@@ -36,14 +36,15 @@ TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # the default is
 
 @frozen
 class Call:
-    """What a verb works with, and how its answer is printed."""
+    """What a verb works with, how its answer is printed, and whether a person can be asked."""
 
     context: Context
     voice: Voice
+    asks: bool = False
 
     def question(self, *, purge: bool = False) -> Callable[[Result], bool] | None:
-        """Return how to ask about a plan; None without a terminal: then nobody is asked."""
-        return question(self.voice, purge=purge) if on_terminal() else None
+        """Return how to ask about a plan; None if nobody can be asked."""
+        return question(self.voice, purge=purge) if self.asks else None
 
 
 Work = Callable[[Call], Result]
@@ -77,7 +78,7 @@ def result_of(
     settings = Settings.from_environment()
     faults.arm(settings.fault)
     context = real_app(settings, registry, TOOLS.get(verb, tool), progress=progress)
-    return run_work(verb, context, lambda context: work(Call(context, voice)))
+    return run_work(verb, context, lambda context: work(Call(context, voice, on_terminal())))
 
 
 def run_work(command: str, context: Context, work: Callable[[Context], Result]) -> Result:

@@ -6,7 +6,7 @@ import sys
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, confirm, on_terminal
+from tmuxreap.interfaces.cli.boundary import Call, confirm
 from tmuxreap.interfaces.cli.parameters import Number, Text, Words, arguments, flag, number, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, SERVER, TAGS, YES
 
@@ -33,7 +33,7 @@ def command(
 
     tags, alone = tuple(tag or ()), pid is not None or pane is not None
     if everything and not (names or agent or force or alone):
-        ask = _ask if on_terminal() else None
+        ask = _ask if call.asks else None
         return run_all(call.context, AdoptAllRequest(server, tags, dry_run, yes, ask))
     if everything or not names:
         reason = "could not tell what to adopt: give names of sessions, or --all alone"

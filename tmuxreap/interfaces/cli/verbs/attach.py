@@ -7,7 +7,7 @@ import sys
 
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result, failure_in
-from tmuxreap.interfaces.cli.boundary import Call, confirm, on_terminal
+from tmuxreap.interfaces.cli.boundary import Call, confirm
 from tmuxreap.interfaces.cli.parameters import argument
 from tmuxreap.sessions.context import Context
 
@@ -21,7 +21,7 @@ def command(call: Call, name: str = argument("NAME", "Session to attach to.")) -
         reason = f"could not attach to {name}: this is no terminal"
         raise Failure(Code.USAGE, reason, f"see its screen with: tmuxreap show {name}")
     words = _elsewhere(context, name) or run(
-        context, name, (lambda: _resumed(context, name)) if on_terminal() else None
+        context, name, (lambda: _resumed(context, name)) if call.asks else None
     )
     if words is not None:
         context.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.interfaces.cli.boundary import Call, confirm, on_terminal, seconds
+from tmuxreap.interfaces.cli.boundary import Call, confirm, seconds
 from tmuxreap.interfaces.cli.parameters import Text, Words, flag, text
 from tmuxreap.interfaces.cli.verbs.options import DRY_RUN, TARGETS, YES
 
@@ -28,6 +28,6 @@ def command(
 
     age_s = seconds(older_than, "--older-than")
     names = tuple(targets or ())
-    ask = (lambda words: confirm(plain(words))) if on_terminal() else None
+    ask = (lambda words: confirm(plain(words))) if call.asks else None
     asked = ForgetRequest(names, history, force, dry_run, older_than_s=age_s, yes=yes, ask=ask)
     return run(call.context, asked)
