@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.fakes import DEMO, Story
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.newcomers import Newcomer, newcomers
+from tmuxreap.sessions.newcomers import Newcomer, all_newcomers
 
 
 def found(story: Story) -> list[Newcomer]:
     app = story.app()
     rows = app.registry.look().usable
-    return newcomers(app, rows, [sight for sight, _ in look_at(app, rows)])
+    return all_newcomers(app, rows, [sight for sight, _ in look_at(app, rows)])
 
 
 def test_an_agent_without_a_row_is_told_with_what_registers_it(story: Story) -> None:

@@ -27,24 +27,14 @@ class Newcomer:
     flag: tuple[str, ...] = ()  # selects its server on a command line
 
     def as_json(self) -> dict[str, object]:
-        words = ("--agent", self.agent, *self.flag)
-        return {
-            "name": self.name,
-            "agent": self.agent,
-            "command": command("adopt", self.name, *words),
-        }
-
-
-def newcomers(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Newcomer]:
-    """Find newcomers on the servers that were looked at for these rows."""
-    servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
-    return without_row(context, rows, sights, servers)
+        adopt = command("adopt", self.name, "--agent", self.agent, *self.flag)
+        return {"name": self.name, "agent": self.agent, "command": adopt}
 
 
 def all_newcomers(
-    context: Context, rows: Sequence[Row], sights: Sequence[Sight], sockets: Iterable[str]
+    context: Context, rows: Sequence[Row], sights: Sequence[Sight], sockets: Iterable[str] = ()
 ) -> list[Newcomer]:
-    """Find newcomers on those servers and on these."""
+    """Find newcomers on the servers that were looked at for these rows, and on these sockets."""
     servers = {sight.socket: sight.server for sight in sights}
     more = [socket for socket in dict.fromkeys(sockets) if socket not in servers]
     if more:
@@ -65,17 +55,12 @@ def not_registered(context: Context, target: str) -> Failure | None:
         server = context.tmux.look(socket)
         if isinstance(server, Server) and server.named(target) is not None:
             flag = context.servers.flag(socket)
-            adopt = f"register it with: {command('adopt', target, *flag)}"
-            end = (
-                f", or end it without: {command('stop', target, '--unregistered')}"
-                if not flag
-                else ""
-            )
-            return Failure(
-                Code.SESSION_NOT_REGISTERED,
-                f"could not find {target!r} in the registry, but tmux has a session of that name",
-                adopt + end,
-            )
+            hint = f"register it with: {command('adopt', target, *flag)}"
+            if not flag:
+                hint += f", or end it without: {command('stop', target, '--unregistered')}"
+            there = "but tmux has a session of that name"
+            reason = f"could not find {target!r} in the registry, {there}"
+            return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
     return None
 
 

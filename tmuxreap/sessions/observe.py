@@ -85,7 +85,8 @@ class Observer:
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
         named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
-        identified_by_start = wanted.identified_by_start & processes.keys()
+        tracked = wanted.identified_by_start & processes.keys()
+        epochs = {pid: self._processes.started_epoch(processes[pid].id) for pid in tracked}
         self.latest = World(
             host=self._place.host,
             boot_id=self._place.boot_id,
@@ -93,9 +94,7 @@ class Observer:
             sessions=by_identity(servers),
             index=index,
             names={pid: names.get(pid) or self._names(processes[pid]) for pid in named},
-            epochs={
-                pid: self._processes.started_epoch(processes[pid].id) for pid in identified_by_start
-            },
+            epochs=epochs,
             ttys=ttys,
             paths=paths,
             protected=ancestors(self._place.pid, processes),

@@ -49,7 +49,7 @@ def reach_of(
     # count.
     vanished = [f"{pane.tty} (deleted)" for pane in planned if pane.id not in ids]
     return Reach(
-        tmux=f"{world.paths[server.socket]},{server_pid}" if server_pid else None,
+        tmux=world.tmux_variable(server.socket, server_pid) if server_pid else None,
         panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
         leaders=frozenset([*leaders, *recorded_leader(row, world)]),
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
@@ -143,17 +143,16 @@ def belongings_of(
     """Return the session's processes. A process in a pane of another session belongs to that one,
     whatever evidence ties it to this one."""
     own_ids = {pane.id for pane in session.panes} if session else set()
-    server_name = world.tmux_variable(server) if isinstance(server, Server) else None
+    server_name = None
+    if isinstance(server, Server):
+        server_name = world.tmux_variable(server.socket, server.pid)
     spare, places = spare_reason(spares, world), world.places_on(server)
 
     def reason(process: Process) -> str | None:
         trace = world.index.trace(process.pid)
         pane = places.of(process, trace.pane if trace.tmux == server_name == reach.tmux else None)
-        return (
-            f"in the pane {pane} of another"
-            if pane is not None and pane not in own_ids
-            else spare(process)
-        )
+        another = pane is not None and pane not in own_ids
+        return f"in the pane {pane} of another" if another else spare(process)
 
     return owned(world.index, reach, reason)
 
@@ -210,4 +209,4 @@ def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> boo
         return False
     if pane is None:
         return True
-    return (f"{world.paths[server.socket]},{row.tmux.server_pid}", pane) not in index.by_pane
+    return (world.tmux_variable(server.socket, row.tmux.server_pid), pane) not in index.by_pane

@@ -84,9 +84,9 @@ class World:
         """Return the device number of the pane's terminal; 0 when unknown."""
         return self.ttys.get(pane.tty, 0)
 
-    def tmux_variable(self, server: Server) -> str:
+    def tmux_variable(self, socket: str, server_pid: int | None) -> str:
         """Return how a server is named in the TMUX variable of the processes started in it."""
-        return f"{self.paths[server.socket]},{server.pid}"
+        return f"{self.paths[socket]},{server_pid}"
 
 
 def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, Session, Pane]]:

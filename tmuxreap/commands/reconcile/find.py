@@ -89,7 +89,7 @@ def _unregistered(context: Context, seen: Seen) -> list[Drift]:
     """Report agents in unregistered sessions, on the servers that the registry names."""
     if not any(isinstance(sight.server, Server) for _, sight in seen):
         return []
-    from tmuxreap.sessions.newcomers import newcomers  # needed once a look, never during a stop
+    from tmuxreap.sessions.newcomers import all_newcomers  # needed once a look, never during a stop
 
     return [
         Drift(
@@ -98,5 +98,5 @@ def _unregistered(context: Context, seen: Seen) -> list[Drift]:
             f"a {newcomer.agent} runs in it and is not registered",
             hint=command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag),
         )
-        for newcomer in newcomers(context, [row for row, _ in seen], [one for _, one in seen])
+        for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen])
     ]
