@@ -20,7 +20,6 @@ from tmuxreap.ending.ladder.requests import (
     ReadTurn,
     Recall,
     Request,
-    TurnReport,
     Wait,
 )
 from tmuxreap.ending.ladder.turns import BUSY_LOOKS, finish_turn
@@ -53,7 +52,7 @@ def finished(
         asked.append(request)
         assert len(asked) < 1000
         if isinstance(request, ReadTurn):
-            answer = TurnReport(ours, heard)
+            answer = heard if ours else None
         elif isinstance(request, ReadScreen):
             answer = screens.pop(0) if len(screens) > 1 else screens[0]
         elif isinstance(request, Wait):

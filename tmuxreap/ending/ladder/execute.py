@@ -147,18 +147,15 @@ class Executor:
             case requests.ReadTurn():
                 if self._progress:
                     self._progress.turn(ending.name)
-                self._deliver(ending, request, self._turn_report(ending))
+                ours = self._still_owns(ending)
+                reported = self._finder.last_reported_state
+                state = reported(ending.row, ending.sight) if ours else None
+                self._deliver(ending, request, state)
             case _:
                 raise AssertionError(request)
 
     def _still_owns(self, ending: Ending) -> bool:
         return ending.intent is None or self._books.still_open(ending.intent.id)
-
-    def _turn_report(self, ending: Ending) -> requests.TurnReport:
-        if not self._still_owns(ending):
-            return requests.TurnReport(False, "")
-        state = self._finder.last_reported_state(ending.row, ending.sight)
-        return requests.TurnReport(True, state)
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
         """Return the result of the first signal; later ones (SIGCONT) only make it take effect."""

@@ -119,14 +119,9 @@ class Capture(Request[Known]):
 
 
 @frozen
-class TurnReport:
-    still_owner: bool  # this process still owns the ending
-    state: str  # as the agent's hooks reported it last; empty without hooks
-
-
-@frozen
-class ReadTurn(Request[TurnReport]):
-    """What did the agent's hooks report of its turn?"""
+class ReadTurn(Request["str | None"]):
+    """Which state did the agent's hooks report last? Empty without hooks; None if this process does
+    not own the ending any more."""
 
 
 @frozen

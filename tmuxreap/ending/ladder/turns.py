@@ -15,7 +15,6 @@ from tmuxreap.ending.ladder.requests import (
     ReadTurn,
     Recall,
     Steps,
-    TurnReport,
     Wait,
     ask,
 )
@@ -32,14 +31,14 @@ def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
     Return False when another process took the ending over."""
     until, agent, resting, needed = ending.now + wait_s, ending.awaited, 0, IDLE_LOOKS
     while resting < needed:
-        report = yield from ask(ReadTurn())
-        if not report.still_owner:
+        reported = yield from ask(ReadTurn())
+        if reported is None:
             return False
         screen = yield from ask(ReadScreen())
         if screen.queued and ending.sight.carrier is None:  # else it would start another turn
             yield from take_back_queued(ending, screen)
-        resting = resting + 1 if _rests(screen, report) else 0
-        needed = IDLE_LOOKS if report.state in (*RESTING, "") else BUSY_LOOKS
+        resting = resting + 1 if _rests(screen, reported) else 0
+        needed = IDLE_LOOKS if reported in (*RESTING, "") else BUSY_LOOKS
         now = ending.now
         if now >= until:
             ending.turn_cut = resting == 0
@@ -50,11 +49,11 @@ def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
     return True
 
 
-def _rests(screen: Screen, report: TurnReport) -> bool:
+def _rests(screen: Screen, reported: str) -> bool:
     """Tell whether the agent rests. The screen decides, since a cancelled turn calls no hook; the
     hooks decide when the screen is unknown."""
     if screen.state is State.UNKNOWN:
-        return report.state in RESTING
+        return reported in RESTING
     return screen.state in READY
 
 
