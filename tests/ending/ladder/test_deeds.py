@@ -10,7 +10,7 @@ from tests.fakes import Story
 from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import deeds
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ladder.deeds import close, press, ready, restore
+from tmuxreap.ending.ladder.deeds import deeds_of, ready, restore
 from tmuxreap.ending.ladder.requests import Close, Press
 from tmuxreap.ledger.records import PaneOption
 
@@ -38,7 +38,7 @@ def test_a_key_is_sent_only_to_an_agent_that_is_in_front_now(story: Story, in_fr
         (Key("Escape"), deeds.Press(server, pane, ("Escape",))),
         (Text("/exit"), deeds.Press(server, pane, (), "/exit")),
     ):
-        assert press(story.processes, one, Press(step)) == ([sent] if in_front else [])
+        assert deeds_of(one, Press(step), story.processes) == ([sent] if in_front else [])
 
 
 def test_closing_takes_the_session_or_only_the_pane(story: Story) -> None:
@@ -47,10 +47,10 @@ def test_closing_takes_the_session_or_only_the_pane(story: Story) -> None:
     server, session = one.plan.server, one.sight.session
     assert server is not None
     assert session is not None
-    assert close(story.processes, one, Close()) == [
+    assert deeds_of(one, Close(), story.processes) == [
         deeds.CloseSession(server, session, list(session.panes))
     ]
     assert one.past.struck == {pane.id for pane in session.panes}
     one.past = replace(one.past, pane_only=True)
     panes = [deeds.ClosePane(server, session, pane) for pane in session.panes]
-    assert close(story.processes, one, Close()) == panes
+    assert deeds_of(one, Close(), story.processes) == panes

@@ -5,8 +5,9 @@ Decides one thing only: no key goes to a pane whose foreground process is not th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from tmuxreap.agents.profiles import Key
+from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import deeds
 from tmuxreap.core.deeds import Deed
 from tmuxreap.core.ports import Processes
@@ -19,7 +20,14 @@ from tmuxreap.ledger.records import PaneOption
 from tmuxreap.sessions.panes import in_foreground
 
 
-def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
+def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> list[Deed]:
+    """Return the commands for a request; none if a key may not be sent right now."""
+    if isinstance(request, requests.Press):
+        return _press(ending, request.step, processes)
+    return _close(ending)
+
+
+def _close(ending: Ending) -> list[Deed]:
     """Return the commands that close the session. Panes of a window that is linked into another
     session are closed one by one: they would outlive the session."""
     server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
@@ -42,10 +50,9 @@ def ready(ending: Ending) -> list[Deed]:
     return [deeds.LeaveMode(pane.id), *during]
 
 
-def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[Deed]:
+def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]:
     """Return the command for a key, or none if the agent is not in the foreground right now."""
-    assert isinstance(request, requests.Press)  # noqa: S101 - see BATCHED
-    step, pane, server = request.step, ending.sight.pane, ending.plan.server
+    pane, server = ending.sight.pane, ending.plan.server
     now = (processes.refresh(process.id) for process in ending.sight.keyed)
     in_front = any(process and in_foreground(process) for process in now)
     if pane is None or server is None or not in_front:

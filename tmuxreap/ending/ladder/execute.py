@@ -11,14 +11,13 @@ from signal import Signals
 from typing import Any, TypeVar
 
 from tmuxreap.core import faults
-from tmuxreap.core.deeds import Deed
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.ports import DRAW_S, Processes, Progress, Question, Sent
+from tmuxreap.core.ports import DRAW_S, Progress, Question, Sent
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import climb
-from tmuxreap.ending.ladder.deeds import close, press, ready, restore
+from tmuxreap.ending.ladder.deeds import deeds_of, ready, restore
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
 from tmuxreap.ending.plan import Rung
 from tmuxreap.sessions.context import Context
@@ -107,10 +106,8 @@ class Executor:
     def _answer_all(self) -> bool:
         """Answer every request that needs no waiting; return False when all ladders wait."""
         ready = {it: asked for it, asked in self._requests.items() if not isinstance(asked, Wait)}
-        for kind, commands in BATCHED.items():
-            self._send_batched(
-                [it for it, asked in ready.items() if isinstance(asked, kind)], commands
-            )
+        for kind in BATCHED:
+            self._send_batched([it for it, asked in ready.items() if isinstance(asked, kind)])
         self._read_panes([it for it, asked in ready.items() if isinstance(asked, READS_PANE)])
         self._look({it: asked for it, asked in ready.items() if isinstance(asked, requests.Look)})
         for ending, request in ready.items():
@@ -162,10 +159,10 @@ class Executor:
         answers = [self._processes.signal(process, number) for number in signals]
         return answers[0]
 
-    def _send_batched(self, endings: Sequence[Ending], commands: Commands) -> None:
+    def _send_batched(self, endings: Sequence[Ending]) -> None:
         """Send the commands of all endings with one tmux client for each server. For several at
         once the client's result says nothing about each: the next look shows it."""
-        asked = {it: commands(self._processes, it, self._requests[it]) for it in endings}
+        asked = {it: deeds_of(it, self._requests[it], self._processes) for it in endings}
         wanted = {ending: its_deeds for ending, its_deeds in asked.items() if its_deeds}
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.sight.socket for ending in wanted):
@@ -268,6 +265,5 @@ def _oldest_start(ending: Ending) -> int:
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
-Commands = Callable[[Processes, Ending, Request[bool]], list[Deed]]
-BATCHED: dict[type[Request[bool]], Commands] = {requests.Close: close, requests.Press: press}
+BATCHED = (requests.Close, requests.Press)
 READS_PANE = (requests.ReadScreen, requests.Capture, requests.Recall)
