@@ -104,7 +104,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     hidden = unreadable_failure(f"look at {row.name}", server, row.name, session_id)
     if whole is None and hidden is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=hidden)
-    session, foreign = _judge_again(whole, row, profile, world, past)
+    session, foreign = _judge_again(whole, profile, world, past)
     reach = reach_of(row, server, session, world, past, foreign_seen=bool(foreign))
     belongings = belongings_of(server, session, reach, spares, world)
     holder = holder_of(first.pane, whole, server) if first.pane is not None else None
@@ -172,7 +172,7 @@ def _judge_first(
 
 
 def _judge_again(
-    session: Session | None, row: Row, profile: Profile | None, world: World, past: Past
+    session: Session | None, profile: Profile | None, world: World, past: Past
 ) -> tuple[Session | None, tuple[Pane, ...]]:
     first = past.first
     if session is None or first is None:
