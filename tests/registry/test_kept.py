@@ -233,6 +233,6 @@ def test_what_an_older_one_kept_under_another_name_is_no_reading(story: Story) -
     stamp = look.cache_entries[0].stamp
     old = cache.cache_entry("registry", stamp, [{"name": "b", "status": "running"}])
     assert old is not None
-    app.books.keep(old)
+    app.books.cache_later(old)
     app.books.follow(look)
     assert [row.name for row in story.app().registry.look().rows] == ["a"]

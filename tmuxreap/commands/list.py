@@ -55,7 +55,7 @@ def run(context: Context, request: ListRequest) -> Result:
     sessions: Sequence[Session] = [
         session for session in session_results(context, rows, sights) if _wanted(session, request)
     ]
-    context.books.remember(look)
+    context.books.write_cache(look)
     if request.sort is not None:
         sessions = sorted(sessions, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     if request.tree:

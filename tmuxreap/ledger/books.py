@@ -133,12 +133,12 @@ class Books:
     def reading(self, what: str, stamp: str) -> str | None:
         return self.ledger.read(lambda ledger: ledger.reading(what, stamp))
 
-    def keep(self, reading: CacheEntry | None) -> None:
+    def cache_later(self, reading: CacheEntry | None) -> None:
         """Cache it with the next write: a command that only reads must not write."""
         if reading is not None:
             self._unsaved[reading.what] = reading
 
-    def remember(self, look: RegistryLook) -> None:
+    def write_cache(self, look: RegistryLook) -> None:
         """Cache what was parsed. Reading a short registry that has no ledger creates none."""
         if not self.registry.is_ours:
             return
@@ -270,7 +270,7 @@ class Books:
             if (shown := ledger.mirrored_digest()) != look.digest:
                 mirror = self._mirror(look, shown)
                 for reading in look.cache_entries:
-                    self.keep(reading)
+                    self.cache_later(reading)
             ledger.write(mirror, events, closings, self._unsaved.values(), now=self.clock.now())
             self._unsaved.clear()
             faults.at(Step.INTENT_CLOSED)

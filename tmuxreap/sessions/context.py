@@ -153,7 +153,7 @@ class Context:
     def profiles(self) -> Profiles:
         if self.registry_name is None:
             return load_profiles(self.settings.user_profiles)
-        return load_profiles(self.settings.user_profiles, self._recall, self.books.keep)
+        return load_profiles(self.settings.user_profiles, self._recall, self.books.cache_later)
 
     @cached_property
     def observer(self) -> Observer:

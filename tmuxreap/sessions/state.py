@@ -189,7 +189,7 @@ class States:
             for key, entry in entries.items()
             if isinstance(at := entry[0], float) and at <= before
         }
-        self._books.keep(cache_entry(READING, _stamp(profiles), self._entries))
+        self._books.cache_later(cache_entry(READING, _stamp(profiles), self._entries))
 
 
 def state_of(
