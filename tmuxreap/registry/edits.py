@@ -16,6 +16,7 @@ from tmuxreap.registry.yaml.places import (
     Malformed,
     RowText,
     Shape,
+    Trouble,
     after_break,
     line_end,
     line_start,
@@ -28,14 +29,12 @@ from tmuxreap.registry.yaml.scalars import Value, as_loaded, entry, same, writte
 from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, inserted, spliced
 
 
-class Unsafe(ValueError):  # noqa: N818 - a result about one row, caught per target
-    """The text cannot be edited here without changing, or risking, something else."""
+class Unsafe(Trouble):
+    """The text cannot be edited here without changing, or risking, something else. It is about one
+    row, and caught per target."""
 
     def __init__(self, reason: str, line: int, column: int, index: int | None = None) -> None:
-        super().__init__(f"{reason} (line {line}, column {column})")
-        self.reason = reason
-        self.line = line
-        self.column = column
+        super().__init__(reason, line, column)
         self.index = index
 
 

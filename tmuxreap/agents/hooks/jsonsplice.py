@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from tmuxreap.core.values import field, frozen
+from tmuxreap.core.values import frozen
 
 SPACE = re.compile(r"[ \t\r\n]*")
 SCALAR = re.compile(r"[^\s,\]}]+")
@@ -23,21 +23,19 @@ class NotJson(ValueError):  # noqa: N818 - an expected answer: the file is the u
 
 @frozen
 class Node:
-    """A value and its place in the text. The children of an object have keys; `keyed` is where each
-    key begins."""
+    """A value and its place in the text. `sign`: its first character. A member of an object has a
+    key, which begins at `outer`; elsewhere that is the value's own start."""
 
+    sign: str
     start: int
     end: int
-    keys: tuple[str, ...] | None = None
+    outer: int
+    key: str | None = None
     children: tuple[Node, ...] = ()
-    keyed: tuple[int, ...] = field(default_factory=tuple)
 
     def child(self, key: str) -> Node | None:
         """Return the child with this key; of duplicates the last one, as JSON parsers do."""
-        nodes = [
-            node for name, node in zip(self.keys or (), self.children, strict=False) if name == key
-        ]
-        return nodes[-1] if nodes else None
+        return next((node for node in reversed(self.children) if node.key == key), None)
 
 
 def parse(text: str) -> Node:
@@ -50,7 +48,7 @@ def parse(text: str) -> Node:
     if not isinstance(root, dict):
         raise NotJson("it does not hold an object")
     try:
-        return _value(text, _skip(text, 0))
+        return _value(text, _skip(text, 0), 0)
     except RecursionError:
         raise NotJson("it is nested too deeply") from None
 
@@ -58,7 +56,7 @@ def parse(text: str) -> Node:
 def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
     """Add a member at the end of the object at this path, unless it has one of that name."""
     parent = _at(text, path)
-    if parent.keys is None:
+    if parent.sign != "{":
         raise NotJson(f"{'.'.join(path) or 'it'} is no object")
     if parent.child(key) is not None:
         return text
@@ -68,18 +66,18 @@ def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
 def with_item(text: str, path: Sequence[str], value: object) -> str:
     """Add an item at the end of the array at this path."""
     parent = _at(text, path)
-    if parent.keys is not None or text[parent.start] != "[":
+    if parent.sign != "[":
         raise NotJson(f"{'.'.join(path)} is no list")
     return _put(text, parent, "", value, len(path))
 
 
 def without(text: str, parent: Node, index: int) -> str:
     """Remove a child of an object or an array, with its comma."""
-    places = parent.keyed or tuple(child.start for child in parent.children)
+    children = parent.children
     if index > 0:
-        return text[: parent.children[index - 1].end] + text[parent.children[index].end :]
-    if len(places) > 1:
-        return text[: places[0]] + text[places[1] :]
+        return text[: children[index - 1].end] + text[children[index].end :]
+    if len(children) > 1:
+        return text[: children[0].outer] + text[children[1].outer :]
     return text[: parent.start + 1] + text[parent.end - 1 :]
 
 
@@ -98,8 +96,8 @@ def _put(text: str, parent: Node, before: str, value: object, depth: int) -> str
     match = INDENT.search(text)
     unit = match[1] if match else "  "
     if parent.children:
-        last, first = parent.children[-1].end, (parent.keyed or (parent.children[0].start,))[0]
-        gap = text[parent.start + 1 : first]
+        last = parent.children[-1].end
+        gap = text[parent.start + 1 : parent.children[0].outer]
         if "\n" not in gap:  # all on one line
             return f"{text[:last]}, {before}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
         margin = gap.rpartition("\n")[2]
@@ -126,37 +124,28 @@ def _skip(text: str, place: int) -> int:
     return match.end() if match else place
 
 
-def _value(text: str, start: int) -> Node:
+def _value(text: str, start: int, outer: int, key: str | None = None) -> Node:
     """Parse a value; the text is known to be valid JSON."""
-    if text[start] == "{":
-        return _object(text, start)
-    if text[start] == "[":
-        return _array(text, start)
-    if text[start] == '"':
-        return Node(start, scanstring(text, start + 1)[1])
-    match = SCALAR.match(text, start)
-    return Node(start, match.end() if match else start + 1)
+    sign, children = text[start], list[Node]()
+    if sign == '"':
+        end: int = scanstring(text, start + 1)[1]
+    elif sign in "{[":
+        place = _skip(text, start + 1)
+        while text[place] not in "}]":
+            children.append(_child(text, place, sign))
+            place = _after(text, children[-1].end)
+        end = place + 1
+    else:
+        match = SCALAR.match(text, start)
+        end = match.end() if match else start + 1
+    return Node(sign, start, end, outer, key, tuple(children))
 
 
-def _object(text: str, start: int) -> Node:
-    keys, children, keyed = list[str](), list[Node](), list[int]()
-    place = _skip(text, start + 1)
-    while text[place] != "}":
-        keyed.append(place)
-        key, place = scanstring(text, place + 1)
-        keys.append(key)
-        children.append(_value(text, _skip(text, _skip(text, place) + 1)))
-        place = _after(text, children[-1].end)
-    return Node(start, place + 1, tuple(keys), tuple(children), tuple(keyed))
-
-
-def _array(text: str, start: int) -> Node:
-    children = list[Node]()
-    place = _skip(text, start + 1)
-    while text[place] != "]":
-        children.append(_value(text, place))
-        place = _after(text, children[-1].end)
-    return Node(start, place + 1, None, tuple(children))
+def _child(text: str, place: int, sign: str) -> Node:
+    if sign == "[":
+        return _value(text, place, place)
+    key, end = scanstring(text, place + 1)
+    return _value(text, _skip(text, _skip(text, end) + 1), place, key)
 
 
 def _after(text: str, end: int) -> int:

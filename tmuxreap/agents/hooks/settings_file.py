@@ -99,9 +99,9 @@ def _entry_paths(text: str, agent: str) -> list[EntryPath]:
     block = root.child(HOOKS)
     if block is None:
         return []
-    top = max(number for number, key in enumerate(root.keys or ()) if key == HOOKS)
+    top = max(number for number, node in enumerate(root.children) if node.key == HOOKS)
     paths: list[EntryPath] = []
-    for number, event in enumerate(block.children if block.keys is not None else ()):
+    for number, event in enumerate(block.children if block.sign == "{" else ()):
         paths += [
             [(root, top), (block, number), *path] for path in _entry_paths_in(text, event, agent)
         ]
@@ -111,7 +111,7 @@ def _entry_paths(text: str, agent: str) -> list[EntryPath]:
 def _entry_paths_in(text: str, entries: Node, agent: str) -> list[EntryPath]:
     """Return the paths to our entries in an event's list, alone or in a group with others."""
     paths: list[EntryPath] = []
-    for number, entry in enumerate(entries.children if entries.keys is None else ()):
+    for number, entry in enumerate(entries.children if entries.sign == "[" else ()):
         group = entry.child(HOOKS)
         if group is not None:
             paths += [[(entries, number), *path] for path in _entry_paths_in(text, group, agent)]
@@ -132,8 +132,7 @@ def _installed_entries(text: str, agent: str) -> dict[str, list[object]]:
     by_event: dict[str, list[object]] = {}
     for path in _entry_paths(text, agent):
         (block, number), (entries, place) = path[1], path[2]
-        entry = entries.children[place]
-        by_event.setdefault((block.keys or ())[number], []).append(
-            json.loads(text[entry.start : entry.end])
-        )
+        event, entry = block.children[number].key, entries.children[place]
+        stored = json.loads(text[entry.start : entry.end])
+        by_event.setdefault(event or "", []).append(stored)
     return by_event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.core.answers.base import Answer, Problem, Process
-from tmuxreap.core.model import Outcome, Status
+from tmuxreap.core.model import Conversation, Outcome, Status
 from tmuxreap.core.values import frozen
 
 
@@ -70,13 +70,9 @@ class Listed(Session):
 
 
 @frozen
-class Locator(Answer):
+class Locator(Conversation):
     """Where a conversation was looked for, and which others matched."""
 
-    id: str | None = None
-    source: str | None = None
-    path: str | None = None
-    exists: bool = False
     candidates: tuple[str, ...] = ()
 
 

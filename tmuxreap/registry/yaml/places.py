@@ -19,14 +19,18 @@ _GAP = f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*"
 _BLOCK_HEADER = f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*"
 
 
-class Malformed(ValueError):  # noqa: N818 - a result about the file, caught where it is opened
-    """The text is not a registry; none of it can be trusted."""
+class Trouble(ValueError):  # noqa: N818 - a result: each kind says what it is about
+    """Something at a place in the text."""
 
     def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
         super().__init__(f"{reason} (line {line}, column {column})")
         self.reason = reason
         self.line = line
         self.column = column
+
+
+class Malformed(Trouble):
+    """The text is not a registry; none of it can be trusted. Caught where the file is opened."""
 
 
 class Shape(Enum):
