@@ -26,7 +26,7 @@ def test_one(number, tmp_path):
 def test_a_test_that_fails_or_ends_its_worker_has_failed_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "test_these.py").write_text(TESTS)
     plugins = ["-p", "tests.conftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command = [sys.executable, "-m", "pytest", *plugins, "-p", "no:xdist.looponfail", "-n", "2"]
+    command = [sys.executable, "-m", "pytest", *plugins, "-p", "no:xdist.looponfail", "-n", "4"]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*command, "--basetemp", str(tmp_path / "b"), "test_these.py"],

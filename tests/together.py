@@ -10,9 +10,6 @@ SHARED = (
     re.compile(r"tests/live/test_(zoo)\.py::.*\[(stop-rows-of-others|stop|kill)[-\]]"),  # a zoo
     re.compile(r"tests/live/test_(kitty)\.py"),  # a kitty
     re.compile(r"tests/test_(layers|words)\.py"),  # the parsed source of the package
-    # Hypothesis reads the constants of all modules, once in each process.
-    re.compile(r"tests/(registry)/test_(?:kept|edits_property)\.py"),
-    re.compile(r"tests/test_(histories)"),
 )
 FIRST = tuple(
     map(

@@ -2,8 +2,9 @@
 not again by each worker.
 
 A worker gets its tests in units (tests/together.py), one ahead: the next test decides which
-fixtures stay set up. Its reports are repeated here. If a worker dies, the test that it ran
-fails."""
+fixtures stay set up. Every fourth worker begins at the other end: tests there only compute, and use
+the cores while the first ones wait. A worker's reports are repeated here. If it dies, the test that
+it ran fails."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from tests.together import units_of
 
 LOOK_S = 1.0
 AHEAD = 2  # units that a worker knows: the current and the next one
+BACKWARDS = 4  # each worker whose number this divides begins at the other end
 
 
 @dataclass
@@ -91,11 +93,14 @@ class Crew:
 
     def _give(self, worker: Worker) -> None:
         stopped = self._session.shouldfail or self._session.shouldstop
-        unit = self._waiting.popleft() if self._waiting and not stopped else None
+        unit = self._next_for(worker) if self._waiting and not stopped else None
         if unit is not None:
             worker.given.append(unit)
         with contextlib.suppress(BrokenPipeError):  # it died: its exit is handled next
             worker.link.send(unit)
+
+    def _next_for(self, worker: Worker) -> list[int]:
+        return self._waiting.popleft() if worker.number % BACKWARDS else self._waiting.pop()
 
     def _hear(self, worker: Worker) -> None:
         try:

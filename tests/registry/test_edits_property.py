@@ -22,7 +22,7 @@ from tmuxreap.registry.yaml.places import Document
 
 pytestmark = pytest.mark.long
 some = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "60")),
+    max_examples=int(os.environ.get("EXAMPLES", "25")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

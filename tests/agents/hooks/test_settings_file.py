@@ -127,7 +127,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.long
-@settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
+@settings(max_examples=int(os.environ.get("EXAMPLES", "25")), deadline=None)
 @given(
     st.dictionaries(st.text(max_size=6), VALUES, min_size=1, max_size=4),
     st.sampled_from([None, 0, 2, "\t"]),
