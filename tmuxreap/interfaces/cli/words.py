@@ -1,4 +1,4 @@
-"""Owns the groups of verbs in the help, and the hints for words of other programs.
+"""Owns the list of verbs, in the groups of the help, and the hints for words of other programs.
 
 Never decides what a verb does."""
 
