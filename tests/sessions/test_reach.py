@@ -10,6 +10,7 @@ from tmuxreap.agents.profiles import Spares
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.reach import spare_reason
+from tmuxreap.sessions.see import see
 from tmuxreap.sessions.sight import Past, Sight
 
 
@@ -32,7 +33,9 @@ def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
     story.processes.scopes = {"other's": [other]}
     known = Past(leaders=frozenset({ProcessId(other.pid, other.start - 1)}))
     story.processes.die(agent.process)
-    seen = look_at(story.app(), [row_of(story)], known={"acme": known}, unregistered=True)[0][0]
+    app, row = story.app(), row_of(story)
+    profile, world = app.agents.profile(row), app.observer.look([story.SOCKET], 0)
+    seen = see(row, story.SOCKET, profile, app.agents.spares(profile), world, known)
     assert seen.reach is not None
     assert (seen.reach.mark, seen.reach.scopes) == (None, frozenset())
 

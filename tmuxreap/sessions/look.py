@@ -29,14 +29,10 @@ def look_at(
     pane_only: bool = False,
     whole_session: bool = False,
     known: Mapping[str, Past] | None = None,
-    unregistered: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """Look once at all rows; return each sight with the past that a later look needs.
-    `unregistered`: include sessions without a row."""
+    """Look once at all rows; return each sight with the past that a later look needs."""
     plain = Past(pane_only=pane_only, whole_session=whole_session)
-    looks = _look(
-        context, rows, _pasts(context, rows, plain, known or {}), unregistered=unregistered
-    )
+    looks = _look(context, rows, _pasts(context, rows, plain, known or {}))
     return [(sight, past_of(sight, before)) for sight, before in looks]
 
 
@@ -84,7 +80,7 @@ def _look(
     rows: Sequence[Row],
     pasts: Sequence[Past],
     *,
-    unregistered: bool,
+    unregistered: bool = False,
     briefly: bool = False,
     final: bool = False,
 ) -> Iterator[tuple[Sight, Past]]:
