@@ -85,11 +85,9 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     else:
         sockets = context.servers.default_sockets(context.default_server)
         sights = sights_of(context, rows, unregistered=True)
-    newcomers = [
-        newcomer
-        for newcomer in all_newcomers(context, rows, sights, sockets)
-        if request.only is None or newcomer.name in request.only
-    ]
+    newcomers = all_newcomers(context, rows, sights, sockets)
+    if request.only is not None:
+        newcomers = [newcomer for newcomer in newcomers if newcomer.name in request.only]
     if not newcomers:
         return _nothing(context, "no agent runs in a session that is not registered")
     ask = None if request.yes or request.dry_run else request.ask
@@ -120,9 +118,9 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
     if request.name in RESERVED:
         reason = f"could not adopt {request.name!r}: the name is reserved, as a target of commands"
         hint = "to adopt every agent's session: tmuxreap adopt --all"
-        raise Failure(
-            Code.USAGE, reason, hint if request.name == "all" else "rename it: tmux rename-session"
-        )
+        if request.name != "all":
+            hint = "rename it: tmux rename-session"
+        raise Failure(Code.USAGE, reason, hint)
     old = registered(look, request.name)
     agent = request.agent or (old.agent if old else None)
     agent = agent or context.profiles.by_name_suffix(request.name)
@@ -243,14 +241,11 @@ def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
     ]
     agents = {row.agent} if row.agent else {name for name, _ in matches}
     if len(agents) != 1:
-        running = (
-            f"several agents run in it: {', '.join(sorted(agents))}"
-            if agents
-            else "no agent is recognised in it"
-        )
-        raise Failure(
-            Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT"
-        )
+        running = "no agent is recognised in it"
+        if agents:
+            running = f"several agents run in it: {', '.join(sorted(agents))}"
+        reason = f"could not adopt {row.name}: {running}"
+        raise Failure(Code.USAGE, reason, "say which with --agent AGENT")
     pane = _pane([pane for _, pane in matches], session)
     recorded = replace(row.pane, id=pane.id if pane else None)
     row = replace(row, agent=agents.pop(), pane=recorded)

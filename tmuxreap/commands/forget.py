@@ -91,11 +91,10 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
     if request.force:
         return
     if not row.status.ended:
-        raise Failure(
-            Code.SESSION_ALIVE,
-            f"could not forget {row.name}: the registry says that it is running",
-            f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
-        )
+        reason = f"could not forget {row.name}: the registry says that it is running"
+        stop = command("stop", row.name)
+        hint = f"stop it first: {stop}, or forget it all the same with --force"
+        raise Failure(Code.SESSION_ALIVE, reason, hint)
     intent = context.books.open_intents().get(row.name)
     if intent is not None and ActiveIntents.of(context).is_in_progress(intent):
         reason = f"could not forget {row.name}: it is being ended right now"

@@ -82,12 +82,10 @@ def _end_without_registry(context: Context, request: EndRequest) -> Result:
 
 
 def _unconfirmed_purge(request: EndRequest) -> Failure:
-    return Failure(
-        Code.USAGE,
-        f"could not {request.policy.verb.value} and purge: that deletes for good, and nobody can be"
-        " asked here",
-        "look at the plan with --dry-run, then add --yes",
-    )
+    reason = "that deletes for good, and nobody can be asked here"
+    hint = "look at the plan with --dry-run, then add --yes"
+    verb = request.policy.verb.value
+    return Failure(Code.USAGE, f"could not {verb} and purge: {reason}", hint)
 
 
 def _read_registry(context: Context, request: EndRequest) -> RegistryLook | None:
@@ -122,12 +120,10 @@ def _unconfirmed(
     if request.ask is not None:
         agreed = request.ask(_result(context, request, plan))
         return None if agreed else _declined(context, request)
-    failure = Failure(
-        Code.USAGE,
-        f"could not {request.policy.verb.value} {' '.join(request.targets)}: inside a registered"
-        " session, 'all' and patterns need --yes",
-        "check with --dry-run, then add --yes",
-    )
+    what = f"{request.policy.verb.value} {' '.join(request.targets)}"
+    reason = "inside a registered session, 'all' and patterns need --yes"
+    hint = "check with --dry-run, then add --yes"
+    failure = Failure(Code.USAGE, f"could not {what}: {reason}", hint)
     return _result(context, request, plan, failure)
 
 
@@ -138,12 +134,10 @@ def _declined(context: Context, request: EndRequest) -> Result:
 
 def _names_without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
     """Return the names that mean a session rather than a row, with --force-no-yaml."""
+    if not request.policy.unregistered:
+        return ()
     unknown = Code.SESSION_NOT_REGISTERED
-    return tuple(
-        missing.target
-        for missing in chosen.missing
-        if request.policy.unregistered and missing.failure.code is unknown
-    )
+    return tuple(one.target for one in chosen.missing if one.failure.code is unknown)
 
 
 def _unregistered_items(context: Context, names: Sequence[str], request: EndRequest) -> list[Item]:
@@ -171,12 +165,9 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
 
 
 def _not_found(name: str) -> Failure:
-    return Failure(
-        Code.SESSION_NOT_REGISTERED,
-        f"could not find {name!r}: there is no row of that name, and no tmux session on the default"
-        " server",
-        "see the sessions with: tmux ls, and the rows with: tmuxreap list",
-    )
+    reason = "there is no row of that name, and no tmux session on the default server"
+    hint = "see the sessions with: tmux ls, and the rows with: tmuxreap list"
+    return Failure(Code.SESSION_NOT_REGISTERED, f"could not find {name!r}: {reason}", hint)
 
 
 def _result(

@@ -26,9 +26,13 @@ class Newcomer:
     socket: str
     flag: tuple[str, ...] = ()  # selects its server on a command line
 
+    @property
+    def command(self) -> str:
+        """The command that registers it."""
+        return command("adopt", self.name, "--agent", self.agent, *self.flag)
+
     def as_json(self) -> dict[str, object]:
-        adopt = command("adopt", self.name, "--agent", self.agent, *self.flag)
-        return {"name": self.name, "agent": self.agent, "command": adopt}
+        return {"name": self.name, "agent": self.agent, "command": self.command}
 
 
 def all_newcomers(

@@ -16,7 +16,6 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.doctor.findings import note, ok, problem
 from tmuxreap.commands.doctor.versions import Probe, ask_all, entries, find_program
 from tmuxreap.core.answers.machine import Finding
-from tmuxreap.core.errors import command
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
@@ -160,9 +159,8 @@ def check_unregistered(setup: Setup) -> Iterator[Finding]:
     """Report agents in unregistered sessions on any server that answers."""
     sights, context = list(setup.sights.values()), setup.app
     for newcomer in without_row(context, setup.rows, sights, setup.servers):
-        hint = command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag)
         message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
-        yield note(message, hint, name="sessions")
+        yield note(message, newcomer.command, name="sessions")
 
 
 def check_agents(setup: Setup) -> Iterator[Finding]:

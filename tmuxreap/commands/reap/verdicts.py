@@ -188,11 +188,8 @@ def _idle(seen: Seen, limits: Limits) -> Claim:
     idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
     if idle_s <= limits.idle_after_s:
         return f"it did something {short_duration(max(0.0, idle_s))} ago"
-    return {
-        "idle_s": round(idle_s),
-        "limit_s": limits.idle_after_s,
-        "last_output": iso(seen.output_at),
-    }
+    last_output = iso(seen.output_at)
+    return {"idle_s": round(idle_s), "limit_s": limits.idle_after_s, "last_output": last_output}
 
 
 def _expired(seen: Seen, limits: Limits) -> Claim:
@@ -205,12 +202,8 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     age_s = seen.now - seen.ttl_since
     if age_s <= seen.ttl_s:
         return f"{short_duration(seen.ttl_s - age_s)} of its ttl are left"
-    return {
-        "ttl": seen.ttl,
-        "ttl_s": seen.ttl_s,
-        "since": iso(seen.ttl_since),
-        "age_s": round(age_s),
-    }
+    since = iso(seen.ttl_since)
+    return {"ttl": seen.ttl, "ttl_s": seen.ttl_s, "since": since, "age_s": round(age_s)}
 
 
 def _current_report(seen: Seen) -> Pulse | None:

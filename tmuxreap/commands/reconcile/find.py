@@ -7,7 +7,6 @@ from collections import Counter
 from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drifts_of
 from tmuxreap.commands.reconcile.starts import drift_of_start
-from tmuxreap.core.errors import command
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import START
@@ -96,7 +95,7 @@ def _unregistered(context: Context, seen: Seen) -> list[Drift]:
             newcomer.name,
             DriftKind.UNREGISTERED,
             f"a {newcomer.agent} runs in it and is not registered",
-            hint=command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag),
+            hint=newcomer.command,
         )
         for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen])
     ]

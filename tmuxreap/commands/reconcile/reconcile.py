@@ -95,12 +95,11 @@ def _with_cause(drift: Drift, cause: str | None) -> Drift:
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
     """Return why a tmux server that the rows name on this host could not be asked."""
+    unknown = [(row, sight.trouble) for row, sight in seen if sight.live is Live.UNKNOWN]
     troubles = [
-        sight.trouble
-        for row, sight in seen
-        if row.terminal is Terminal.TMUX
-        and sight.live is Live.UNKNOWN
-        and row.tmux.host in (None, context.place.host)
+        trouble
+        for row, trouble in unknown
+        if row.terminal is Terminal.TMUX and row.tmux.host in (None, context.place.host)
     ]
     return next((it for it in troubles if it is not None and it.code in UNASKED), None)
 
@@ -152,20 +151,18 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     ended = [(rows[one.name], it) for one, it in closed if _has_ended(rows, one)]
     unfinished.finish_recorded(context, dead, ended)
     finished = [
-        Action(
-            drift.name,
-            drift.kind.value,
-            unfinished.finish_ending(context, drift.name, drift.finish),
-        )
+        _action(drift, unfinished.finish_ending(context, drift.name, drift.finish))
         for drift in drifts
         if drift.finish
     ]
     for drift in drifts:
         unfinished.restore_options(context.tmux, _changed_options(rows, drift))
-    settled = [
-        Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed")) for drift in written
-    ]
+    settled = [_action(drift, SETTLED.get(drift.kind, "healed")) for drift in written]
     return _Done(written, settled + finished, refused, stamp)
+
+
+def _action(drift: Drift, done: str) -> Action:
+    return Action(drift.name, drift.kind.value, done)
 
 
 def _changed_options(rows: Mapping[str, Row], drift: Drift) -> Sequence[PaneOption]:
@@ -198,13 +195,9 @@ def _holds(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
     if drift.changes is None:
         return False
     row, old = now.named(drift.name), before.get(drift.name)
-    if drift.kind is DriftKind.LEDGER or (row is None and old is None):
-        return True
-    return (
-        row is not None
-        and old is not None
-        and (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
-    )
+    if row is None or old is None:
+        return row is old
+    return (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
 
 
 def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
@@ -217,15 +210,12 @@ def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
 
 def _closings(drifts: Sequence[Drift]) -> list[Closing]:
     """Close the intents of dead owners."""
-    return [
-        Closing(
-            drift.intent.id,
-            "finished" if drift.kind is DriftKind.DEAD else "abandoned",
-            {"by": "reconcile"},
-        )
-        for drift in drifts
-        if drift.intent is not None
-    ]
+    closings: list[Closing] = []
+    for drift in drifts:
+        if drift.intent is not None:
+            outcome = "finished" if drift.kind is DriftKind.DEAD else "abandoned"
+            closings.append(Closing(drift.intent.id, outcome, {"by": "reconcile"}))
+    return closings
 
 
 def _events(
@@ -240,13 +230,10 @@ def _events(
 
 
 def _event(look: RegistryLook, drift: Drift) -> NewEvent:
-    row = look.named(drift.name)
-    data = {
-        "evidence": drift.evidence,
-        "reason": drift.intent.reason if drift.intent else None,
-        "cause": drift.cause,
-        **({} if drift.goodbye is None else {"goodbye": drift.goodbye}),
-    }
+    row, reason = look.named(drift.name), drift.intent.reason if drift.intent else None
+    data: dict[str, object] = {"evidence": drift.evidence, "reason": reason, "cause": drift.cause}
+    if drift.goodbye is not None:
+        data["goodbye"] = drift.goodbye
     return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
 
 

@@ -44,15 +44,6 @@ class Segment:
         self._context.tmux.do(socket, [SetStatus(str(self._context.registry.path), text)])
 
 
-ORDER = (
-    AgentState.WORKING,
-    AgentState.WAITING,
-    AgentState.LIMITED,
-    AgentState.IDLE,
-    AgentState.UNKNOWN,
-)
-
-
 def texts(sights: Sequence[Sight], states: Sequence[StateReport]) -> dict[str, str]:
     """Return for each server how many agents are in which state (`3 working, 1 waiting`), and how
     many should run and do not. Never a name: tmux would expand it."""
@@ -65,6 +56,6 @@ def texts(sights: Sequence[Sight], states: Sequence[StateReport]) -> dict[str, s
 
 
 def _text(count: Counter[AgentState | None]) -> str:
-    parts = [f"{count[state]} {state.value}" for state in ORDER if count[state]]
+    parts = [f"{count[state]} {state.value}" for state in AgentState if count[state]]
     text = ", ".join(parts) or "no agents"
     return f"{text} !{count[None]}" if count[None] else text
