@@ -29,14 +29,15 @@ class Skill:
 
 @frozen
 class Comparison:
-    """A skill's files by the state of their copies; changed ones need the user's consent."""
+    """A skill's files, each with the state of its copy: same, missing, old, or changed by somebody,
+    who has to consent."""
 
     skill: Skill
     folder: Path
-    same: tuple[str, ...]
-    missing: tuple[str, ...]
-    old: tuple[str, ...]
-    changed: tuple[str, ...]
+    states: Mapping[str, str]
+
+    def names(self, *states: str) -> tuple[str, ...]:
+        return tuple(name for name, state in self.states.items() if state in states)
 
 
 def our_skills() -> list[Skill]:
@@ -56,11 +57,7 @@ def compare(skill: Skill, dest: Path) -> Comparison:
         name: _standing(dest, f"{skill.name}/{name}", data, installed)
         for name, data in skill.files.items()
     }
-    same, missing, old, changed = (
-        tuple(name for name in states if states[name] == state)
-        for state in ("same", "missing", "old", "changed")
-    )
-    return Comparison(skill, dest / skill.name, same, missing, old, changed)
+    return Comparison(skill, dest / skill.name, states)
 
 
 def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) -> str:
@@ -84,7 +81,7 @@ def write(comparison: Comparison, names: tuple[str, ...]) -> None:
     far still count as unchanged."""
     dest, skill = comparison.folder.parent, comparison.skill
     installed = _listed(dest)
-    ours = (*names, *comparison.same)
+    ours = (*names, *comparison.names("same"))
     listed = installed | {f"{skill.name}/{name}": _digest(skill.files[name]) for name in ours}
     if listed == installed and not names:
         return

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from tmuxreap.commands.skill_files import Comparison, compare, our_skills, write
+from tmuxreap.commands.skill_files import Comparison, Skill, compare, our_skills, write
+from tmuxreap.core.answers import machine as answers
 from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.machine import Skill
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
@@ -25,19 +24,11 @@ class SkillsRequest:
 
 
 def run(context: Context, request: SkillsRequest) -> Result:
-    wanted = _wanted(context.settings.cwd, request.dest)
-    items = [_installed(comparison, request) for comparison in wanted]
-    return Result("skills", None, context.clock.now(), items)
-
-
-def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:
     skills = our_skills()
-    for folder in _destinations(project, dest):
-        for skill in skills:
-            try:
-                yield compare(skill, folder)
-            except OSError as error:
-                yield _unwritable(folder / skill.name, error)
+    items: list[answers.Skill] = []
+    for folder in _destinations(context.settings.cwd, request.dest):
+        items += [_installed(skill, folder, request) for skill in skills]
+    return Result("skills", None, context.clock.now(), items)
 
 
 def _destinations(project: Path, dest: str | None) -> list[Path]:
@@ -53,33 +44,35 @@ def _destinations(project: Path, dest: str | None) -> list[Path]:
     return [common, claude]
 
 
-def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> Skill:
-    if isinstance(comparison, Failure):
-        return Skill("skills", "failed", error=problem_of(comparison))
-    names = comparison.missing + comparison.old + (comparison.changed if request.yes else ())
+def _installed(skill: Skill, dest: Path, request: SkillsRequest) -> answers.Skill:
+    folder = dest / skill.name
+    try:
+        comparison = compare(skill, dest)
+    except OSError as error:
+        return answers.Skill("skills", "failed", error=problem_of(_unwritable(folder, error)))
+    changed = comparison.names("changed")
+    names = comparison.names("missing", "old") + (changed if request.yes else ())
     outcome = _outcome(comparison, names)
     try:
         if not request.dry_run:
             write(comparison, names)
     except OSError as error:
-        return _item(comparison, "failed", _unwritable(comparison.folder, error))
-    kept = None if request.yes or not comparison.changed else _changed(comparison)
-    return _item(comparison, f"would be {outcome}" if request.dry_run and names else outcome, kept)
+        problem = problem_of(_unwritable(folder, error))
+        return answers.Skill(skill.name, "failed", str(folder), problem)
+    if request.dry_run and names:
+        outcome = f"would be {outcome}"
+    kept = _changed(comparison) if changed and not request.yes else None
+    return answers.Skill(skill.name, outcome, str(folder), problem_of(kept))
 
 
 def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
     if not names:
-        return "kept" if comparison.changed else "unchanged"
-    return "updated" if comparison.same or comparison.old or comparison.changed else "installed"
-
-
-def _item(comparison: Comparison, outcome: str, failure: Failure | None) -> Skill:
-    folder = str(comparison.folder)
-    return Skill(comparison.skill.name, outcome, folder, problem_of(failure))
+        return "kept" if comparison.names("changed") else "unchanged"
+    return "updated" if comparison.names("same", "old", "changed") else "installed"
 
 
 def _changed(comparison: Comparison) -> Failure:
-    names = ", ".join(comparison.changed)
+    names = ", ".join(comparison.names("changed"))
     where = f"in {comparison.folder} somebody changed {names}"
     hint = "look at the difference; --yes puts ours in its place, --dest DIR installs elsewhere"
     return Failure(Code.USAGE, f"could not install {comparison.skill.name}: {where}", hint)
