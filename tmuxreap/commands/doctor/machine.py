@@ -70,19 +70,15 @@ class Setup:
     def programs(self) -> dict[str, str]:
         """Map each agent to its program, except the demo agent with its absolute path."""
         profiles = self.app.profiles.agents.values()
-        return {
-            p.name: p.command[0] for p in profiles if p.command and not p.command[0].startswith("/")
-        }
+        commands = {profile.name: profile.command[0] for profile in profiles if profile.command}
+        return {name: word for name, word in commands.items() if not word.startswith("/")}
 
     @cached_property
     def installed(self) -> dict[str, str]:
         """Map each agent that is on the PATH to the path of its program."""
         environ = self.app.settings.environ
-        return {
-            agent: path
-            for agent, name in self.programs.items()
-            if (path := find_program(name, environ))
-        }
+        found = {name: find_program(word, environ) for name, word in self.programs.items()}
+        return {name: path for name, path in found.items() if path is not None}
 
 
 def check_tmux(setup: Setup) -> Iterator[Finding]:

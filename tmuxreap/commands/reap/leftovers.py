@@ -78,10 +78,8 @@ class _Strays:
         }
         self._world: World = context.observer.look({sight.socket for sight in sights}, 0)
         agents = context.profiles.agents.values()
-        spares = Spares.of(
-            *context.profiles.common_spare,
-            *chain.from_iterable(profile.spare for profile in agents),
-        )
+        spared = chain.from_iterable(profile.spare for profile in agents)
+        spares = Spares.of(*context.profiles.common_spare, *spared)
         self._spare = spare_reason(spares, self._world)
         self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
 
@@ -99,11 +97,12 @@ class _Strays:
         """Return the processes with a mark of this registry that no living session has."""
         found: list[Found] = []
         living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
-        for mark, pids in self._world.index.by_mark.items():
-            ids = frozenset(
-                self._world.index.processes[pid].id for pid in pids if self._is_stray(pid)
-            )
-            if mark in living or not ids - self._claimed:
+        index = self._world.index
+        for mark, pids in index.by_mark.items():
+            if mark in living:
+                continue
+            ids = frozenset(index.processes[pid].id for pid in pids if self._is_stray(pid))
+            if not ids - self._claimed:
                 continue
             name = self._context.books.name_of(mark)
             if name not in self._left_alone and self._same_place(mark, name, ids):
@@ -117,10 +116,8 @@ class _Strays:
         reach = Reach(None, nothing, frozenset(), frozenset(), nothing, None, ids)
         own = owned(self._world.index, reach, self._spare).own
         processes = [one.process for one in own]
-        excluded = any(
-            one.id in self._claimed or one.pid in self._world.protected for one in processes
-        )
-        if excluded or not own:
+        ours = {one for one in processes if one.pid in self._world.protected}
+        if not own or ours or any(one.id in self._claimed for one in processes):
             return []
         past = Past(remembered=frozenset(one.id for one in processes))
         verdict = _verdict(self._context, name, own, mark=mark)

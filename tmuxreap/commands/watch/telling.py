@@ -85,7 +85,13 @@ class Reporter:
     ) -> None:
         current = {(drift.name, str(drift.drift)): drift for drift in drifts}
         for key in current.keys() - self._standing:
-            self._event(_change(current[key], at))
+            event = _change(current[key], at)
+            self._tell(event)
+            if event.event == "dead":
+                self._dead.append(event)
+                self._more = True
+            else:
+                self._alarm(event)
         untouched = {key for key in self._standing if only is not None and key[0] not in only}
         self._standing = untouched | {
             key for key, drift in current.items() if not (self._settles and drift.settled)
@@ -98,14 +104,6 @@ class Reporter:
             drift = Drift("", code, failure.message, hint=failure.hint)
             self.say(replace(_change(drift, at), registry=self._registry))
         self._standing = {("", code)}
-
-    def _event(self, event: Change) -> None:
-        if event.event != "dead":
-            self.say(event)
-            return
-        self._tell(event)
-        self._dead.append(event)
-        self._more = True
 
     def say(self, event: Change) -> None:
         self._tell(event)
