@@ -143,7 +143,7 @@ def _this_run(sight: Sight) -> list[Process]:
 
 def _seconds(ttl: object) -> float | None:
     if isinstance(ttl, bool) or not isinstance(ttl, (str, int, float)):
-        return None
+        return None  # a row may hold any YAML
     try:
         return parse_duration(str(ttl))
     except ValueError:

@@ -67,21 +67,17 @@ def _with_server_loss(look: RegistryLook, found: list[Drift], seen: Seen) -> lis
     """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
     its terminal closes, and be reported first."""
     running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
-    lost = {
-        row.name
-        for row, sight in seen
-        if running_on[row.tmux.server_pid] > 1 and row.tmux.known and not _is_there(row, sight)
-    }
+    lost: set[str] = set()
+    for row, sight in seen:
+        is_there = isinstance(sight.server, Server) and sight.server.pid == row.tmux.server_pid
+        if running_on[row.tmux.server_pid] > 1 and row.tmux.known and not is_there:
+            lost.add(row.name)
     return [
-        replace(one, cause=one.cause or SERVER)
-        if one.kind is DriftKind.DEAD and one.name in lost
+        replace(one, cause=SERVER)
+        if one.kind is DriftKind.DEAD and one.name in lost and not one.cause
         else one
         for one in found
     ]
-
-
-def _is_there(row: Row, sight: Sight) -> bool:
-    return isinstance(sight.server, Server) and sight.server.pid == row.tmux.server_pid
 
 
 def _unregistered(context: Context, seen: Seen) -> list[Drift]:

@@ -98,8 +98,10 @@ class Restarts:
         for name, row in lost.items():
             if not (name in self._due or name in busy or self._settled.get(name) == losses[name]):
                 self._schedule(row)
-        for row in wanting:
-            self._keep(row)
+        for row in wanting:  # also sessions that no `start` made
+            if not row.status.ended and self._kept.get(row.name) != row.pane.pid:
+                self._kept[row.name] = row.pane.pid
+                save_environment(self._context, row)
 
     def run_due(self) -> None:
         now = self._context.clock.monotonic()
@@ -181,12 +183,6 @@ class Restarts:
         if history is None:
             return None
         return history[-1].id if history else 0
-
-    def _keep(self, row: Row) -> None:
-        """Save the environment for a restart, also of a session that no `start` made."""
-        if not row.status.ended and self._kept.get(row.name) != row.pane.pid:
-            self._kept[row.name] = row.pane.pid
-            save_environment(self._context, row)
 
 
 def _is_outcome(event: Event) -> bool:
