@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Terminal
@@ -78,29 +79,21 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
     return FoundPane(*match, address)
 
 
-def _pane_in(
-    terminal: Terminal, listing: object, pane: str
-) -> tuple[int | None, str | None] | None:
+def _pane_in(terminal: Terminal, listing: Any, pane: str) -> tuple[int | None, str | None] | None:
     panes = _kitty_panes(listing) if terminal is Terminal.KITTY else _wezterm_panes(listing)
     return next(((pid, tty) for number, pid, tty in panes if number == pane), None)
 
 
-def _kitty_panes(listing: object) -> Iterator[tuple[str, int | None, str | None]]:
-    for os_window in _list(listing):
-        for tab in _list(os_window["tabs"]):
-            for window in _list(tab["windows"]):
-                yield str(window["id"]), int(str(window["pid"])), None
+def _kitty_panes(listing: Any) -> Iterator[tuple[str, int | None, str | None]]:
+    for os_window in listing:
+        for tab in os_window["tabs"]:
+            for window in tab["windows"]:
+                yield str(window["id"]), int(window["pid"]), None
 
 
-def _wezterm_panes(listing: object) -> Iterator[tuple[str, int | None, str | None]]:
-    for pane in _list(listing):
+def _wezterm_panes(listing: Any) -> Iterator[tuple[str, int | None, str | None]]:
+    for pane in listing:
         yield str(pane["pane_id"]), None, str(pane["tty_name"]) if pane.get("tty_name") else None
-
-
-def _list(value: object) -> list[dict[str, object]]:
-    if not isinstance(value, list):
-        raise TypeError("a list is due")
-    return value
 
 
 def _with_address(
