@@ -202,10 +202,8 @@ def summary(result: Result) -> Text:
         return Text(f"{plain(failures[0].message)}{more}", style="red")
     if len(result.results) == 1:
         return Text(next(iter(receipts(result).values())).plain.split("\n")[0])
-    counted = Counter(
-        str(item.as_json().get("outcome") or item.as_json().get("status"))
-        for item in result.results
-    )
+    facts = [item.as_json() for item in result.results]
+    counted = Counter(str(one.get("outcome") or one.get("status")) for one in facts)
     return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()))
 
 

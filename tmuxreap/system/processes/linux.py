@@ -50,9 +50,8 @@ def host() -> str:
 
 class LinuxProcesses:
     def __init__(self, *, pidfds: bool = True) -> None:
-        self._pidfds = (
-            pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
-        )
+        has_pidfds = hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
+        self._pidfds = pidfds and has_pidfds
         self._watched: dict[ProcessId, int] = {}  # pidfds of the processes that `wait` was given
         self._pages: dict[ProcessId, int] = {}  # resident pages at the last look
 
@@ -67,11 +66,10 @@ class LinuxProcesses:
             if not fresh:
                 break
             read |= fresh
-            processes.update(
-                (pid, process)
-                for pid in sorted(fresh)
-                if (process := self._seen(pid)) and not process.dead
-            )
+            for pid in sorted(fresh):
+                process = self._seen(pid)
+                if process is not None and not process.dead:
+                    processes[pid] = process
         return processes
 
     def _seen(self, pid: int) -> Process | None:
@@ -217,9 +215,8 @@ class LinuxProcesses:
         except ProcessLookupError:
             raise
         except OSError as error:
-            if error.errno == errno.EMFILE and _more_descriptors():
-                return self._pidfd(pid)
-            return None
+            is_full = error.errno == errno.EMFILE and _more_descriptors()
+            return self._pidfd(pid) if is_full else None
 
 
 def _readable(pidfds: Iterable[int], timeout_s: float) -> set[int]:
