@@ -26,10 +26,9 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import read_agent_screen
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.panes import describe_panes
+from tmuxreap.sessions.restarts import START_EVENTS
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.environment import MARK, PARENT, pane_word
-
-START_EVENTS = ("started", "resumed", "adopted")
 
 
 @frozen

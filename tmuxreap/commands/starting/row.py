@@ -108,9 +108,12 @@ def record_session(
 
     def edit(look: RegistryLook) -> str:
         current = look.named(spec.name)
-        if current is None:
-            return _added(look, _nested(fields, spec))
-        return edited(look, {spec.name: _renewed(current, row, fields, spec)})
+        if current is not None:
+            return edited(look, {spec.name: _renewed(current, row, fields, spec)})
+        try:
+            return look.with_row(_nested(fields, spec))  # type: ignore[arg-type]
+        except Unsafe as error:
+            raise unsafe(look.path, error) from None
 
     before, after = context.registry.change(edit)
     if start is not None:
@@ -129,10 +132,12 @@ def record_session(
 def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tuple[str, ...], Value]:
     pane: Pane | RecordedPane = sight.pane or row.pane
     leader = context.processes.identify(pane.pid) if pane.pid is not None else None
+    carrier = (sight.carrier.process,) if sight.carrier else ()
+    programs = [process.comm for process in (*carrier, *sight.agent)]
     fields: dict[tuple[str, ...], Value] = {
         ("agent",): spec.agent,
         ("pane", "pid"): pane.pid,
-        ("pane", "cmd"): _program(sight),
+        ("pane", "cmd"): programs[0] if programs else None,
         ("pane", "cwd"): spec.cwd,
         ("pane", "id"): pane.id,
     }
@@ -151,12 +156,6 @@ def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tupl
         fields[("store",)] = store
     fields.update({(name,): value for name, value in spec.fields.items()})
     return fields
-
-
-def _program(sight: Sight) -> str | None:
-    """Return the process name of the agent's carrier, or else of the agent."""
-    carrier = (sight.carrier.process,) if sight.carrier else ()
-    return next((process.comm for process in (*carrier, *sight.agent)), None)
 
 
 def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, object]:
@@ -195,13 +194,6 @@ def _conversation(spec: Launch, row: Row | None) -> list[tuple[str, Value]]:
     elif row is not None and row.has("conversation_source"):
         values.append(("conversation_source", None))
     return values
-
-
-def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
-    try:
-        return look.with_row(row)  # type: ignore[arg-type]
-    except Unsafe as error:
-        raise unsafe(look.path, error) from None
 
 
 def _event(
