@@ -195,8 +195,24 @@ leave_private_world() {
     exit "$status"
 }
 
+# ensure_both TOOL[:PACKAGE]...: the packages, and meanwhile the venv if one can be made without them.
+ensure_both() {
+    local packages
+    if [ ! -x "$venv/bin/python" ] && ! find_python ensurepip >/dev/null; then
+        ensure_packages "$@"
+        ensure_venv
+        return
+    fi
+    ensure_packages "$@" &
+    packages=$!
+    # shellcheck disable=SC2064 # the number of now; apt-get is not left behind if no venv can be made
+    trap "wait $packages" EXIT
+    ensure_venv
+    trap - EXIT
+    wait "$packages"
+}
+
 # shellcheck disable=SC2086 # separate names
-ensure_packages ${test_tools:-}
-ensure_venv
+ensure_both ${test_tools:-}
 ensure_tmux
 enter_private_world
