@@ -80,6 +80,8 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
 
 
 def _pane_in(terminal: Terminal, listing: Any, pane: str) -> tuple[int | None, str | None] | None:
+    if not isinstance(listing, list):
+        raise TypeError("a list is due")
     panes = _kitty_panes(listing) if terminal is Terminal.KITTY else _wezterm_panes(listing)
     return next(((pid, tty) for number, pid, tty in panes if number == pane), None)
 
