@@ -38,7 +38,7 @@ class Project:
         self.environ = {**environ, "PATH": path, "PYTHONPATH": str(ROOT)}
         for skill in our_skills():
             comparison = compare(skill, self.folder / ".agents" / "skills")
-            write(comparison, comparison.missing)
+            write(comparison, comparison.names("missing"))
 
     def run(
         self, block: str, *, exit_code: int | None = 0, shell: str = "bash", **environ: str
