@@ -15,7 +15,8 @@ import pytest
 
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.hosts.relay import Relay
-from tests.hosts.test_ssh import SSH, SSHD, free_port, key, wait_for
+from tests.hosts.test_ssh import SSH, SSHD, key, wait_for
+from tests.ports import free_port
 from tests.real import DEMO
 
 PAGE = Path(__file__).parents[2] / "docs" / "hosts.md"

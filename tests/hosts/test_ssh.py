@@ -18,18 +18,12 @@ import pytest
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.hosts.relay import Relay
 from tests.ledger_records import Ledger
+from tests.ports import free_port
 from tests.real import DEMO, until
 from tmuxreap.ledger.database import ledger_path
 
 SOCKETS = "[0-9a-f]*"
 SSHD, SSH = shutil.which("sshd", path="/usr/sbin:/usr/bin"), shutil.which("ssh")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def key(path: Path) -> Path:

@@ -72,11 +72,11 @@ def test_all_are_ended_together(real: Real) -> None:
     assert not any(map(alive, pids.values()))
     assert {row["status"] for row in real.rows().values()} == {"stopped"}
     assert {one["stopped_by"] for one in results.values()} == {"exit_keys"}
-    # Each waited one second, in parallel: the longest wait is nowhere near their sum.
+    # Each waited one second, in parallel: one after the other, the last would wait for all.
     took_s = [one["duration_ms"] / 1000 for one in results.values()]
     assert min(took_s) >= SLOW_S
     assert max(took_s) < sum(took_s) / 4
-    assert max(took_s) < len(names) * SLOW_S / 2
+    assert max(took_s) < min(took_s) * len(names) / 2
 
 
 def test_one_that_fails_does_not_stop_the_others(real: Real) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests import carriers
+from tests.ports import free_port
 from tests.real import DEMO, Real, alive, answer, until
 
 pytestmark = pytest.mark.live
@@ -257,12 +257,6 @@ def descendants(pid: int) -> list[int]:
 
 
 # A real sshd
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Far:
