@@ -8,6 +8,7 @@ that still exists, or got it from a tmux server that carries it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 
 from tmuxreap.agents.profiles import Spares
@@ -81,7 +82,7 @@ class _Strays:
         spared = chain.from_iterable(profile.spare for profile in agents)
         spares = Spares.of(*context.profiles.common_spare, *spared)
         self._spare = spare_reason(spares, self._world)
-        self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
+        self._panes_of = cache(self._ask)
 
     def of_ledger(self, registered: set[str]) -> list[Found]:
         """Return the recorded survivors of sessions without a row."""
@@ -134,14 +135,9 @@ class _Strays:
         panes = self._panes_of(trace.tmux)
         return panes is not None and (trace.tmux, trace.pane) not in panes
 
-    def _panes_of(self, tmux: str) -> frozenset[tuple[str, str]] | None:
+    def _ask(self, tmux: str) -> frozenset[tuple[str, str]] | None:
         """Return the live panes of that server; None if it cannot be asked, or if its own
         environment has a mark, which every pane inherits."""
-        if tmux not in self._panes:
-            self._panes[tmux] = self._ask(tmux)
-        return self._panes[tmux]
-
-    def _ask(self, tmux: str) -> frozenset[tuple[str, str]] | None:
         socket, _, pid = tmux.rpartition(",")
         server = self._world.index.processes.get(int(pid)) if pid.isdigit() else None
         if server is None or server.comm != TMUX_SERVER:
