@@ -6,7 +6,7 @@ from collections import Counter
 
 from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drifts_of
-from tmuxreap.commands.reconcile.starts import drift_of_start
+from tmuxreap.commands.reconcile.starts import drift_of_start, is_headless
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import START
@@ -46,7 +46,9 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
         for intent in starts:
             drift = drift_of_start(context, rows, intent)
             if drift is not None:
-                drifts = [*(one for one in drifts if not _is_same(one, drift)), drift]
+                if not is_headless(intent):
+                    drifts = [one for one in drifts if not _is_same(one, drift)]
+                drifts.append(drift)
         for intent in endings.values():
             # an unreadable row's holds the request and stays open
             if look.named(intent.name) is None and look.bad_row(intent.name) is None:

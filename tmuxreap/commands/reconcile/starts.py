@@ -20,7 +20,7 @@ def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Dri
     close the intent. None if tmux cannot tell."""
     facts = json.loads(intent.plan)
     row = next((row for row in rows if row.name == intent.name), None)
-    if facts.get("terminal") == Terminal.NONE.value:
+    if is_headless(intent):
         return _of_headless(context, row, intent, facts)
     server = context.tmux.look(facts["socket"])
     if isinstance(server, Unreachable):
@@ -39,6 +39,11 @@ def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Dri
     flag = ("--server", str(facts["server"])) if facts["server"] else ()
     hint = command("adopt", intent.name, "--agent", facts["agent"], *flag)
     return _unrecorded(row, intent, "its session", hint, options)
+
+
+def is_headless(intent: Intent) -> bool:
+    """Tell whether the start made a process without tmux, and no session."""
+    return bool(json.loads(intent.plan).get("terminal") == Terminal.NONE.value)
 
 
 def _of_headless(
