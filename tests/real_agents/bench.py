@@ -184,7 +184,7 @@ class Bench:
 
         books = sqlite3.connect(self.registry.with_suffix(".db"))
         found = books.execute("select data from events where kind = 'draft'").fetchall()
-        books.ledger.close()
+        books.close()
         return [json.loads(data)["text"] for (data,) in found]
 
     def trace(self) -> str:
@@ -196,7 +196,7 @@ class Bench:
             events = books.execute("select * from events").fetchall()
         except sqlite3.Error as error:
             events = [(str(error),)]
-        books.ledger.close()
+        books.close()
         shown = "\n".join(map(repr, [*events, *self.model.asked[-2:]]))
         return f"screen:\n{self.screen()}\nevents and last requests:\n{shown}"
 

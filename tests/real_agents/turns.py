@@ -80,7 +80,7 @@ def _halted(bench: Bench) -> float:
             "select max(at) from heartbeats where data like '%halted%'"
         ).fetchall()
     finally:
-        books.ledger.close()
+        books.close()
     assert at is not None, "no hook was asked to halt"
     return float(at)
 
