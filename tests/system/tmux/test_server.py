@@ -105,7 +105,8 @@ def test_every_text_arrives_as_it_is(tmux: RealTmux, tmux_socket: str, tmp_path:
 @pytest.mark.live
 def test_thousands_of_commands_go_in_one_call(tmux: RealTmux, tmux_socket: str) -> None:
     tmux.create(tmux_socket, NewSession("one", "/", ["sleep", "99"]))
-    assert tmux.do(tmux_socket, [LeaveMode("%0")] * 3000)
+    patient = RealTmux(os.environ, timeout_s=60.0)
+    assert patient.do(tmux_socket, [LeaveMode("%0")] * 3000)
 
 
 @pytest.mark.live
