@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 from tests.soak.deeds import Deeds
 from tests.soak.world import Place, World
@@ -95,27 +96,30 @@ def sampled(
 
 def report(minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, seed: int) -> str:
     last = minutes[-1]
-    disk = "a disk that gets full" if world.mounted else "no full disk (it needs root): skipped"
+    disk = "a disk that fills up" if world.mounted else "no full disk (needs root)"
+    done = ", ".join(f"{n} {name}" for name, n in sorted(deeds.counts.items()))
+    exits = ", ".join(f"{code} {n} times" for code, n in sorted(deeds.exits.items()))
     parts = [
-        f"# A soak of {last.passed_s / 3600:.2f} hours, seed {seed}",
-        f"{last.deeds} deeds with {100 * last.cpu_s / last.passed_s:.1f} % of one core,"
-        f" three registries, two hosts, {disk}. {len(minutes) - 1} times all was looked at:"
-        f" {len(wrong)} times something did not hold.",
-        "What was done: " + ", ".join(f"{n} {name}" for name, n in sorted(deeds.counts.items())),
-        "How verbs left: "
-        + ", ".join(f"{n} with {code}" for code, n in sorted(deeds.exits.items())),
-        f"The slowest was done after {deeds.slowest[0]:.0f} s: `{deeds.slowest[1]}`.",
-        _table(minutes),
+        "# Soak",
+        f"What `./scripts/soak {last.passed_s / 3600:.2g} --seed {seed}` reported: {last.deeds}"
+        f" random actions on three registries and two hosts, with {disk}, using"
+        f" {100 * last.cpu_s / last.passed_s:.1f} % of one core. After each minute all promises"
+        f" were checked, {len(minutes) - 1} times in all; {len(wrong)} checks failed.",
+        f"Actions: {done}.",
+        f"Exit statuses: {exits}. The slowest action took {deeds.slowest[0]:.0f} s:"
+        f" `{deeds.slowest[1]}`.",
+        "`p`, `q`, `a` are the registries, each with a `watch`; that of `q` is killed now and then."
+        " `mcp` is an MCP server that answers all along.",
     ]
-    return "\n\n".join([*parts, *wrong]) + "\n"
+    text = "\n\n".join(fill(part, 100, break_on_hyphens=False) for part in parts)
+    return "\n\n".join([text, _table(minutes), *wrong]) + "\n"
 
 
 def _table(minutes: list[Minute]) -> str:
-    """Watches p and a live from start to end; q is sometimes killed."""
     steps = max(1, (len(minutes) - 1) // KEPT)
     shown = [*minutes[1:-1:steps], minutes[-1]]
     head = (
-        "| minute | deeds | memory of the watches and the MCP server (MB) | descriptors"
+        "| minute | actions | memory of the watches and the MCP server (MB) | descriptors"
         " | ledgers (KB) | events | rows |"
     )
     rows = [
