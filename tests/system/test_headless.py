@@ -46,7 +46,8 @@ def test_it_leads_its_own_session_and_its_keeper_is_no_part_of_it(tmp_path: Path
     begun = start(tmp_path, "exec sleep 600", TMUXREAP_ID="m")
     assert os.getsid(begun.pid) == begun.pid != os.getsid(begun.keeper)
     assert os.getsid(begun.keeper) != os.getsid(0)
-    assert b"TMUXREAP_ID=m" in Path(f"/proc/{begun.pid}/environ").read_bytes()
+    environ = Path(f"/proc/{begun.pid}/environ")  # empty for a moment during an exec
+    until("its mark", lambda: b"TMUXREAP_ID=m" in environ.read_bytes())
     assert b"TMUXREAP" not in Path(f"/proc/{begun.keeper}/environ").read_bytes()
     os.kill(begun.pid, signal.SIGKILL)
     ends(begun)
