@@ -22,14 +22,16 @@ from tests.ledger_records import Ledger
 from tests.schemas import checked
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
-from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.model import ProcessId, Row, Verb
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.observe import Place
+from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import Settings
 
 __all__ = [
@@ -286,3 +288,13 @@ class Story:
                 "session_created": session.created,
             },
         }
+
+
+def row_of(story: Story, name: str = "acme") -> Row:
+    row = story.app().registry.look().named(name)
+    assert row is not None
+    return row
+
+
+def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
+    return sight_of(story.app(pid), row_of(story, name))

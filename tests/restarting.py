@@ -6,7 +6,7 @@ import json
 
 import yaml
 
-from tests.fakes import Story
+from tests.fakes import Story, row_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Row
 
@@ -45,12 +45,6 @@ def write(story: Story, name: str, **fields: object) -> None:
     row = {**yaml.safe_load(lines[at])[0], **fields}
     lines[at] = f"  - {json.dumps(row)}\n"
     story.path.write_text("".join(lines))
-
-
-def row_of(story: Story, name: str = "acme") -> Row:
-    row = story.app().registry.look().named(name)
-    assert row is not None
-    return row
 
 
 def kinds(story: Story, name: str = "acme") -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.fakes import Story
-from tests.restarting import die, kinds, lost, row_of, wanting, write
+from tests.fakes import Story, row_of
+from tests.restarting import die, kinds, lost, wanting, write
 from tmuxreap.commands import forget, resume, start, stop
 from tmuxreap.commands.restart import run
 from tmuxreap.core.model import Verb

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import OWN_PID, Story
+from tests.fakes import Story, row_of, sight
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Spares
-from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.core.model import ProcessId
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.reach import spare_reason
 from tmuxreap.sessions.see import see
-from tmuxreap.sessions.sight import Past, Sight
-
-
-def row_of(story: Story, name: str = "acme") -> Row:
-    row = story.app().registry.look().named(name)
-    assert row is not None
-    return row
-
-
-def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
-    return look_at(story.app(pid), [row_of(story, name)])[0][0]
+from tmuxreap.sessions.sight import Past
 
 
 def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(

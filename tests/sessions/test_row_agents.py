@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fakes import Story
-from tmuxreap.core.model import Row
+from tests.fakes import Story, row_of
 from tmuxreap.core.values import replace
-
-
-def row_of(story: Story) -> Row:
-    row = story.app().registry.look().named("acme")
-    assert row is not None
-    return row
 
 
 def test_the_agent_is_what_the_row_says_else_its_name_else_its_command(story: Story) -> None:

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import DEMO, OWN_PID, Story
-from tmuxreap.core.model import Live, Row
+from tests.fakes import DEMO, Story, row_of, sight
+from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.sight import Sight
-
-
-def row_of(story: Story, name: str = "acme") -> Row:
-    row = story.app().registry.look().named(name)
-    assert row is not None
-    return row
-
-
-def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
-    return look_at(story.app(pid), [row_of(story, name)])[0][0]
 
 
 def code(seen: Sight) -> str | None:

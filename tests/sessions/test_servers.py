@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fakes import Story
-from tmuxreap.core.model import Row
+from tests.fakes import Story, row_of
 from tmuxreap.core.values import replace
-
-
-def row_of(story: Story) -> Row:
-    row = story.app().registry.look().named("acme")
-    assert row is not None
-    return row
 
 
 def test_a_socket_counts_as_recorded_while_this_boot_lasts(story: Story) -> None:

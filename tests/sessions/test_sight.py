@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from tests.fakes import Story
-from tmuxreap.core.model import ProcessId, Row
+from tests.fakes import Story, row_of
+from tmuxreap.core.model import ProcessId
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.sight import Past, past_of, wanted_by
-
-
-def row_of(story: Story, name: str = "acme") -> Row:
-    row = story.app().registry.look().named(name)
-    assert row is not None
-    return row
 
 
 def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:

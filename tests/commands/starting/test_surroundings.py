@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import Story
-from tests.restarting import lost, row_of, wanting, write
+from tests.fakes import Story, row_of
+from tests.restarting import lost, wanting, write
 from tmuxreap.commands.restart import run
 from tmuxreap.commands.starting import surroundings as module
 from tmuxreap.commands.starting.surroundings import save_environment, surroundings

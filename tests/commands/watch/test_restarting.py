@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import Story
-from tests.restarting import die, kinds, lost, row_of, wanting, write
+from tests.fakes import Story, row_of
+from tests.restarting import die, kinds, lost, wanting, write
 from tmuxreap.commands import restart
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
 from tmuxreap.core.answers.changes import Change
