@@ -9,14 +9,16 @@ from tmuxreap.commands.reconcile.drift import Drift, DriftKind
 from tmuxreap.commands.reconcile.starts import drift_of_start
 from tmuxreap.commands.starting.announce import open_start
 from tmuxreap.commands.starting.row import Launch
+from tmuxreap.core.model import Server, ServerLook, UnreadSession
+from tmuxreap.core.values import replace
 from tmuxreap.registry.transitions import Event
 
 
-def left(story: Story, *, made_by: str | None = None) -> Drift | None:
-    """Return the drift of a start with the mark `m1` that died; `made_by`: the mark of a session
-    of its name."""
+def left(story: Story, *, mark: str = "m1", made_by: str | None = None) -> Drift | None:
+    """Return the drift of a start with this mark that died; `made_by`: the mark of a session of its
+    name."""
     spec = Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, Event.STARTED)
-    with pytest.raises(RuntimeError), open_start(story.app(), spec, "m1"):
+    with pytest.raises(RuntimeError), open_start(story.app(), spec, mark):
         raise RuntimeError("it died")
     if made_by is not None:
         story.tmux.open(story.SOCKET, "acme", *DEMO, environ={"TMUXREAP_ID": made_by})
@@ -52,4 +54,27 @@ def test_without_a_session_of_its_own_it_is_closed(story: Story, made_by: str | 
 def test_while_tmux_cannot_be_asked_it_stays_open(story: Story) -> None:
     story.agent("neighbour")
     story.tmux.hung.add(story.SOCKET)
+    assert left(story) is None
+
+
+def test_one_that_was_recorded_is_closed(story: Story) -> None:
+    """It died between the write of its row and the end of its intent."""
+    story.agent()
+    drift = left(story, mark="mark-of-acme")
+    assert drift is not None
+    assert (drift.kind, drift.changes) == (DriftKind.INTENT, {})
+
+
+def test_while_its_session_may_hide_in_an_unreadable_line_it_stays_open(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.agent("neighbour")
+    look = story.tmux.look
+
+    def odd(socket: str) -> ServerLook:
+        server = look(socket)
+        assert isinstance(server, Server)
+        return replace(server, unread=(UnreadSession(None, "acme"),))
+
+    monkeypatch.setattr(story.tmux, "look", odd)
     assert left(story) is None
