@@ -86,12 +86,14 @@ def _look(
 ) -> Iterator[tuple[Sight, Past]]:
     """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
     sockets = context.servers.of_all(rows)
-    traced_pids = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
+    expected = {
+        row.pane.pid: sockets[row.name] for row in rows if row.pane.pid and not row.tmux.known
+    }
     world = context.observer.look(
         sockets.values(),
         _since(context.place.boot_id, rows),
         wanted=wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered),
-        traced_pids=traced_pids if briefly else None,
+        expected=expected if briefly else None,
     )
     gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
     for row, before in zip(rows, pasts, strict=True):

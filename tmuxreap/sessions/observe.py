@@ -6,7 +6,7 @@ Reads and never acts; what could not be read counts as unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from tmuxreap.core.model import Process, ProcessId, ServerLook
@@ -62,13 +62,14 @@ class Observer:
         known: Mapping[str, ServerLook] | None = None,
         *,
         wanted: Wanted = EVERYTHING,
-        traced_pids: Collection[int] | None = None,
+        expected: Mapping[int, str] | None = None,
     ) -> World:
         """Take one look. `since`: of processes started before, no trace is read. `known`: servers
-        that need not be asked. `wanted`: the sessions that it is for. `traced_pids`: set for output
-        only; traces are then read of processes without a terminal and of these pids."""
+        that need not be asked. `wanted`: the sessions that it is for. `expected`: set for output
+        only; traces are then read only of processes without a terminal, and of these pids where
+        none of the panes on their socket has them."""
         asked = list(dict.fromkeys(sockets))
-        if traced_pids is None:
+        if expected is None:
             servers = {**(known or {}), **self._ask_servers(asked)}
             processes, traces = self._processes_and_traces(since)
             # After the processes: a pid reused in between then means a listed process that is dead.
@@ -77,11 +78,13 @@ class Observer:
         else:
             answers = self._ask_in_background(asked)
             processes = self._list_processes()
-            recent = _started_since(processes, since)
-            traces = {p.pid: self._trace(p) for p in recent if not p.tty or p.pid in traced_pids}
-            index = Index.of(processes, traces)
             names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
             servers = answers()
+            listed = {(server.socket, pane.pid) for server, _, pane in panes_of(servers.values())}
+            missing = {pid for pid, socket in expected.items() if (socket, pid) not in listed}
+            recent = _started_since(processes, since)
+            traces = {p.pid: self._trace(p) for p in recent if not p.tty or p.pid in missing}
+            index = Index.of(processes, traces)
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
         named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
