@@ -24,7 +24,7 @@ from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Exit
 from tmuxreap.core.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
@@ -249,7 +249,7 @@ def test_the_transcript_is_what_the_program_says_today() -> None:
     said: list[str] = []
     for command, item in told:
         said.append(f"$ tmuxreap {command}")
-        said += lines(Result(command.split()[0], None, 0.0, [item]), Voice())
+        said += lines(Result(command.split()[0], None, 0.0, [item]), Style())
     (transcript,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
     assert transcript.splitlines() == said
 

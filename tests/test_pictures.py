@@ -12,7 +12,7 @@ import pytest
 from tests.fakes import Story
 from tmuxreap.commands import list as listing
 from tmuxreap.core.model import StoppedBy
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.interfaces.popup.keys import fitting
 from tmuxreap.interfaces.popup.view import COLUMNS
 from tmuxreap.interfaces.text.receipt import WAYS
@@ -36,8 +36,8 @@ def test_the_receipt_has_the_words_of_a_receipt(tmp_path: Path) -> None:
     story = Story(tmp_path)
     story.agent("shop")
     app = story.app()
-    listed = next(iter(lines(listing.run(app, listing.ListRequest()), Voice())))
-    told = [*lines(story.stop("shop"), Voice())]
+    listed = next(iter(lines(listing.run(app, listing.ListRequest()), Style())))
+    told = [*lines(story.stop("shop"), Style())]
     story.close()
     shown = squeezed(seen("receipt"))
     assert all(word in shown for word in listed.split() if word != "TAGS")

@@ -144,12 +144,12 @@ def _flush() -> None:
 
 def _report_failure(words: list[str], failure: Failure) -> int:
     from tmuxreap.core.results import Result
-    from tmuxreap.core.text import Voice
+    from tmuxreap.core.text import Style
     from tmuxreap.interfaces.cli.words import verb_of
     from tmuxreap.interfaces.text.report import report
 
     result = Result(verb_of(words), None, time.time(), failure=failure)
-    report(result, Voice(json="--json" in words))
+    report(result, Style(json="--json" in words))
     return int(failure.code.exit)
 
 

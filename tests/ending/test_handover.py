@@ -26,7 +26,7 @@ POLICY = Policy(
     grace_s=0.0,
     force=False,
     scope=Scope.PANE,
-    itself=True,
+    own_session=True,
     cleanup=True,
     task_status="ready",
 )

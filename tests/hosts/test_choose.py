@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Failure
-from tmuxreap.hosts.choose import Errand, errands, hosts_of, split
+from tmuxreap.hosts.choose import HostTargets, hosts_of, split, targets_by_host
 from tmuxreap.hosts.file import LOCAL, Host, Hosts
 
 NORTH, SOUTH = Host("north", "north", tags=("lab",)), Host("south", "south", tags=("lab", "big"))
@@ -54,27 +54,32 @@ def test_the_host_stands_behind_the_last_at(target: str, parts: tuple[str, Host]
     assert split(target, HOSTS) == parts
 
 
-def sent(*targets: str, flag: list[Host] | None = None, rows: str = "") -> list[Errand] | None:
-    return errands(targets, flag, lambda: HOSTS, lambda word: word in rows.split())
+def sent(*targets: str, flag: list[Host] | None = None, rows: str = "") -> list[HostTargets] | None:
+    return targets_by_host(targets, flag, lambda: HOSTS, lambda word: word in rows.split())
 
 
 def test_what_names_no_host_is_meant_here_and_asks_for_no_file() -> None:
-    assert errands(["a", "tag:x"], None, pytest.fail, lambda _: False) is None
+    assert targets_by_host(["a", "tag:x"], None, pytest.fail, lambda _: False) is None
 
 
 def test_a_name_with_an_at_may_be_a_row_of_this_machine() -> None:
     assert sent("me@north", rows="me@north") is None
-    assert sent("me@north", flag=[SOUTH], rows="me@north") == [Errand(HERE, ("me@north",), False)]
+    assert sent("me@north", flag=[SOUTH], rows="me@north") == [
+        HostTargets(HERE, ("me@north",), False)
+    ]
 
 
 def test_each_target_goes_to_its_own_host_and_the_others_to_all_that_were_asked() -> None:
     assert sent("a@north", "b", flag=[SOUTH]) == [
-        Errand(SOUTH, ("b",), True),
-        Errand(NORTH, ("a",), False),
+        HostTargets(SOUTH, ("b",), True),
+        HostTargets(NORTH, ("a",), False),
     ]
-    assert sent("a@north", "b") == [Errand(NORTH, ("a",), False), Errand(HERE, ("b",), False)]
+    assert sent("a@north", "b") == [
+        HostTargets(NORTH, ("a",), False),
+        HostTargets(HERE, ("b",), False),
+    ]
 
 
 def test_a_host_that_no_target_is_for_is_not_asked_unless_there_are_none() -> None:
-    assert sent("a@north", flag=[SOUTH]) == [Errand(NORTH, ("a",), False)]
-    assert sent(flag=[SOUTH]) == [Errand(SOUTH, (), True)]
+    assert sent("a@north", flag=[SOUTH]) == [HostTargets(NORTH, ("a",), False)]
+    assert sent(flag=[SOUTH]) == [HostTargets(SOUTH, (), True)]

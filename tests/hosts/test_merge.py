@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.hosts.choose import Errand
+from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.link import Reply
 from tmuxreap.hosts.merge import drop_matched_elsewhere, items_of, merged
@@ -65,8 +65,8 @@ def test_what_a_host_says_cannot_command_a_terminal() -> None:
 
 def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> None:
     missing = answer(SOUTH, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
-    errands = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
-    north, south = drop_matched_elsewhere(errands, [answer(NORTH, item("a")), missing])
+    by_host = [HostTargets(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
+    north, south = drop_matched_elsewhere(by_host, [answer(NORTH, item("a")), missing])
     assert len(items_of(north)) == 1
     assert south.answer is not None
     assert (items_of(south), south.answer["exit_code"]) == ([], 0)
@@ -74,8 +74,8 @@ def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> N
 
 def test_a_name_that_one_host_does_not_know_stays_a_fault() -> None:
     missing = answer(SOUTH, item("a", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
-    errands = [Errand(host, ("a",), True) for host in (NORTH, SOUTH)]
-    _, south = drop_matched_elsewhere(errands, [answer(NORTH, item("a")), missing])
+    by_host = [HostTargets(host, ("a",), True) for host in (NORTH, SOUTH)]
+    _, south = drop_matched_elsewhere(by_host, [answer(NORTH, item("a")), missing])
     assert len(items_of(south)) == 1
 
 
@@ -84,5 +84,5 @@ def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
         answer(host, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
         for host in (NORTH, SOUTH)
     ]
-    errands = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
-    assert drop_matched_elsewhere(errands, missing) == missing
+    by_host = [HostTargets(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
+    assert drop_matched_elsewhere(by_host, missing) == missing

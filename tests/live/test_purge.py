@@ -14,7 +14,7 @@ from tmuxreap.commands import stop
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.ending.plan import Policy
 from tmuxreap.interfaces.text.report import lines
 
@@ -218,12 +218,12 @@ def test_the_plan_names_every_file(real: Real) -> None:
     plan = answer(result)["plan"]
     assert plan["purges"] == [str(side), f"{side}.jsonl"]
     assert plan["left"] == [str(real.store / "history.jsonl")]
-    told = list(lines(result, Voice(json=False, quiet=False, color=False, width=None)))
+    told = list(lines(result, Style(json=False, quiet=False, color=False, width=None)))
     assert [line for line in told if line.startswith("  deletes")] == [
         f"  deletes       {side}",
         f"  deletes       {side}.jsonl",
     ]
-    receipt = list(lines(purged(real), Voice(json=False, quiet=False, color=False, width=None)))
+    receipt = list(lines(purged(real), Style(json=False, quiet=False, color=False, width=None)))
     assert [line.split()[-1] for line in receipt if "purged" in line] == [
         str(side),
         f"{side}.jsonl",

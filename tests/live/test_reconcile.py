@@ -16,7 +16,7 @@ from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import NewIntent
@@ -165,7 +165,7 @@ def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
         assert [warning.partition(": ")[0] for warning in result.warnings] == [
             "could not look at acme"
         ]
-        assert list(lines(result, Voice())) == [
+        assert list(lines(result, Style())) == [
             "nothing to settle among the sessions that could be looked at"
         ]
     finally:

@@ -20,7 +20,7 @@ COLORS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", "
 
 
 @frozen
-class Voice:
+class Style:
     """The style of output: JSON or text, quiet, in color. `width` is the terminal's in cells;
     without it nothing is cut."""
 

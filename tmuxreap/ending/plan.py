@@ -56,7 +56,7 @@ class Policy:
     force: bool = True
     scope: Scope = Scope.AGENT
     purge: bool = False
-    itself: bool = False
+    own_session: bool = False  # the session that the caller runs in may be ended
     unregistered: bool = False
     cleanup: bool = False
     after_turn_s: float | None = None
@@ -158,7 +158,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
             " that name is alive",
             f"if it is yours, record it first: {command('adopt', name)}",
         )
-    if sight.contains_caller and not policy.itself:
+    if sight.contains_caller and not policy.own_session:
         return Failure(
             Code.OWN_SESSION,
             f"could not {policy.verb.value} {name}: this command runs inside it",

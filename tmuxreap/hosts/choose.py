@@ -13,7 +13,7 @@ from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
 
 
 @frozen
-class Errand:
+class HostTargets:
     """The targets for one host; `by_flag`: --host selected it, not just a target's @HOST."""
 
     host: Host
@@ -55,12 +55,12 @@ def split(target: str, hosts: Hosts) -> tuple[str, Host] | None:
     return (before, host) if host is not None else None
 
 
-def errands(
+def targets_by_host(
     targets: Sequence[str],
     flagged: Sequence[Host] | None,
     hosts: Callable[[], Hosts],
     is_row: Callable[[str], bool],
-) -> list[Errand] | None:
+) -> list[HostTargets] | None:
     """Assign targets to hosts; return None if only this machine is concerned. `flagged`: the hosts
     of --host, or None without it."""
     wanted: dict[str, tuple[Host, list[str]]] = {host.name: (host, []) for host in flagged or ()}
@@ -80,5 +80,5 @@ def errands(
     if not remote:
         return None
     named = {host.name for host in flagged or ()}
-    every = [Errand(host, tuple(words), host.name in named) for host, words in wanted.values()]
-    return [errand for errand in every if errand.targets or not targets]
+    every = [HostTargets(host, tuple(words), host.name in named) for host, words in wanted.values()]
+    return [it for it in every if it.targets or not targets]

@@ -13,7 +13,7 @@ from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import replace
-from tmuxreap.hosts.choose import Errand
+from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.link import Reply
 from tmuxreap.registry.targets import selects_many
 
@@ -167,13 +167,13 @@ def _hosted(entry: object, host: str) -> object:
 # A tag or pattern that matches nothing on one host may match on another.
 
 
-def drop_matched_elsewhere(errands: Sequence[Errand], replies: Sequence[Reply]) -> list[Reply]:
+def drop_matched_elsewhere(by_host: Sequence[HostTargets], replies: Sequence[Reply]) -> list[Reply]:
     """Drop a host's "no match" results for targets that another host has matched."""
     absent = [_unmatched(reply) for reply in replies]
     matched: set[str] = set()
-    for errand, reply, missing in zip(errands, replies, absent, strict=True):
+    for wanted, reply, missing in zip(by_host, replies, absent, strict=True):
         if reply.answer is not None:
-            matched |= set(errand.targets) - missing
+            matched |= set(wanted.targets) - missing
     return [
         _without(reply, missing & matched) for reply, missing in zip(replies, absent, strict=True)
     ]

@@ -13,7 +13,7 @@ from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
 from tmuxreap.sessions.context import Context
 
@@ -75,7 +75,7 @@ def test_only_a_yes_is_one(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(said))
     plan = Result("stop", None, 0.0, [Ending("acme")])
-    assert boundary.question(Voice(), purge=True)(plan) is agreed
+    assert boundary.question(Style(), purge=True)(plan) is agreed
     asked = capsys.readouterr()
     assert asked.err.endswith("stop them, and delete their conversations for good? [y/N] ")
     assert asked.out == ""
@@ -85,8 +85,8 @@ def test_a_tool_asks_nobody_even_on_a_terminal(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boundary, "on_terminal", lambda: True)
-    assert boundary.Call(story.app(), Voice()).question() is None
-    assert boundary.Call(story.app(), Voice(), asks=True).question() is not None
+    assert boundary.Call(story.app(), Style()).question() is None
+    assert boundary.Call(story.app(), Style(), asks=True).question() is not None
 
 
 @pytest.fixture

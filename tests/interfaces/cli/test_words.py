@@ -9,7 +9,7 @@ import pytest
 from tests.command_line import tmuxreap
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
 from tmuxreap.interfaces.cli.main import VERBS
 from tmuxreap.interfaces.cli.words import GROUPS, SYNONYMS
@@ -86,7 +86,7 @@ def test_who_is_asked_reads_how_many_and_who(
     asked: list[str] = []
     monkeypatch.setattr(boundary, "confirm", lambda words: bool(asked.append(words)) or True)
     planned = [Ending(name, "planned", agent="demo") for name in ("api", "docs")]
-    assert boundary.question(Voice(), purge=False)(Result("stop", None, 0.0, planned))
+    assert boundary.question(Style(), purge=False)(Result("stop", None, 0.0, planned))
     assert asked == ["stop 2 sessions?"]
     assert capsys.readouterr().err.splitlines()[:3] == [
         "stop 2 sessions:",

@@ -7,7 +7,7 @@ from tmuxreap.core.answers.base import Draft, Process
 from tmuxreap.core.answers.endings import Ending, Rung
 from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import make_plan
 from tmuxreap.interfaces.text.receipt import receipt, verdict
@@ -18,7 +18,7 @@ TALK = Conversation("id-1", "pidfile", None, exists=True)
 
 
 def told(one: Ending) -> list[str]:
-    return list(receipt(one, Voice()))
+    return list(receipt(one, Style()))
 
 
 def test_how_it_ended_in_one_line() -> None:
@@ -80,7 +80,7 @@ def test_a_verdict_tells_its_facts() -> None:
     child = {"pid": 7, "name": "npm", "what": "tool"}
     facts = {"idle_s": 60, "last_output": "noon", "yes": True, "none": "", "children": [child]}
     one = replace(DONE, verdict="idle", evidence=facts)
-    assert list(verdict(one, Voice())) == [
+    assert list(verdict(one, Style())) == [
         "acme: idle: idle 1m, last output noon",
         "  children            7 npm (what tool)",
     ]
@@ -90,7 +90,7 @@ def test_of_a_crowd_each_has_a_line_and_what_needs_a_look() -> None:
     plain = [replace(DONE, name=f"s{number}", freed_mb=2.0) for number in range(4)]
     draft = Draft(4, 1, "half")
     crowd = [*plain, replace(DONE, name="odd", draft=draft, warnings=("look_here: x",))]
-    said = list(lines(Result("stop", None, 0.0, crowd), Voice()))
+    said = list(lines(Result("stop", None, 0.0, crowd), Style()))
     assert said[:4] == [f"s{n}: stopped, exited on its own exit keys, 1.2 s" for n in range(4)]
     assert said[5:7] == ["  draft kept    'half'", "  warning       look_here: x"]
-    assert "  memory freed  2 MB" in list(lines(Result("stop", None, 0.0, plain[:3]), Voice()))
+    assert "  memory freed  2 MB" in list(lines(Result("stop", None, 0.0, plain[:3]), Style()))

@@ -17,7 +17,7 @@ from tmuxreap.core.answers.sessions import Session, Shown
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.text import Voice, width
+from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.interfaces.text.report import lines, print_failure, report
 
@@ -41,8 +41,8 @@ SHOP = Session(
 PYTHON = Process(4990, "python", "pane", 0.0)
 
 
-def told(command: str, *items: Item, voice: Voice | None = None) -> list[str]:
-    return list(lines(Result(command, None, 0.0, items), voice or Voice()))
+def told(command: str, *items: Item, style: Style | None = None) -> list[str]:
+    return list(lines(Result(command, None, 0.0, items), style or Style()))
 
 
 def shown(**facts: Any) -> Shown:
@@ -74,9 +74,9 @@ EVERYWHERE: dict[str, Sequence[Item]] = {
 
 
 @pytest.mark.parametrize("command", EVERYWHERE)
-@pytest.mark.parametrize("voice", [Voice(), Voice(width=200)])
-def test_no_name_of_anybody_commands_the_terminal(command: str, voice: Voice) -> None:
-    text = "\n".join(told(command, *EVERYWHERE[command], voice=voice))
+@pytest.mark.parametrize("style", [Style(), Style(width=200)])
+def test_no_name_of_anybody_commands_the_terminal(command: str, style: Style) -> None:
+    text = "\n".join(told(command, *EVERYWHERE[command], style=style))
     assert "cm0gLXJm" in text
     assert not [letter for letter in text if letter != "\n" and not letter.isprintable()]
 
@@ -87,7 +87,7 @@ def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
     failure = Failure(
         Code.START_FAILED, f"could not start {EVIL}: it said\nerror: all is well", EVIL
     )
-    report(Result("start", None, 0.0, failure=failure, warnings=(EVIL,)), Voice())
+    report(Result("start", None, 0.0, failure=failure, warnings=(EVIL,)), Style())
     said = capsys.readouterr().err
     assert said.splitlines() == [
         f"warning: {PLAIN}",
@@ -99,7 +99,7 @@ def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
 
 def test_our_own_colours_stay() -> None:
     to = io.StringIO()
-    print_failure(Failure(Code.USAGE, "no"), Voice(color=True), to)
+    print_failure(Failure(Code.USAGE, "no"), Style(color=True), to)
     assert to.getvalue() == "\x1b[31merror:\x1b[0m no\n"
 
 
@@ -127,7 +127,7 @@ def test_show_says_of_each_process_why_it_is_there() -> None:
 
 def test_a_screen_is_cut_where_the_terminal_ends() -> None:
     one = shown(processes=(PYTHON,), screen="日本語" * 20)
-    said = told("show", one, voice=Voice(width=30))
+    said = told("show", one, style=Style(width=30))
     assert max(map(width, said)) <= 30
     assert said[-1] == "  | " + "日本語" * 4 + "…"
 
@@ -165,9 +165,9 @@ def test_a_pane_without_its_number_is_no_none() -> None:
 
 def test_several_that_were_registered_have_a_line_each_and_a_sum() -> None:
     two = [SHOP, replace(SHOP, name="web")]
-    said = list(lines(Result("adopt", None, 0.0, two), Voice()))
+    said = list(lines(Result("adopt", None, 0.0, two), Style()))
     assert [line.split(":")[0] for line in said] == ["shop", "web", "2 registered"]
     assert "demo" in said[0]
     failed = [SHOP, replace(SHOP, name="x", live=None, error=Problem("usage", "no", ""))]
-    assert list(lines(Result("adopt", None, 0.0, failed), Voice()))[-1] == "1 registered, 1 failed"
-    assert len(list(lines(Result("adopt", None, 0.0, [SHOP]), Voice()))) > 3
+    assert list(lines(Result("adopt", None, 0.0, failed), Style()))[-1] == "1 registered, 1 failed"
+    assert len(list(lines(Result("adopt", None, 0.0, [SHOP]), Style()))) > 3

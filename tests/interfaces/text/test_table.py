@@ -8,7 +8,7 @@ import pytest
 
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.model import Live, Status
-from tmuxreap.core.text import Voice, width
+from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.text.table import summary, table
 
@@ -51,7 +51,7 @@ ESCAPES = re.compile(r"\x1b\[\d*m")
 
 
 def told(*sessions: Session, columns: int | None = None, color: bool = False) -> list[str]:
-    return list(table(sessions, Voice(width=columns, color=color)))
+    return list(table(sessions, Style(width=columns, color=color)))
 
 
 def test_off_a_terminal_nothing_is_cut() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text import watching
 
 
@@ -64,8 +64,8 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def test_an_event_is_one_line_with_time_and_cause(
     name: str, facts: dict[str, Any], line: str
 ) -> None:
-    voice = Voice(json=False)
-    assert watching.line(Change(name, timestamp="T", **facts), voice) == line
+    style = Style(json=False)
+    assert watching.line(Change(name, timestamp="T", **facts), style) == line
 
 
 def test_it_begins_with_what_it_watches(story: Story) -> None:

@@ -17,7 +17,7 @@ from tmuxreap.core.errors import Code, Failure, interrupted
 from tmuxreap.core.model import Scope
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice, pad, plain, width
+from tmuxreap.core.text import Style, pad, plain, width
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.interfaces.cli.parameters import Done, Words
@@ -39,12 +39,12 @@ class Call:
     """What a verb works with, how its answer is printed, and whether a person can be asked."""
 
     context: Context
-    voice: Voice
+    style: Style
     asks: bool = False
 
     def question(self, *, purge: bool = False) -> Callable[[Result], bool] | None:
         """Return how to ask about a plan; None if nobody can be asked."""
-        return question(self.voice, purge=purge) if self.asks else None
+        return question(self.style, purge=purge) if self.asks else None
 
 
 Work = Callable[[Call], Result]
@@ -60,9 +60,9 @@ def answer(
     progress: bool = False,
 ) -> None:
     """Run a verb and print its result; a failure becomes a result too."""
-    voice = voice_of(Settings.from_environment(), json, quiet)
-    result = result_of(verb, work, registry, voice, progress=_progress() if progress else None)
-    report(result, voice)
+    style = style_of(Settings.from_environment(), json, quiet)
+    result = result_of(verb, work, registry, style, progress=_progress() if progress else None)
+    report(result, style)
     raise Done(int(result.exit))
 
 
@@ -70,7 +70,7 @@ def result_of(
     verb: str,
     work: Work,
     registry: str | None,
-    voice: Voice,
+    style: Style,
     tool: str = "cli",
     progress: Progress | None = None,
 ) -> Result:
@@ -78,7 +78,7 @@ def result_of(
     settings = Settings.from_environment()
     faults.arm(settings.fault)
     context = real_app(settings, registry, TOOLS.get(verb, tool), progress=progress)
-    return run_work(verb, context, lambda context: work(Call(context, voice, on_terminal())))
+    return run_work(verb, context, lambda context: work(Call(context, style, on_terminal())))
 
 
 def run_work(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
@@ -176,17 +176,17 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     return tuple(Kind(word) for word in dict.fromkeys(wanted))
 
 
-def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
+def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
     suffix = ", and delete their conversations for good" if purge else ""
 
     def ask(plan: Result) -> bool:
         entries = [item.as_json() for item in plan.results]
         planned = [entry for entry in entries if entry.get("outcome") == "planned"]
         several = len(planned) > 1
-        for line in _briefly(plan.command, planned) if several else lines(plan, voice):
+        for line in _briefly(plan.command, planned) if several else lines(plan, style):
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
-            print_failure(problem, voice, sys.stderr)
+            print_failure(problem, style, sys.stderr)
         if not plan.results:
             return True
         them = f"{len(planned)} sessions" if several else "them"
@@ -213,10 +213,10 @@ def on_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
+def style_of(settings: Settings, json: bool, quiet: bool) -> Style:
     terminal = sys.stdout.isatty()
     color = terminal and not settings.no_color
-    return Voice(json, quiet, color, terminal_columns() if terminal else None)
+    return Style(json, quiet, color, terminal_columns() if terminal else None)
 
 
 def targets_of(targets: Words) -> tuple[str, ...]:

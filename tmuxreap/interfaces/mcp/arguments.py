@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.times import LONGEST_S, parse_duration
 from tmuxreap.interfaces.cli.boundary import Call
 from tmuxreap.interfaces.cli.commands import plain_command, work_of
@@ -86,7 +86,7 @@ class Arguments(BaseModel):
         """Run the verb, as the command line does."""
         known = plain_command(self.verb).defaults
         words = {name: value for name, value in self.words().items() if name in known}
-        return work_of(self.verb, words)(Call(context, Voice(json=True)))
+        return work_of(self.verb, words)(Call(context, Style(json=True)))
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to send; some tools drop what was not asked for."""

@@ -15,7 +15,7 @@ from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live
 from tmuxreap.core.results import RemoteResult, Result
-from tmuxreap.core.text import Voice, cut_middle, plain, plain_value
+from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
 from tmuxreap.ending.plan import Rung
@@ -168,7 +168,7 @@ def receipts(result: Result) -> dict[str, Text]:
     by_target: dict[str, Text] = {}
     for item in result.results:
         alone = Result(result.command, result.registry, result.at, (plain_value(item),))
-        texts = [Text.from_ansi(line) for line in lines(alone, Voice(color=True))]
+        texts = [Text.from_ansi(line) for line in lines(alone, Style(color=True))]
         if item.error is not None:
             texts += failure_lines(item.error)
         target = item.target if isinstance(item, RemoteResult) else item.name

@@ -71,7 +71,7 @@ def _policy(verb: Verb, how: EndOptions) -> Policy:
         grace_s=seconds(how.get("grace")),
         force=how.get("force", True),
         scope=_scope(how.get("whole_session", False), how.get("pane_only", False)),
-        itself=how.get("itself", False),
+        own_session=how.get("itself", False),
         purge=how.get("purge_conversation", False),
         cleanup=how.get("cleanup", False),
         unregistered=how.get("unregistered", False),

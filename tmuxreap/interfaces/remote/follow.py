@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import RemoteResult
-from tmuxreap.core.text import Voice, plain
+from tmuxreap.core.text import Style, plain
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.link import ANSWER_S, connected
@@ -40,7 +40,7 @@ class News:
 
 
 def follow(
-    verb: str, words: Mapping[str, object], sent: Sequence[Sent], settings: Settings, voice: Voice
+    verb: str, words: Mapping[str, object], sent: Sequence[Sent], settings: Settings, style: Style
 ) -> NoReturn:
     """Print the events of all hosts in the order of time, without end."""
     option = next((word for word in WATCH_OPTIONS if words.get(word)), None)
@@ -54,7 +54,7 @@ def follow(
         threading.Thread(target=_listen, args=work, daemon=True).start()
     while True:
         for news in sorted(_batch(queue), key=lambda one: one.at):
-            _print_news(news, voice)
+            _print_news(news, style)
 
 
 def _read_only(verb: str, request: Request) -> Request:
@@ -74,10 +74,10 @@ def _batch(queue: SimpleQueue[News]) -> Iterator[News]:
             return
 
 
-def _print_news(news: News, voice: Voice) -> None:
+def _print_news(news: News, style: Style) -> None:
     if news.item is not None:
-        report_line(news.item, voice)
-    elif not voice.quiet:
+        report_line(news.item, style)
+    elif not style.quiet:
         print(f"tmuxreap: {plain(news.message)}", file=sys.stderr, flush=True)
 
 

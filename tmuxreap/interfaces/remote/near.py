@@ -10,13 +10,13 @@ from typing import Any
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
-from tmuxreap.hosts.choose import errands, hosts_of, split
+from tmuxreap.hosts.choose import hosts_of, split, targets_by_host
 from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.hosts.file import Hosts, read_hosts
 from tmuxreap.interfaces.cli import commands as verbs
-from tmuxreap.interfaces.cli.boundary import on_terminal, run_work, targets_of, voice_of
+from tmuxreap.interfaces.cli.boundary import on_terminal, run_work, style_of, targets_of
 from tmuxreap.interfaces.remote.on_hosts import OnHosts
 from tmuxreap.interfaces.text.report import report
 from tmuxreap.sessions.context import Context
@@ -33,7 +33,7 @@ def call_hosts(
     field = _field_of(words)
     if field is not None:
         words[field] = list(targets_of(words[field])) or None
-    voice = voice_of(settings, words.get("json") is True, words.get("quiet") is True)
+    style = style_of(settings, words.get("json") is True, words.get("quiet") is True)
     context = real_app(settings, words.get("registry"))
     only_local: list[bool] = []
 
@@ -45,16 +45,16 @@ def call_hosts(
         if verbs.is_endless(verb, words):
             from tmuxreap.interfaces.remote.follow import follow
 
-            sent = [(errand.host, meant.request(errand)) for errand in meant.errands]
-            follow(verb, words, sent, settings, voice)
-        return meant.run(voice)
+            sent = [(it.host, meant.request(it)) for it in meant.by_host]
+            follow(verb, words, sent, settings, style)
+        return meant.run(style)
 
     result = run_work(verb, context, work)
     if only_local:
         return None
     if result.failure is not None and result.failure.code is Code.INTERRUPTED:
         result = replace(result, failure=_interrupted())
-    report(replace(result, registry=None, more={"hosts": [], **result.more}), voice)
+    report(replace(result, registry=None, more={"hosts": [], **result.more}), style)
     return result.exit
 
 
@@ -63,7 +63,7 @@ def run_on_hosts(
 ) -> Result | None:
     """Run the verb for a program, without questions; None if only this machine is meant."""
     meant = _on_hosts(context, verb, host, words, THREADS, asks=False)
-    return None if meant is None else meant.run(Voice())
+    return None if meant is None else meant.run(Style())
 
 
 def _interrupted() -> Failure:
@@ -89,7 +89,7 @@ def _on_hosts(
     elif field is None and words.get("name") is not None:
         targets, field = (words["name"],), "name"
     flagged = hosts_of(host, hosts()) if host else None
-    every = errands(targets, flagged, hosts, partial(_is_row, context))
+    every = targets_by_host(targets, flagged, hosts, partial(_is_row, context))
     return None if every is None else OnHosts(context, verb, every, at_once, words, field, asks)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import RemoteResult, Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts import merge
-from tmuxreap.hosts.choose import Errand
+from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.engines import shared_folder
 from tmuxreap.hosts.link import Reply, ask
@@ -33,17 +33,17 @@ class OnHosts:
 
     context: Context
     verb: str
-    errands: Sequence[Errand]
+    by_host: Sequence[HostTargets]
     at_once: int
     words: Mapping[str, Any]
     field: str | None
     asks: bool  # a user on a terminal
 
-    def run(self, voice: Voice) -> Result:
+    def run(self, style: Style) -> Result:
         if self._is_changing and self._is_remote_by_flag and not self._yes and self._is_inside():
             return replace(self._plan_only(), failure=self._needs_yes())
         if self.verb in verbs.PLANNED and self._is_changing and self._needs_a_plan:
-            return self._confirm_and_run(voice)
+            return self._confirm_and_run(style)
         return self._merged(self._on_each(self._run_at_once))
 
     # Facts
@@ -63,11 +63,11 @@ class OnHosts:
 
     @property
     def _is_remote_by_flag(self) -> bool:
-        return any(one.by_flag and not one.host.is_local for one in self.errands)
+        return any(one.by_flag and not one.host.is_local for one in self.by_host)
 
     @property
     def _targets(self) -> list[str]:
-        return list(chain.from_iterable(one.targets for one in self.errands))
+        return list(chain.from_iterable(one.targets for one in self.by_host))
 
     @property
     def _is_sweeping(self) -> bool:
@@ -95,12 +95,12 @@ class OnHosts:
 
     # Requests
 
-    def request(self, errand: Errand, **changes: object) -> Request:
+    def request(self, wanted: HostTargets, **changes: object) -> Request:
         known, words = self._defaults, {**self.words, **changes}
         if self.field == "name":
-            words["name"] = errand.targets[0] if errand.targets else None
+            words["name"] = wanted.targets[0] if wanted.targets else None
         elif self.field is not None and self.field not in changes:
-            words[self.field] = list(errand.targets)
+            words[self.field] = list(wanted.targets)
         if "yes" in known and (self.verb in verbs.ASKED or self._yes):
             words["yes"] = True
         sent = {
@@ -113,41 +113,41 @@ class OnHosts:
             id=uuid.uuid4().hex,
             verb=self.verb,
             words=sent,
-            registry=errand.host.registry if given is None else given,
+            registry=wanted.host.registry if given is None else given,
             mark=self.context.settings.mark,
-            here=errand.host.is_local,
+            here=wanted.host.is_local,
         )
 
     def _on_each(self, work: Callable[..., Reply], *each: Sequence[Reply]) -> list[Reply]:
-        """Call `work` with each errand, and what belongs to it, in threads."""
-        works = [partial(work, *its) for its in zip(self.errands, *each, strict=True)]
+        """Call `work` with the targets of each host, and what belongs to it, in threads."""
+        works = [partial(work, *its) for its in zip(self.by_host, *each, strict=True)]
         return self._matched(call_in_threads(works, self.at_once))
 
     def _matched(self, replies: Sequence[Reply]) -> list[Reply]:
-        return merge.drop_matched_elsewhere(self.errands, replies)
+        return merge.drop_matched_elsewhere(self.by_host, replies)
 
-    def _ask(self, errand: Errand, request: Request, *, changing: bool) -> Reply:
-        reply = ask(errand.host, request, self.context.settings, changing=changing)
-        return merge.filled(reply, [target for target in errand.targets if _is_name(target)])
+    def _ask(self, wanted: HostTargets, request: Request, *, changing: bool) -> Reply:
+        reply = ask(wanted.host, request, self.context.settings, changing=changing)
+        return merge.filled(reply, [target for target in wanted.targets if _is_name(target)])
 
-    def _run_at_once(self, errand: Errand) -> Reply:
-        return self._ask(errand, self.request(errand), changing=self._is_changing)
+    def _run_at_once(self, wanted: HostTargets) -> Reply:
+        return self._ask(wanted, self.request(wanted), changing=self._is_changing)
 
-    def _plan(self, errand: Errand) -> Reply:
-        return self._ask(errand, self.request(errand, dry_run=True), changing=False)
+    def _plan(self, wanted: HostTargets) -> Reply:
+        return self._ask(wanted, self.request(wanted, dry_run=True), changing=False)
 
-    def _carry_out(self, errand: Errand, plan: Reply) -> Reply:
+    def _carry_out(self, wanted: HostTargets, plan: Reply) -> Reply:
         """End what the plan names, if it is still the same there."""
         names = [item.name for item in merge.items_of(plan) if merge.is_open(item)]
         if not names:
-            return Reply(errand.host)
-        request = self.request(errand, **{self.field or "targets": names})
+            return Reply(wanted.host)
+        request = self.request(wanted, **{self.field or "targets": names})
         identities = {n: plan.identities[n] for n in names if n in plan.identities}
-        return self._ask(errand, replace(request, identities=identities), changing=True)
+        return self._ask(wanted, replace(request, identities=identities), changing=True)
 
-    def _plan_and_carry_out(self, errand: Errand) -> tuple[Reply, Reply]:
-        plan = self._plan(errand)
-        return plan, self._carry_out(errand, plan)
+    def _plan_and_carry_out(self, wanted: HostTargets) -> tuple[Reply, Reply]:
+        plan = self._plan(wanted)
+        return plan, self._carry_out(wanted, plan)
 
     def _merged(self, every: Sequence[Reply]) -> Result:
         if self.verb == "list" and not self._is_partial:
@@ -166,13 +166,13 @@ class OnHosts:
             return self._merged(self._on_each(self._plan))
         return Result(self.verb, None, self.context.clock.now())
 
-    def _confirm_and_run(self, voice: Voice) -> Result:
+    def _confirm_and_run(self, style: Style) -> Result:
         if self._purges and not self._yes and not self.asks:
             reason = "that deletes for good, and nobody can be asked here"
             message = f"could not {self.verb} and purge: {reason}"
             raise Failure(Code.USAGE, message, "look at the plan with --dry-run, then add --yes")
         if self._yes:  # without a question no host waits for the plan of another
-            works = [partial(self._plan_and_carry_out, errand) for errand in self.errands]
+            works = [partial(self._plan_and_carry_out, it) for it in self.by_host]
             both = zip(*call_in_threads(works, self.at_once), strict=True)
             return self._merged_both(*map(self._matched, both))
         plans = self._on_each(self._plan)
@@ -180,7 +180,7 @@ class OnHosts:
         if self._is_sweeping or self._purges:
             if self._is_inside() and not self.asks:
                 return replace(plan, failure=self._needs_yes())
-            if self.verb in verbs.ASKED and self.asks and not self._is_confirmed(plan, voice):
+            if self.verb in verbs.ASKED and self.asks and not self._is_confirmed(plan, style):
                 said = f"nothing was done: the answer to {self.verb} was no"
                 return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
         return self._merged_both(plans, self._on_each(self._carry_out, plans))
@@ -188,10 +188,10 @@ class OnHosts:
     def _merged_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
         return self._merged([merge.after_plan(*both) for both in zip(plans, ended, strict=True)])
 
-    def _is_confirmed(self, plan: Result, voice: Voice) -> bool:
+    def _is_confirmed(self, plan: Result, style: Style) -> bool:
         items = [item for item in plan.results if isinstance(item, RemoteResult)]
         is_idle = not any(map(merge.is_open, items))
-        return is_idle or question(voice, purge=self._purges)(plan)
+        return is_idle or question(style, purge=self._purges)(plan)
 
     def _needs_yes(self) -> Failure:
         reason = f"could not {self.verb} on other hosts: inside a session that needs --yes"

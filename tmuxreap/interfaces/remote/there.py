@@ -19,7 +19,7 @@ from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.ending.results import failed_target
 from tmuxreap.hosts.link import OUTCOME
@@ -130,7 +130,7 @@ def _ourselves(context: Context) -> ProcessId:
 
 def _message(request: Request, result: Result) -> dict[str, object]:
     texts = [
-        list(lines(replace(result, results=[item], more={}), Voice())) for item in result.results
+        list(lines(replace(result, results=[item], more={}), Style())) for item in result.results
     ]
     return {"answer": result.as_json(), "texts": texts, "identities": _identities(request, result)}
 
@@ -180,7 +180,7 @@ def _call(request: Request, words: Mapping[str, object]) -> Result:
     try:
         work = verbs.work_of(request.verb, words)
         tool = "cli" if request.here else "remote"
-        return result_of(request.verb, work, request.registry, Voice(json=True), tool)
+        return result_of(request.verb, work, request.registry, Style(json=True), tool)
     except Failure as failure:
         return _result(request, failure=failure)
 

@@ -8,7 +8,7 @@ from tmuxreap.core.answers.base import Process, read
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Outcome, StoppedBy
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Style
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen
 
@@ -23,27 +23,27 @@ STEPS = {"keys": "exit keys", "hangup": "hangup", "term": "SIGTERM", "kill": "SI
 SHOWN_NAMES = 6
 
 
-def receipt(one: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+def receipt(one: Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     """Yield the receipt of one ending. `brief`: one line, and what needs attention."""
     if one.outcome == Outcome.PLANNED and one.plan is not None:
-        yield from _planned(read(_Plan, one.plan), voice)
+        yield from _planned(read(_Plan, one.plan), style)
         return
     if one.outcome == Outcome.ALREADY_STOPPED:
         when = f" at {one.ended_at}" if one.ended_at else ""
         yield f"{one.name}: already {one.status or 'stopped'} ({one.stop_reason or 'ended'}{when})"
         return
-    name = voice.paint(one.name, "bold")
+    name = style.paint(one.name, "bold")
     if one.stopped_by is None:
-        yield f"{name}: {voice.paint(str(one.outcome), 'red')}"
+        yield f"{name}: {style.paint(str(one.outcome), 'red')}"
         return
     took = f"{one.duration_ms / 1000:.1f} s"
     way = WAYS.get(one.stopped_by, one.stopped_by)
-    yield f"{name}: {voice.paint(str(one.outcome), 'green')}, {way}, {took}"
+    yield f"{name}: {style.paint(str(one.outcome), 'green')}, {way}, {took}"
     for line in _notable(one) if brief else _details(one):
         yield f"  {line}"
 
 
-def verdict(one: Ending, voice: Voice) -> Iterator[str]:
+def verdict(one: Ending, style: Style) -> Iterator[str]:
     """Yield why a session was ended: the verdict and its evidence."""
     evidence = one.evidence or {}
     facts = [
@@ -51,7 +51,7 @@ def verdict(one: Ending, voice: Voice) -> Iterator[str]:
         for key, value in evidence.items()
         if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
     ]
-    yield f"{voice.paint(one.name, 'bold')}: {one.verdict}: {', '.join(facts)}"
+    yield f"{style.paint(one.name, 'bold')}: {one.verdict}: {', '.join(facts)}"
     for kind in ("processes", "children"):
         children = evidence.get(kind)
         for child in children if isinstance(children, list) else []:
@@ -133,8 +133,8 @@ class _Plan:
     after_turn: _Turn | None = None
 
 
-def _planned(plan: _Plan, voice: Voice) -> Iterator[str]:
-    yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb} it (reason: {plan.reason})"
+def _planned(plan: _Plan, style: Style) -> Iterator[str]:
+    yield f"{style.paint(plan.name, 'bold')}: would {plan.verb} it (reason: {plan.reason})"
     if plan.after_turn is not None:
         wait_s = plan.after_turn.waits_ms / 1000
         yield f"  turn          waits up to {wait_s:g} s for the agent to end it"

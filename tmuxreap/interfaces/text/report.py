@@ -13,34 +13,34 @@ from typing import TYPE_CHECKING, TextIO
 from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Failure, OutputLost
 from tmuxreap.core.results import Item, RemoteResult, Result
-from tmuxreap.core.text import Voice, plain, plain_value
+from tmuxreap.core.text import Style, plain, plain_value
 
 if TYPE_CHECKING:
     from tmuxreap.core.answers.endings import Counts
     from tmuxreap.core.answers.sessions import Session
 
 
-def report(result: Result, voice: Voice) -> None:
+def report(result: Result, style: Style) -> None:
     try:
-        _report(result, voice)
+        _report(result, style)
         sys.stdout.flush()
     except OSError as error:
         raise OutputLost(error.errno, error.strerror) from None
 
 
-def _report(result: Result, voice: Voice) -> None:
-    if voice.json:
+def _report(result: Result, style: Style) -> None:
+    if style.json:
         print(json.dumps(result.as_json(), default=str))
         return
-    if not voice.quiet:
-        for line in lines(result, voice):
+    if not style.quiet:
+        for line in lines(result, style):
             print(line)
-    _print_problems(result, voice)
-    if not voice.quiet:
-        _print_remarks(result, voice)
+    _print_problems(result, style)
+    if not style.quiet:
+        _print_remarks(result, style)
 
 
-def _print_remarks(result: Result, voice: Voice) -> None:
+def _print_remarks(result: Result, style: Style) -> None:
     """Print remarks that are neither results nor errors."""
     if result.more.get("registry_made"):
         print(f"new registry: {plain(str(result.registry))}", file=sys.stderr)
@@ -56,12 +56,12 @@ def _print_remarks(result: Result, voice: Voice) -> None:
         )
 
 
-def report_line(item: Item, voice: Voice) -> None:
+def report_line(item: Item, style: Style) -> None:
     """Print one result of an endless command."""
     printed = (
         [json.dumps(item.as_json(), default=str)]
-        if voice.json
-        else list(_item_lines(plain_value(item), voice))
+        if style.json
+        else list(_item_lines(plain_value(item), style))
     )
     try:
         for line in printed:
@@ -70,16 +70,16 @@ def report_line(item: Item, voice: Voice) -> None:
         raise OutputLost(error.errno, error.strerror) from None
 
 
-def _print_problems(result: Result, voice: Voice) -> None:
+def _print_problems(result: Result, style: Style) -> None:
     for warning in result.warnings:
-        print(f"{voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
+        print(f"{style.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures: list[Failure | Problem] = [item.error for item in result.results if item.error]
     for failure in [*failures, *result.others, *([result.failure] if result.failure else [])]:
-        print_failure(failure, voice, sys.stderr)
+        print_failure(failure, style, sys.stderr)
 
 
-def print_failure(failure: Failure | Problem, voice: Voice, to: TextIO) -> None:
-    print(f"{voice.paint('error:', 'red')} {_indented(failure.message)}", file=to)
+def print_failure(failure: Failure | Problem, style: Style, to: TextIO) -> None:
+    print(f"{style.paint('error:', 'red')} {_indented(failure.message)}", file=to)
     if failure.hint:
         print(f"hint: {_indented(failure.hint)}", file=to)
 
@@ -89,15 +89,15 @@ def _indented(text: str) -> str:
     return plain(text, keep="\n").replace("\n", "\n    ")
 
 
-def lines(result: Result, voice: Voice) -> Iterator[str]:
+def lines(result: Result, style: Style) -> Iterator[str]:
     items: list[Item] = [plain_value(item) for item in result.results]
     seen = [item.shown if isinstance(item, RemoteResult) and item.shown else item for item in items]
     if result.command == "list" and (sessions := _sessions(seen)):
         from tmuxreap.interfaces.text.table import summary, table
 
-        yield from table(sessions, voice)
-        if voice.width is not None:
-            yield from (voice.paint(line, "dim") for line in [*summary(sessions), *_by_host(items)])
+        yield from table(sessions, style)
+        if style.width is not None:
+            yield from (style.paint(line, "dim") for line in [*summary(sessions), *_by_host(items)])
         return
     if (
         not result.results
@@ -112,14 +112,14 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         yield f"would start it: {shlex.join(launch['command'])}"
     brief = len(items) > (1 if result.command in LINED else MANY)
     for item in items:
-        yield from _item_lines(item, voice, brief=brief)
+        yield from _item_lines(item, style, brief=brief)
     yield from _summary_lines(result)
 
 
-def _item_lines(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
-    from tmuxreap.interfaces.text.voices import item_lines  # imported only for results
+def _item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str]:
+    from tmuxreap.interfaces.text.formatters import item_lines  # imported only for results
 
-    return item_lines(item, voice, brief=brief)
+    return item_lines(item, style, brief=brief)
 
 
 def _sessions(items: Iterable[Item]) -> list[Session]:

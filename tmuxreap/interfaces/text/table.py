@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tmuxreap.core.answers.sessions import Listed, Session
 from tmuxreap.core.model import Live, Status
-from tmuxreap.core.text import Voice, cut, cut_middle, width
+from tmuxreap.core.text import Style, cut, cut_middle, width
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen
 
@@ -47,17 +47,17 @@ class Fitted:
     cells: int
 
 
-def table(sessions: Sequence[Session], voice: Voice) -> Iterator[str]:
+def table(sessions: Sequence[Session], style: Style) -> Iterator[str]:
     columns = [Fitted(column, _natural(column, sessions)) for column in COLUMNS]
-    if voice.width is not None:
-        columns = _fit([one for one in columns if _has_content(one.column, sessions)], voice.width)
-    yield voice.paint(
-        _line(columns, [one.column.title for one in columns], [None] * len(columns), Voice()), "dim"
+    if style.width is not None:
+        columns = _fit([one for one in columns if _has_content(one.column, sessions)], style.width)
+    yield style.paint(
+        _line(columns, [one.column.title for one in columns], [None] * len(columns), Style()), "dim"
     )
     for session in sessions:
         dim = "dim" if session.ended and session.drift is None else None
         cells = [one.column.cell(session) for one in columns]
-        yield _line(columns, cells, [dim or one.column.color(session) for one in columns], voice)
+        yield _line(columns, cells, [dim or one.column.color(session) for one in columns], style)
 
 
 def summary(sessions: Sequence[Session]) -> Iterator[str]:
@@ -100,14 +100,14 @@ def _least(one: Fitted) -> int:
 
 
 def _line(
-    columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], voice: Voice
+    columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], style: Style
 ) -> str:
     """Format one row: padded before it is colored, without trailing spaces."""
     short = [one.column.shorten(text, one.cells) for one, text in zip(columns, texts, strict=True)]
     last = max((at for at, text in enumerate(short) if text), default=0)
     cells = zip(columns[: last + 1], short, colours, strict=False)
     parts = [
-        voice.paint(text, color) + (" " * (one.cells - width(text)) if at < last else "")
+        style.paint(text, color) + (" " * (one.cells - width(text)) if at < last else "")
         for at, (one, text, color) in enumerate(cells)
     ]
     return (" " * GAP).join(parts)

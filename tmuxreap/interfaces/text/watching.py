@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.errors import Failure, OutputLost
-from tmuxreap.core.text import Voice, plain_value
+from tmuxreap.core.text import Style, plain_value
 from tmuxreap.sessions.context import Context
 
 LAST_WORDS_S = 1.0  # for a slow reader, when the watch ends
@@ -22,8 +22,8 @@ class EventWriter:
     """Writes events to stdout, bypassing `sys.stdout`: a blocked write must not hold its buffer's
     lock."""
 
-    def __init__(self, voice: Voice, lost: Callable[[int], Change]) -> None:
-        self._voice = voice
+    def __init__(self, style: Style, lost: Callable[[int], Change]) -> None:
+        self._style = style
         self._write_error: OSError | None = None
         self._outlet: Outlet[Change] = Outlet(self._write, lost)
 
@@ -38,7 +38,7 @@ class EventWriter:
     def _write(self, event: Change) -> None:
         if self._write_error is not None:
             return
-        data = f"{line(event, self._voice)}\n".encode("utf-8", "backslashreplace")
+        data = f"{line(event, self._style)}\n".encode("utf-8", "backslashreplace")
         try:
             while data:
                 data = data[os.write(1, data) :]
@@ -47,8 +47,8 @@ class EventWriter:
             os.kill(os.getpid(), signal.SIGTERM)  # ends the watch: the reader is gone
 
 
-def line(event: Change, voice: Voice) -> str:
-    if voice.json:
+def line(event: Change, style: Style) -> str:
+    if style.json:
         return json.dumps(event.as_json(), default=str)
     event = plain_value(event)
     if event.event == "dropped":

@@ -22,5 +22,5 @@ def command(
     if not follow:
         return verb.run(call.context, request)
     for event in verb.follow(call.context, request):
-        report_line(event, call.voice)
+        report_line(event, call.style)
     raise AssertionError("follow never ends by itself")

@@ -43,7 +43,7 @@ def command(
         grace_s=seconds(grace, "--grace", call.context.default_seconds("grace")),
         force=not no_force,
         scope=scope_of(whole_session, pane_only),
-        itself=itself,
+        own_session=itself,
         purge=purge,
         cleanup=cleanup,
         task_status=task_status_of(task_status),

@@ -21,7 +21,7 @@ def command(
     except ImportError as error:
         reason = f"could not serve: the Python SDK of MCP, version 2, is not installed ({error})"
         raise Failure(Code.USAGE, reason, INSTALL) from None
-    if on_terminal() and not call.voice.quiet:
+    if on_terminal() and not call.style.quiet:
         print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
     serve(call.context.given_registry, hosts=hosts)
     raise Done

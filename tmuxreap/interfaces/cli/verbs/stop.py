@@ -54,7 +54,7 @@ def command(
         after_turn_s=seconds(after_turn, "--after-turn"),
         force=not no_force,
         scope=scope_of(whole_session, pane_only),
-        itself=itself,
+        own_session=itself,
         purge=purge,
         cleanup=cleanup,
         unregistered=force_no_yaml,

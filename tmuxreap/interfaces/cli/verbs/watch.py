@@ -33,7 +33,7 @@ def command(
     from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
     from tmuxreap.interfaces.text.watching import EventWriter, greeting
 
-    context, voice = call.context, call.voice
+    context, style = call.context, call.style
     interval_s = seconds(interval, "--interval", INTERVAL_S)
     if interval_s < LEAST_INTERVAL_S:
         reason = f"could not read --interval: {interval} is too short"
@@ -43,9 +43,9 @@ def command(
     request = WatchRequest(interval_s, execute, kinds, notify=notify)
     if execute is not None:
         notifier.check(execute)
-    if not (voice.json or voice.quiet):
+    if not (style.json or style.quiet):
         print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
-    tell = EventWriter(voice, lambda count: dropped(context.clock.now(), count))
+    tell = EventWriter(style, lambda count: dropped(context.clock.now(), count))
     run(context, request, tell)
     tell.close()
     raise Done

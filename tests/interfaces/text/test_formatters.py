@@ -12,20 +12,20 @@ from tmuxreap.core.answers.news import Event
 from tmuxreap.core.answers.sessions import Launched, Session, Shown
 from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.results import Item
-from tmuxreap.core.text import Voice
-from tmuxreap.interfaces.text.voices import VOICES, item_lines
+from tmuxreap.core.text import Style
+from tmuxreap.interfaces.text.formatters import FORMATTERS, item_lines
 
 UNKNOWN = Problem("session_not_registered", "could not find a", "tmuxreap list")
 
 
 def test_no_kind_of_answer_is_without_a_voice() -> None:
     kinds = {shape.result for shape in SHAPES.values()} - {Change}
-    assert {kind.__name__ for kind in kinds} <= set(VOICES)
+    assert {kind.__name__ for kind in kinds} <= set(FORMATTERS)
 
 
 @pytest.mark.parametrize("item", [Session("a", error=UNKNOWN), Shown("a", error=UNKNOWN)])
 def test_of_what_is_not_there_only_the_error_is_told(item: Item) -> None:
-    assert list(item_lines(item, Voice())) == []
+    assert list(item_lines(item, Style())) == []
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_of_what_is_not_there_only_the_error_is_told(item: Item) -> None:
     ],
 )
 def test_it_is_said_in_words(item: Item, lines: list[str]) -> None:
-    assert list(item_lines(item, Voice())) == lines
+    assert list(item_lines(item, Style())) == lines

@@ -1,4 +1,4 @@
-"""The text of each kind of answer: one function (voice) per type. Decides nothing.
+"""The text of each kind of answer: one function per type. Decides nothing.
 
 The caller has sanitized all text: nothing in it can control a terminal."""
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item, RemoteResult
-from tmuxreap.core.text import Voice, cut, pad, width
+from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
 
 if TYPE_CHECKING:  # each verb has already imported its own answers
@@ -19,41 +19,41 @@ if TYPE_CHECKING:  # each verb has already imported its own answers
 WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an error
 
 
-def item_lines(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+def item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str]:
     """Format one result by its type. `brief`: it is one of many, so that the first does not scroll
     away."""
     kind = type(item).__name__
     if brief and kind in BRIEFLY:
-        yield from BRIEFLY[kind](item, voice)
+        yield from BRIEFLY[kind](item, style)
     elif isinstance(item, RemoteResult):
         yield from item.lines
     elif item.error is None or kind in WITH_ERROR:
-        yield from VOICES[kind](item, voice)
+        yield from FORMATTERS[kind](item, style)
 
 
-def _ending(item: endings.Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+def _ending(item: endings.Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     from tmuxreap.interfaces.text.receipt import receipt, verdict  # only endings need it
 
     if item.verdict is not None:
-        yield from verdict(item, voice)
+        yield from verdict(item, style)
     if item.joined:
         yield f"{item.name}: another stop was handling it: {item.outcome}"
     else:
-        yield from receipt(item, voice, brief=brief)
+        yield from receipt(item, style, brief=brief)
 
 
-def _session_in_a_line(one: sessions.Session, voice: Voice) -> Iterator[str]:
+def _session_in_a_line(one: sessions.Session, style: Style) -> Iterator[str]:
     if one.live is not None:
         facts = [one.agent, one.state, f"conversation {(one.conversation_id or 'none')[:8]}"]
         details = ", ".join(fact for fact in facts if fact)
-        yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live} ({details})"
+        yield f"{style.paint(one.name, 'bold')}: {one.status}, {one.live} ({details})"
 
 
-def _session(one: sessions.Session, voice: Voice) -> Iterator[str]:
+def _session(one: sessions.Session, style: Style) -> Iterator[str]:
     if one.live is None:  # a missing session has only an error
         return
-    drift = voice.paint(f" (drift: {one.drift})", "red") if one.drift else ""
-    yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live}{drift}"
+    drift = style.paint(f" (drift: {one.drift})", "red") if one.drift else ""
+    yield f"{style.paint(one.name, 'bold')}: {one.status}, {one.live}{drift}"
     facts = {
         "agent": one.agent,
         "pane": f"{one.pane_id or '-'} (pid {one.pid or '-'})" if one.pane_id or one.pid else None,
@@ -68,14 +68,14 @@ def _session(one: sessions.Session, voice: Voice) -> Iterator[str]:
     yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
 
 
-def _shown(one: sessions.Shown, voice: Voice) -> Iterator[str]:
-    yield from _session(one, voice)
-    yield from _processes("processes", one.processes, voice)
-    yield from _processes("protected", one.protected, voice)
+def _shown(one: sessions.Shown, style: Style) -> Iterator[str]:
+    yield from _session(one, style)
+    yield from _processes("processes", one.processes, style)
+    yield from _processes("protected", one.protected, style)
     if one.screen:
         yield "  screen"
-        bar = f"  {voice.paint('|', 'dim')} "
-        yield from (_within(bar, line, voice) for line in one.screen.splitlines())
+        bar = f"  {style.paint('|', 'dim')} "
+        yield from (_within(bar, line, style) for line in one.screen.splitlines())
 
 
 def _state(one: sessions.Session) -> str | None:
@@ -87,29 +87,29 @@ def _state(one: sessions.Session) -> str | None:
     return f"{one.state}{until}{since}{f' (by its {one.state_source})' if one.state_source else ''}"
 
 
-def _processes(kind: str, found: Sequence[base.Process], voice: Voice) -> Iterator[str]:
+def _processes(kind: str, found: Sequence[base.Process], style: Style) -> Iterator[str]:
     if not found:
         return
     yield f"  {kind}"
     cells = max(width(process.name) for process in found)
     for process in found:
         line = f"{process.pid:>9}  {pad(process.name, cells)}  {process.why}"
-        yield _within("  ", line, voice)
+        yield _within("  ", line, style)
 
 
-def _within(before: str, text: str, voice: Voice) -> str:
+def _within(before: str, text: str, style: Style) -> str:
     """Cut the line at the terminal's width; `before` takes at most four cells."""
-    return before + (text if voice.width is None else cut(text, max(voice.width - 4, 1)))
+    return before + (text if style.width is None else cut(text, max(style.width - 4, 1)))
 
 
-def _event(item: news.Event, voice: Voice) -> Iterator[str]:
+def _event(item: news.Event, style: Style) -> Iterator[str]:
     yield f"{item.timestamp}  {item.name}  {item.kind}{_event_words(item.data or {})}"
 
 
-def _default(item: machine.Default, voice: Voice) -> Iterator[str]:
+def _default(item: machine.Default, style: Style) -> Iterator[str]:
     where = f" ({item.place})" if item.place else ""
     note = f"; {item.note}" if item.note else ""
-    source = voice.paint(f"{item.source}{where}{note}", "dim")
+    source = style.paint(f"{item.source}{where}{note}", "dim")
     yield f"{item.name:<20}{_value_text(item.value)}  {source}"
 
 
@@ -121,7 +121,7 @@ def _value_text(value: object) -> str:
     return short_duration(value) if isinstance(value, float) and value >= 1 else str(value)
 
 
-def _agent(item: machine.Agent, voice: Voice) -> Iterator[str]:
+def _agent(item: machine.Agent, style: Style) -> Iterator[str]:
     abilities = {
         "exit keys": item.exit_keys,
         "ID at start": item.takes_an_id,
@@ -134,12 +134,12 @@ def _agent(item: machine.Agent, voice: Voice) -> Iterator[str]:
     yield f"{'':<14}can: {listed}; verified: {item.verified or 'no'}"
 
 
-def _drift(item: news.Drift, voice: Voice) -> Iterator[str]:
+def _drift(item: news.Drift, style: Style) -> Iterator[str]:
     yield f"{item.name or 'the ledger'}: {item.drift}: {item.evidence}"
     yield "  settled" if item.settled else f"  hint: {item.hint}"
 
 
-def _launched(item: sessions.Launched, voice: Voice) -> Iterator[str]:
+def _launched(item: sessions.Launched, style: Style) -> Iterator[str]:
     if item.command is not None:
         yield item.command
     elif item.outcome is not None:
@@ -147,23 +147,23 @@ def _launched(item: sessions.Launched, voice: Voice) -> Iterator[str]:
         yield f"{item.name}: {item.outcome}: {item.agent}, pane {pane}, in {item.cwd}"
 
 
-def _forgotten(item: endings.Forgotten, voice: Voice) -> Iterator[str]:
+def _forgotten(item: endings.Forgotten, style: Style) -> Iterator[str]:
     history = ", with its history" if item.history else ""
     word = "removed" if item.forgotten else "would be removed"
     yield f"{item.name}: {word} from the registry{history}"
 
 
-def _protected(item: endings.Protected, voice: Voice) -> Iterator[str]:
+def _protected(item: endings.Protected, style: Style) -> Iterator[str]:
     word = "protected" if item.keep else "not protected"
     yield f"{item.name}: {word}{'' if item.changed else ', as before'}"
 
 
-def _awaited(item: endings.Awaited, voice: Voice) -> Iterator[str]:
+def _awaited(item: endings.Awaited, style: Style) -> Iterator[str]:
     missed = "" if item.reached else ", not reached"
     yield f"{item.name}: {item.state or 'gone'}, after {item.waited_ms} ms{missed}"
 
 
-def _interrupted(item: endings.Interrupted, voice: Voice) -> Iterator[str]:
+def _interrupted(item: endings.Interrupted, style: Style) -> Iterator[str]:
     texts = {
         Outcome.PLANNED: f"would be interrupted by {' '.join(item.keys)}",
         Outcome.INTERRUPTED: f"interrupted, {item.state} now",
@@ -172,50 +172,50 @@ def _interrupted(item: endings.Interrupted, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {texts.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
 
 
-def _skill(item: machine.Skill, voice: Voice) -> Iterator[str]:
+def _skill(item: machine.Skill, style: Style) -> Iterator[str]:
     yield f"{item.name}: {item.outcome} in {item.folder}"
 
 
-def _script(item: machine.Script, voice: Voice) -> Iterator[str]:
+def _script(item: machine.Script, style: Style) -> Iterator[str]:
     yield from item.script
 
 
-def _hooked(item: machine.Hooked, voice: Voice) -> Iterator[str]:
+def _hooked(item: machine.Hooked, style: Style) -> Iterator[str]:
     yield f"{item.name}: hooks {item.action}: {item.file}"
     yield from item.diff
 
 
-def _beat(item: endings.Beat, voice: Voice) -> Iterator[str]:
+def _beat(item: endings.Beat, style: Style) -> Iterator[str]:
     yield f"{item.name}: state {item.state}"
 
 
-def _reached(item: machine.Reached, voice: Voice) -> Iterator[str]:
+def _reached(item: machine.Reached, style: Style) -> Iterator[str]:
     well = item.state == "ok"
     counted = f"{item.running} running of {item.sessions} sessions"
     more = f"{item.version}, {counted}, {item.round_trip_ms} ms" if well else ""
-    state = voice.paint(str(item.state), "green" if well else "red")
-    yield f"{voice.paint(item.name, 'bold')}: {state}  {more}".rstrip()
+    state = style.paint(str(item.state), "green" if well else "red")
+    yield f"{style.paint(item.name, 'bold')}: {state}  {more}".rstrip()
 
 
 LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
-def _finding(item: machine.Finding, voice: Voice) -> Iterator[str]:
+def _finding(item: machine.Finding, style: Style) -> Iterator[str]:
     """Print one finding of `doctor`, and the fixing command on its own line, to be copied."""
     level = str(item.level)
-    first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.message}", voice)
-    yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
+    first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.message}", style)
+    yield style.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
     yield from rest
     if item.hint:
-        yield f"{'':<9}{voice.paint('fix:', 'bold')} {item.hint}"
+        yield f"{'':<9}{style.paint('fix:', 'bold')} {item.hint}"
 
 
-def _wrapped(line: str, voice: Voice) -> list[str]:
-    if voice.width is None or width(line) <= voice.width:
+def _wrapped(line: str, style: Style) -> list[str]:
+    if style.width is None or width(line) <= style.width:
         return [line]
     from textwrap import wrap  # only on a terminal
 
-    return wrap(line, max(voice.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
+    return wrap(line, max(style.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
 
 
 def _event_words(data: Mapping[str, object]) -> str:
@@ -226,12 +226,12 @@ def _event_words(data: Mapping[str, object]) -> str:
 
 
 # The short forms, for many results: one line, and what needs attention.
-BRIEFLY: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
+BRIEFLY: dict[str, Callable[[Any, Style], Iterator[str]]] = {
     "Ending": partial(_ending, brief=True),
     "Session": _session_in_a_line,
 }
 
-VOICES: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
+FORMATTERS: dict[str, Callable[[Any, Style], Iterator[str]]] = {
     "Agent": _agent,
     "Awaited": _awaited,
     "Beat": _beat,
