@@ -5,39 +5,10 @@
         print(session.name, session.agent)
     ending = registry.stop("acme", reason="nightly")
 
-The names below are public and described in docs/python.md. They are imported on first use."""
+The public names are those of `interfaces.python.api`, described in docs/python.md. They are
+imported on first use."""
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "Action",
-    "Awaited",
-    "Change",
-    "Conversation",
-    "Draft",
-    "Drift",
-    "Ending",
-    "EndingError",
-    "Error",
-    "Event",
-    "Forgotten",
-    "Interrupted",
-    "LockHeld",
-    "LockTimeout",
-    "NotFoundError",
-    "PermissionDeniedError",
-    "Problem",
-    "Process",
-    "Reconciled",
-    "Registry",
-    "RegistryError",
-    "Rung",
-    "Session",
-    "Stream",
-    "TmuxError",
-    "UsageError",
-    "open_registry",
-]
 
 TYPE_CHECKING = False  # not from `typing`: importing that would cost more than this whole module
 if TYPE_CHECKING:
@@ -45,12 +16,17 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        if name not in __all__:
+        if name == "__all__":
+            return sorted(_public())
+        if name.startswith("_") or name not in _public():
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        value = globals()[name] = getattr(import_module("tmuxreap.interfaces.python.api"), name)
+        value = globals()[name] = _public()[name]
         return value
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *_public()})
+
+    def _public():
+        from tmuxreap.interfaces.python import api
+
+        return {name: value for name, value in vars(api).items() if not name.startswith("_")}

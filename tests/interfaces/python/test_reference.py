@@ -50,11 +50,16 @@ def test_the_public_names_are_changed_on_purpose_only(reference: ModuleType) -> 
 
 
 def test_the_package_has_the_names_of_its_one_public_module() -> None:
-    assert tmuxreap.__all__ == api.__all__
-    assert set(api.__all__) <= set(dir(tmuxreap))
+    listed = [name for name in vars(api) if not name.startswith("_")]
+    assert tmuxreap.__all__ == sorted(listed)
+    assert set(listed) <= set(dir(tmuxreap))
+    star: dict[str, object] = {}
+    exec("from tmuxreap import *", star)
+    assert set(listed) == star.keys() - {"__builtins__"}
+    assert not hasattr(tmuxreap, "real_app")
 
 
-@pytest.mark.parametrize("name", api.__all__)
+@pytest.mark.parametrize("name", tmuxreap.__all__)
 def test_every_public_name_tells_what_it_is(name: str) -> None:
     thing = getattr(tmuxreap, name)
     assert inspect.getdoc(thing)
