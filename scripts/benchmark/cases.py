@@ -114,8 +114,8 @@ class Case:
                 "of these: argparse alone": lambda: self.spawn(
                     [sys.executable, "-c", "import argparse"]
                 ),
-                "of these: all that stop loads": lambda: self.spawn(_loading("stop")),
-                "of these: all that list loads": lambda: self.spawn(_loading("list")),
+                "of these: all that stop loads": lambda: self.spawn(_loading("ending", "stop")),
+                "of these: all that list loads": lambda: self.spawn(_loading("looking", "list")),
             },
             7 if self.quick else 21,
         )
@@ -360,8 +360,8 @@ class Case:
             process.wait()
 
 
-def _loading(verb: str) -> list[str]:
-    modules = ("interfaces.cli.main", f"interfaces.cli.verbs.{verb}", f"commands.{verb}")
+def _loading(declared: str, verb: str) -> list[str]:
+    modules = ("interfaces.cli.main", f"interfaces.cli.verbs.{declared}", f"commands.{verb}")
     return [sys.executable, "-c", "".join(f"import tmuxreap.{name};" for name in modules)]
 
 

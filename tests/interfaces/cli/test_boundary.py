@@ -15,6 +15,7 @@ from tmuxreap.core.model import Scope
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
+from tmuxreap.interfaces.cli.verbs import ending, looking
 from tmuxreap.sessions.context import Context
 
 
@@ -37,13 +38,13 @@ def test_what_a_verb_could_not_do_becomes_an_answer(story: Story) -> None:
 
 
 def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
-    assert boundary.scope_of(True, False) is Scope.SESSION
-    assert boundary.scope_of(False, True) is Scope.PANE
-    assert boundary.scope_of(False, False) is Scope.AGENT
+    assert ending.scope_of(True, False) is Scope.SESSION
+    assert ending.scope_of(False, True) is Scope.PANE
+    assert ending.scope_of(False, False) is Scope.AGENT
     wrong: list[Callable[[], object]] = [
-        lambda: boundary.scope_of(True, True),
-        lambda: boundary.task_status_of("done"),
-        lambda: boundary.kinds_of("stalled,orphan", "--reap"),
+        lambda: ending.scope_of(True, True),
+        lambda: ending.task_status_of("done"),
+        lambda: looking.kinds_of("stalled,orphan", "--reap"),
         lambda: boundary.seconds("soon", "--grace"),
     ]
     for one in wrong:
@@ -54,7 +55,7 @@ def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
 
 
 def test_kinds_stand_once_and_in_their_order() -> None:
-    found = boundary.kinds_of("idle, stalled,idle", "--reap")
+    found = looking.kinds_of("idle, stalled,idle", "--reap")
     assert [kind.value for kind in found] == ["idle", "stalled"]
     assert boundary.seconds("15m", "--grace") == 900.0
     assert boundary.seconds(None, "--grace") is None

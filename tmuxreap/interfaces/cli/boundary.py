@@ -9,12 +9,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
-from tmuxreap.core.model import Scope
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style, pad, plain, width
@@ -24,10 +23,6 @@ from tmuxreap.interfaces.cli.parameters import Done, Words
 from tmuxreap.interfaces.text.report import lines, print_failure, report, terminal_columns
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
-
-if TYPE_CHECKING:
-    from tmuxreap.commands.reap.verdicts import Kind
-    from tmuxreap.ending.plan import Policy
 
 LENIENT = ("stop", "kill", "finish")  # a broken settings file is only a warning for these
 UNCONFIGURED = ("hook", "heartbeat")  # agents call these all the time, and they have no defaults
@@ -120,14 +115,6 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{flag}")
 
 
-def end(call: Call, policy: Policy, targets: Words, dry_run: bool, yes: bool) -> Result:
-    from tmuxreap.commands.stop import EndRequest, run
-
-    heed_signals()
-    ask = call.question(purge=policy.purge)
-    return run(call.context, EndRequest(tuple(targets or ()), policy, dry_run, yes, ask))
-
-
 def _progress() -> Progress:
     from tmuxreap.interfaces.text import progress  # not needed by scripts
 
@@ -147,33 +134,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def scope_of(whole_session: bool, pane_only: bool) -> Scope:
-    if whole_session and pane_only:
-        reason = "could not read the command: --whole-session and --pane-only cannot be combined"
-        raise Failure(Code.USAGE, reason, "give one of them")
-    if whole_session:
-        return Scope.SESSION
-    return Scope.PANE if pane_only else Scope.AGENT
-
-
-def task_status_of(word: str) -> str:
-    return one_of(("failed", "ready", "cancelled"), word, "--task-status", "cancelled")
-
-
 def one_of(known: Sequence[str], word: str, flag: str, example: str | None = None) -> str:
     if word not in known:
         reason = f"could not read {flag}: {word!r} is not one of {', '.join(known)}"
         raise Failure(Code.USAGE, reason, f"as in: {flag} {example or known[0]}")
     return word
-
-
-def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
-    """Read the kinds for unattended reaping: not orphans, which the user should see first."""
-    from tmuxreap.commands.reap.verdicts import Kind
-
-    known = [kind.value for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)]
-    wanted = [one_of(known, word.strip(), flag, "stalled,idle") for word in words.split(",")]
-    return tuple(Kind(word) for word in dict.fromkeys(wanted))
 
 
 def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:

@@ -12,6 +12,7 @@ from tmuxreap.core.values import NOTHING, field, frozen, replace
 Text: TypeAlias = str | None
 Number: TypeAlias = int | None
 Words: TypeAlias = list[str] | None
+Targets: TypeAlias = tuple[str, ...]
 
 
 class Done(Exception):  # noqa: N818 - not an error
@@ -24,7 +25,8 @@ class Done(Exception):  # noqa: N818 - not an error
 
 @frozen
 class Parameter:
-    """A flag, or without flags an argument; `name` is that of the function's parameter."""
+    """A flag, or without flags an argument; `name` is that of the function's parameter, by default
+    the flag's."""
 
     kind: object
     flags: tuple[str, ...]
@@ -48,30 +50,32 @@ class Command:
 
 def flag(usage: str, about: str) -> Any:
     """Declare a flag without a value, as in `--quiet -q`."""
-    return Parameter(bool, tuple(usage.split()), None, about, default=False)
+    flags = tuple(usage.split())
+    return Parameter(bool, flags, None, about, default=False, name=_name_of(flags[0]))
 
 
-def text(usage: str, about: str, default: str | None = None, **details: object) -> Any:
+def text(usage: str, about: str, default: str | None = None) -> Any:
     """Declare a flag with a value, as in `--cwd DIR`."""
-    return _valued(str, usage, about, default, details)
+    return _valued(str, usage, about, default)
 
 
 def number(usage: str, about: str, default: int | None = None, **details: object) -> Any:
-    return _valued(int, usage, about, default, details)
+    return _valued(int, usage, about, default, **details)
 
 
 def words(usage: str, about: str) -> Any:
     """Declare a flag that may be given several times."""
-    return _valued(list[str], usage, about, None, {})
+    return _valued(list[str], usage, about, None)
 
 
-def _valued(
-    kind: Any, usage: str, about: str, default: object, details: Mapping[str, object]
-) -> Parameter:
-    name, _, metavar = usage.partition(" ")
-    return Parameter(
-        kind | None if default is None else kind, (name,), metavar, about, default, details
-    )
+def _valued(kind: Any, usage: str, about: str, default: object, **details: object) -> Parameter:
+    flag, _, metavar = usage.partition(" ")
+    kind = kind | None if default is None else kind
+    return Parameter(kind, (flag,), metavar, about, default, details, _name_of(flag))
+
+
+def _name_of(flag: str) -> str:
+    return flag[2:].replace("-", "_")
 
 
 def argument(
@@ -86,6 +90,14 @@ def argument(
 
 def arguments(metavar: str, about: str) -> Any:
     return Parameter(Words, (), metavar, about, None)
+
+
+TARGETS = arguments(
+    "TARGETS",
+    "NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on stdin.",
+)
+DRY_RUN = flag("--dry-run", "Show what would happen without doing it.")
+YES = flag("--yes -y", "Do not ask for confirmation.")
 
 
 def parameters_of(function: Callable[..., object]) -> Iterator[Parameter]:

@@ -1,0 +1,148 @@
+"""Declares the verbs that look at sessions, wait for them, and keep the registry true."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.core.text import plain
+from tmuxreap.interfaces.cli.boundary import Call, one_of, seconds
+from tmuxreap.interfaces.cli.parameters import (
+    DRY_RUN,
+    TARGETS,
+    Done,
+    Targets,
+    Text,
+    flag,
+    text,
+)
+from tmuxreap.interfaces.text.report import report_line
+
+if TYPE_CHECKING:
+    from tmuxreap.commands.reap.verdicts import Kind
+
+
+def do_list(
+    call: Call,
+    targets: Targets = TARGETS,
+    status: Text = text("--status S", "Only running, stopped or terminated sessions."),
+    live: bool = flag("--live", "Only sessions whose agent is alive."),
+    sort: Text = text("--sort KEY", "By name, status, live, agent, idle, memory, server."),
+    tree: bool = flag("--tree", "Show each session below the one that started it."),
+) -> Result:
+    """List sessions and whether they are alive."""
+    from tmuxreap.commands.list import ListRequest, run
+
+    return run(call.context, ListRequest(targets, status, live, sort, tree))
+
+
+def do_show(call: Call, targets: Targets = TARGETS) -> Result:
+    """Show all that is known about a session.
+
+    Its processes and why each belongs to it, its pane, conversation and screen.
+    """
+    from tmuxreap.commands.show import run
+
+    return run(call.context, targets)
+
+
+def do_events(
+    call: Call,
+    targets: Targets = TARGETS,
+    follow: bool = flag("--follow -f", "Keep printing new events."),
+    since: Text = text("--since D", "Only events from the last D, e.g. 2h."),
+) -> Result:
+    """Show the event history."""
+    from tmuxreap.commands import events as verb
+
+    request = verb.EventsRequest(targets, seconds(since, "--since"))
+    if not follow:
+        return verb.run(call.context, request)
+    for event in verb.follow(call.context, request):
+        report_line(event, call.style)
+    raise AssertionError("follow never ends by itself")
+
+
+def do_wait(
+    call: Call,
+    targets: Targets = TARGETS,
+    until: Text = text("--until idle|waiting|working|limited|gone|ended", "State to wait for."),
+    anyone: bool = flag("--any", "Return as soon as one of them is there (default: all)."),
+    timeout: Text = text("--timeout D", "Give up after this long (default: never)."),
+) -> Result:
+    """Wait until sessions reach a state, end or are gone.
+
+    \b
+    tmuxreap wait acme --until idle --timeout 10m
+    tmuxreap wait tag:nightly --until gone
+    """
+    from tmuxreap.commands.wait import Until, WaitRequest, run
+
+    known = [state.value for state in Until]
+    if not until:
+        reason = "could not wait: no state was given"
+        raise Failure(Code.USAGE, reason, f"add --until with one of: {', '.join(known)}")
+    wanted = Until(one_of(known, until, "--until"))
+    request = WaitRequest(targets, wanted, anyone, seconds(timeout, "--timeout"))
+    return run(call.context, request)
+
+
+def do_watch(
+    call: Call,
+    interval: Text = text(
+        "--interval S", "How often to check everything, besides on events. [10s]"
+    ),
+    execute: Text = text("--exec COMMAND", "Run COMMAND for each event (JSON on stdin)."),
+    reap: Text = text(
+        "--reap stalled,idle,expired", "Also end sessions found stalled, idle or expired."
+    ),
+    notify: bool = flag(
+        "--notify", "Also show each event to the tmux clients attached to that session."
+    ),
+) -> Result:
+    """Reconcile whenever an agent or a tmux server exits.
+
+    Keeps the registry up to date until interrupted.
+    """
+    from tmuxreap.commands.watch import notifier
+    from tmuxreap.commands.watch.telling import dropped
+    from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
+    from tmuxreap.interfaces.text.watching import EventWriter, greeting
+
+    context, style = call.context, call.style
+    interval_s = seconds(interval, "--interval", INTERVAL_S)
+    if interval_s < LEAST_INTERVAL_S:
+        reason = f"could not read --interval: {interval} is too short"
+        hint = f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway"
+        raise Failure(Code.USAGE, reason, hint)
+    kinds = () if reap is None else kinds_of(reap, "--reap")
+    request = WatchRequest(interval_s, execute, kinds, notify=notify)
+    if execute is not None:
+        notifier.check(execute)
+    if not (style.json or style.quiet):
+        print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
+    tell = EventWriter(style, lambda count: dropped(context.clock.now(), count))
+    run(context, request, tell)
+    tell.close()
+    raise Done
+
+
+def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
+    """Read the kinds for unattended reaping: not orphans, which the user should see first."""
+    from tmuxreap.commands.reap.verdicts import Kind
+
+    known = [kind.value for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)]
+    wanted = [one_of(known, word.strip(), flag, "stalled,idle") for word in words.split(",")]
+    return tuple(Kind(word) for word in dict.fromkeys(wanted))
+
+
+def do_reconcile(call: Call, dry_run: bool = DRY_RUN) -> Result:
+    """Compare the registry with what runs and fix what is certain.
+
+    For the rest, print the command to run.
+    """
+    from tmuxreap.commands.reconcile.reconcile import run
+
+    return run(call.context, dry_run=dry_run)

@@ -1,0 +1,189 @@
+"""Declares the verbs about this machine, its agents, and the program itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+
+from tmuxreap.app import real_app
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import Call, on_terminal
+from tmuxreap.interfaces.cli.parameters import (
+    DRY_RUN,
+    YES,
+    Done,
+    Text,
+    Words,
+    argument,
+    arguments,
+    flag,
+    text,
+)
+
+INSTALL = "install it with all extras, in the checkout: pipx install --force '.[all]'"
+
+
+def do_doctor(call: Call) -> Result:
+    """Check the setup and print the command that fixes each problem.
+
+    Changes nothing.
+    """
+    from tmuxreap.commands.doctor.doctor import run
+
+    return run(call.context)
+
+
+def do_hosts(
+    call: Call,
+    action: Text = argument(
+        "[check]", "Check the hosts (the default, and the only action).", Text, None
+    ),
+    wanted: Words = arguments("[H...]", "Hosts to check: names, @tag, all or local."),
+) -> Result:
+    """List the hosts in hosts.yaml and whether each answers.
+
+    \b
+    tmuxreap hosts                  all of them
+    tmuxreap hosts check gpu @big   these
+    """
+    from tmuxreap.interfaces.remote.checkup import run
+
+    return run(call.context, action, wanted or [])
+
+
+def do_mcp(
+    call: Call,
+    hosts: bool = flag("--hosts", "Give the tools an argument `host`: other machines."),
+) -> Result:
+    """Run the MCP server: these commands as tools for agents."""
+    try:
+        from tmuxreap.interfaces.mcp.server import serve
+    except ImportError as error:
+        reason = f"could not serve: the Python SDK of MCP, version 2, is not installed ({error})"
+        raise Failure(Code.USAGE, reason, INSTALL) from None
+    if on_terminal() and not call.style.quiet:
+        print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
+    serve(call.context.given_registry, hosts=hosts)
+    raise Done
+
+
+def do_skills(
+    call: Call,
+    action: str = argument("install", "Install the skills (the only action)."),
+    dest: Text = text(
+        "--dest DIR",
+        "Target directory (default: .agents/skills, and .claude/skills if .claude exists).",
+    ),
+    dry_run: bool = DRY_RUN,
+    yes: bool = YES,
+) -> Result:
+    """Copy the skills and scripts into a project.
+
+    They go where its agents look for them.
+    """
+    from tmuxreap.commands.skills import SkillsRequest, run
+
+    if action != "install":
+        reason = f"could not read the command: skills has no action {action!r}"
+        raise Failure(Code.USAGE, reason, "tmuxreap skills install")
+    return run(call.context, SkillsRequest(dest, dry_run, yes))
+
+
+def do_schema(
+    verb: Text = argument(None, "Verb (default: the part that all answers share).", Text, None),
+) -> None:
+    """Print the JSON Schema of a verb's --json output.
+
+    \b
+    tmuxreap schema stop
+
+    Without a verb: the envelope that all answers share.
+    Schemas are open: fields may be added, and readers should ignore unknown ones.
+    """
+    from tmuxreap.commands.schema import run
+
+    json.dump(run(verb), sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def do_config(call: Call) -> Result:
+    """Show the defaults and where each one is set.
+
+    \b
+    tmuxreap config
+
+    Order: flag, environment variable, config.yaml, built-in default.
+    """
+    from tmuxreap.commands.config import run
+
+    return run(call.context)
+
+
+def do_hooks(
+    call: Call,
+    deed: str = argument("install|remove", "Install the hooks, or remove them."),
+    agent: str = argument("AGENT", "Agent whose settings to change (see `tmuxreap agents`)."),
+    dry_run: bool = DRY_RUN,
+) -> Result:
+    """Install or remove hooks that report an agent's state.
+
+    They go into the agent's own settings; remove takes out exactly these.
+    """
+    from tmuxreap.commands.hooks import HooksAction, HooksRequest, run
+
+    if deed not in (HooksAction.INSTALL.value, HooksAction.REMOVE.value):
+        reason = f"could not tell what to do with hooks: {deed!r}"
+        raise Failure(Code.USAGE, reason, "say install or remove")
+    return run(call.context, HooksRequest(HooksAction(deed), agent, dry_run))
+
+
+def do_agents(call: Call) -> Result:
+    """List the known agents and what can be done with each."""
+    from tmuxreap.commands.agents import run
+
+    return run(call.context)
+
+
+def do_popup(
+    call: Call,
+    client: Text = text("--client C", "tmux client to switch on Enter."),
+    socket: Text = text("--socket PATH", "Socket of the tmux server of that client."),
+) -> Result:
+    """Show the sessions live, and stop or resume them by key.
+
+    The tmux plugin (tmuxreap.tmux) opens it in a popup.
+    """
+    context = call.context
+    if not on_terminal():
+        reason = "could not open the popup: this is no terminal"
+        raise Failure(Code.USAGE, reason, "run it in one, or in scripts use: tmuxreap list --json")
+    try:
+        from tmuxreap.interfaces.popup.app import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("textual", "rich"):
+            raise
+        reason = "could not open the popup: its extra is not installed (textual)"
+        raise Failure(Code.USAGE, reason, INSTALL) from None
+    from tmuxreap.interfaces.popup.actions import Client, Desk
+
+    socket = socket or context.settings.tmux_socket
+    new_app = partial(real_app, context.settings, context.given_registry, "popup")
+    run(Desk(new_app, Client(socket, client) if socket else None))
+    return Result("popup", context.registry_name, context.clock.now())
+
+
+def do_completion(
+    call: Call, shell: str = argument("bash|zsh|fish", "Shell to print it for.")
+) -> Result:
+    """Print the shell completion script.
+
+    \b
+    source <(tmuxreap completion bash)      in ~/.bashrc
+    source <(tmuxreap completion zsh)       in ~/.zshrc, after compinit
+    tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
+    """
+    from tmuxreap.commands.completion import run
+
+    return run(call.context, shell)
