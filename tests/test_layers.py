@@ -56,7 +56,7 @@ sessions.see sessions.reach sessions.ownership
 ending.plan ending.results ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns
 ending.ladder.interrupt ending.ladder.handing_over
-hosts.choose hosts.wire hosts.merge
+hosts.choose hosts.wire hosts.merge hosts.reply
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.python.options interfaces.python.errors
 """

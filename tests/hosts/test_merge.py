@@ -7,8 +7,8 @@ import pytest
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.link import Reply
-from tmuxreap.hosts.merge import drop_matched_elsewhere, items_of, merged
+from tmuxreap.hosts.merge import drop_matched_elsewhere, merged
+from tmuxreap.hosts.reply import Reply, reply_of
 
 NORTH, SOUTH = Host("north"), Host("south")
 DOWN = Reply(SOUTH, failure=Failure(Code.HOST_UNREACHABLE, "could not reach south: it is down"))
@@ -20,14 +20,14 @@ def item(name: str, code: str | None = None) -> dict[str, object]:
 
 
 def answer(host: Host, *items: dict[str, object], exit_code: int = 0, line: str = "") -> Reply:
-    texts = tuple((line or f"{one['name']}: stopped",) for one in items)
+    texts = [[line or f"{one['name']}: stopped"] for one in items]
     envelope = {"results": list(items), "exit_code": exit_code, "ok": exit_code == 0}
-    return Reply(host, envelope, texts)
+    return reply_of(host, {"answer": envelope, "texts": texts}, "1")
 
 
 def test_each_result_has_its_host_and_people_read_it_first() -> None:
     result = merged("stop", 0.0, [answer(NORTH, item("a")), answer(SOUTH, item("a"))])
-    assert [one.target for one in items_of(answer(NORTH, item("a")))] == ["a@north"]
+    assert [one.target for one in answer(NORTH, item("a")).items] == ["a@north"]
     assert [one.lines for one in result.results] == [("a@north: stopped",), ("a@south: stopped",)]  # type: ignore[attr-defined]
     assert result.exit is Exit.OK
 
@@ -52,31 +52,19 @@ def test_the_status_is_the_one_that_all_share(statuses: tuple[int, int], exit_: 
     assert int(merged("list", 0.0, every).exit) == exit_
 
 
-def test_an_unknown_code_of_a_newer_host_is_some_failure() -> None:
-    (one,) = items_of(answer(NORTH, item("a", "moon_fell"), exit_code=1))
-    assert one.error is not None
-    assert int(Code.of(one.error.code).exit) == 1
-
-
-def test_what_a_host_says_cannot_command_a_terminal() -> None:
-    (one,) = items_of(answer(NORTH, item("a\x1b[2J"), line="a\x1b[2J: stopped"))
-    assert "\x1b" not in "".join(one.lines)
-
-
 def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> None:
     missing = answer(SOUTH, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
     by_host = [HostTargets(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
     north, south = drop_matched_elsewhere(by_host, [answer(NORTH, item("a")), missing])
-    assert len(items_of(north)) == 1
-    assert south.answer is not None
-    assert (items_of(south), south.answer["exit_code"]) == ([], 0)
+    assert len(north.items) == 1
+    assert (south.items, south.answer["exit_code"]) == ((), 0)
 
 
 def test_a_name_that_one_host_does_not_know_stays_a_fault() -> None:
     missing = answer(SOUTH, item("a", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
     by_host = [HostTargets(host, ("a",), True) for host in (NORTH, SOUTH)]
     _, south = drop_matched_elsewhere(by_host, [answer(NORTH, item("a")), missing])
-    assert len(items_of(south)) == 1
+    assert len(south.items) == 1
 
 
 def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:

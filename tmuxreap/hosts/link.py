@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.core.values import replace
 from tmuxreap.hosts.engines import CONNECT_S, Engine, engine_of
 from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.reply import Reply, reply_of
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
 from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say
 from tmuxreap.system.environment import Settings
@@ -24,21 +25,6 @@ OUTCOME = "outcome"
 INSTALL = "install it there: python3 -m pip install tmuxreap; or set `program` in hosts.yaml"
 NO_SUCH_COMMAND = (126, 127)
 USAGE = 2
-
-
-@frozen
-class Reply:
-    """A host's reply. `answer` is its envelope, `texts` its results as text; neither is
-    trusted."""
-
-    host: Host
-    answer: Mapping[str, object] | None = None
-    texts: tuple[tuple[str, ...], ...] = ()
-    identities: Mapping[str, object] = field(default_factory=dict)
-    failure: Failure | None = None
-    unknown: bool = False  # the request was sent, but its outcome is unknown
-    version: str | None = None
-    took_s: float = 0.0
 
 
 def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> Reply:
@@ -70,7 +56,10 @@ def _answer(host: Host, talk: Talk, hello: Line) -> Reply:
     while True:
         line = talk.line(ANSWER_S)
         if line.say is Say.ANSWER:
-            return _checked(host, line, hello)
+            try:
+                return reply_of(host, line.facts, str(hello.facts.get("version")))
+            except ValueError as error:
+                raise incompatible(host, str(error)) from None
         if line.say is Say.INCOMPATIBLE:
             raise incompatible(host, str(line.facts.get("why")))
         if line.say is Say.UNKNOWN:
@@ -183,23 +172,3 @@ def incompatible(host: Host, reason: str) -> Failure:
 
     message = f"could not ask {host.name}: its tmuxreap is another version ({plain(reason)[:400]})"
     return Failure(Code.HOST_INCOMPATIBLE, message, "install the same version on both")
-
-
-def _checked(host: Host, line: Line, hello: Line) -> Reply:
-    answer, texts, identities = (line.facts.get(key) for key in ("answer", "texts", "identities"))
-    results = answer.get("results") if isinstance(answer, dict) else None
-    is_ours = isinstance(results, list) and all(isinstance(one, dict) for one in results)
-    if not isinstance(answer, dict) or not isinstance(results, list) or not is_ours:
-        raise incompatible(host, "its answer is none of ours")
-    return Reply(
-        host,
-        answer=answer,
-        texts=_texts(texts, len(results)),
-        identities=identities if isinstance(identities, dict) else {},
-        version=str(hello.facts.get("version")),
-    )
-
-
-def _texts(value: object, count: int) -> tuple[tuple[str, ...], ...]:
-    texts = value if isinstance(value, list) and len(value) == count else [[]] * count
-    return tuple(tuple(str(line) for line in one) if isinstance(one, list) else () for one in texts)

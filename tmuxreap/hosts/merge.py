@@ -1,20 +1,16 @@
-"""Merges the answers of many hosts into one envelope, each result with its host and target.
-
-Never trusts an answer: malformed parts are left out, and text is escaped before it reaches a
-terminal. Pure."""
+"""Merges the replies of many hosts into one envelope, with the host of each result. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from tmuxreap.core.answers.base import plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Item, RemoteResult, Result
-from tmuxreap.core.text import plain
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import HostTargets
-from tmuxreap.hosts.link import Reply
+from tmuxreap.hosts.reply import Reply, item_of
 from tmuxreap.registry.targets import selects_many
 
 JOINED = ("drifts", "actions")
@@ -23,106 +19,48 @@ PLANNED = "planned"
 
 def merged(command: str, at: float, replies: Sequence[Reply]) -> Result:
     """Merge the answers to one command."""
-    results = list(chain.from_iterable(map(items_of, replies)))
+    results = list(chain.from_iterable(reply.items for reply in replies))
+    hosts = [{**host_json(reply), **_counts([reply], reply.items)} for reply in replies]
     return Result(
         command=command,
         registry=None,
         at=at,
         results=results,
         warnings=tuple(chain.from_iterable(map(_warnings, replies))),
-        others=host_failures(replies),
+        others=troubles_of(replies),
         status=exit_of(results, replies),
         summed=True,
-        more={
-            **_joined(replies, results),
-            "hosts": [_host_summary(reply, results) for reply in replies],
-        },
+        more={**_counts(replies, results), **_joined(replies), "hosts": hosts},
     )
 
 
-def _host_summary(reply: Reply, items: Sequence[Item]) -> dict[str, object]:
-    """Return a host's JSON, with its own counts if it ended something."""
-    summary = host_json(reply)
-    if "counts" not in (reply.answer or {}):
-        return summary
+def _counts(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object]:
+    """Count the outcomes, if something was ended."""
+    if not any("counts" in reply.answer for reply in replies):
+        return {}
     from tmuxreap.ending.results import counts
 
-    own = [item for item in items if getattr(item, "host", None) == reply.host.name]
-    return {**summary, "counts": counts(own)}
+    return {"counts": counts(items)}
 
 
-def items_of(reply: Reply) -> list[RemoteResult]:
-    if reply.answer is None:
-        return []
-    results = reply.answer["results"]
-    assert isinstance(results, list)  # noqa: S101 - as it was heard
-    return [_item(reply, facts, lines) for facts, lines in zip(results, reply.texts, strict=True)]
-
-
-def _item(reply: Reply, facts: Mapping[str, object], lines: tuple[str, ...]) -> RemoteResult:
-    name = facts.get("name")
-    name = name if isinstance(name, str) else ""
-    target = f"{name}@{reply.host.name}"
-    texts = _with_host(tuple(plain(line) for line in lines), plain(name), reply.host.name)
-    error = problem_of(_failure(facts.get("error"), target))
-    return RemoteResult(name, reply.host.name, facts, texts, error)
-
-
-def _with_host(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
-    """Add the host to the first line that users read."""
-    first, *rest = lines or ("",)
-    if name and first.startswith(f"{name}:"):
-        first = f"{name}@{host}{first[len(name) :]}"
-    elif name and f"  {name}  " in first:
-        first = first.replace(f"  {name}  ", f"  {name}@{host}  ", 1)
-    elif first:
-        first = f"{host}: {first}"
-    return (first, *rest) if lines else ()
-
-
-def _failure(error: object, source: str) -> Failure | None:
-    """Convert an error; the unknown code of a newer version becomes a generic one."""
-    if not isinstance(error, dict):
-        return None
-    message, hint = f"{source}: {error.get('message')}", str(error.get("hint") or "")
-    return Failure(Code.of(error.get("code")), message, hint)
-
-
-def host_failure(reply: Reply) -> Failure | None:
-    """Return the failure of the host itself."""
-    if reply.failure is not None or reply.answer is None:
-        return reply.failure
-    return _failure(reply.answer.get("error"), reply.host.name)
-
-
-def host_failures(replies: Iterable[Reply]) -> tuple[Failure, ...]:
-    return tuple(failure for reply in replies if (failure := host_failure(reply)) is not None)
+def troubles_of(replies: Iterable[Reply]) -> tuple[Failure, ...]:
+    return tuple(trouble for reply in replies if (trouble := reply.trouble) is not None)
 
 
 def host_json(reply: Reply) -> dict[str, object]:
-    failure = host_failure(reply)
-    answer = reply.answer or {}
-    status = _status(reply)
-    registry = answer.get("registry")
+    registry = reply.answer.get("registry")
     return {
         "host": reply.host.name,
-        "ok": status == 0,
-        "exit_code": status,
+        "ok": reply.status == 0,
+        "exit_code": reply.status,
         "registry": registry if isinstance(registry, str) else None,
-        "error": plain_json(problem_of(failure)),
+        "error": plain_json(problem_of(reply.trouble)),
     }
-
-
-def _status(reply: Reply) -> int:
-    if reply.failure is not None:
-        return int(reply.failure.code.exit)
-    status = (reply.answer or {}).get("exit_code")
-    return status if isinstance(status, int) else int(Exit.FAILED)
 
 
 def exit_of(items: Iterable[Item], replies: Sequence[Reply]) -> Exit:
     """Return the exit status that all failures share, else 1."""
-    only = _shared(_statuses(items) | set(map(_status, replies)))
+    only = _shared(_statuses(items) | {reply.status for reply in replies})
     return Exit(only) if only in set(Exit) else Exit.FAILED
 
 
@@ -136,32 +74,29 @@ def _shared(statuses: set[int]) -> int:
 
 
 def _warnings(reply: Reply) -> list[str]:
-    warnings = _list((reply.answer or {}).get("warnings"))
-    return [f"{reply.host.name}: {warning}" for warning in warnings]
+    return [f"{reply.host.name}: {warning}" for warning in _list(reply.answer, "warnings")]
 
 
-def _joined(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object]:
-    answers = [(reply.host.name, reply.answer) for reply in replies if reply.answer is not None]
+def _joined(replies: Sequence[Reply]) -> dict[str, object]:
     sums: dict[str, object] = {}
-    if any("counts" in answer for _, answer in answers):
-        from tmuxreap.ending.results import counts
-
-        sums["counts"] = counts(items)
     for key in JOINED:
-        if any(isinstance(answer.get(key), list) for _, answer in answers):
-            parts = [[_hosted(each, host) for each in _list(a.get(key))] for host, a in answers]
-            sums[key] = list(chain.from_iterable(parts))
-    if any("tmux_confirmed" in answer for _, answer in answers):
-        sums["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
+        if any(isinstance(reply.answer.get(key), list) for reply in replies):
+            sums[key] = list(chain.from_iterable(_hosted(reply, key) for reply in replies))
+    confirmed = [reply.answer.get("tmux_confirmed") is True for reply in replies if reply.answer]
+    if any("tmux_confirmed" in reply.answer for reply in replies):
+        sums["tmux_confirmed"] = all(confirmed)
     return sums
 
 
-def _list(value: object) -> list[object]:
+def _hosted(reply: Reply, key: str) -> list[object]:
+    """Return a list of the answer, with the host in each of its entries."""
+    host = {"host": reply.host.name}
+    return [{**one, **host} if isinstance(one, dict) else one for one in _list(reply.answer, key)]
+
+
+def _list(answer: Mapping[str, object], key: str) -> list[object]:
+    value = answer.get(key)
     return value if isinstance(value, list) else []
-
-
-def _hosted(entry: object, host: str) -> object:
-    return {**entry, "host": host} if isinstance(entry, dict) else entry
 
 
 # A tag or pattern that matches nothing on one host may match on another.
@@ -169,32 +104,27 @@ def _hosted(entry: object, host: str) -> object:
 
 def drop_matched_elsewhere(by_host: Sequence[HostTargets], replies: Sequence[Reply]) -> list[Reply]:
     """Drop a host's "no match" results for targets that another host has matched."""
-    absent = [_unmatched(reply) for reply in replies]
     matched: set[str] = set()
-    for wanted, reply, missing in zip(by_host, replies, absent, strict=True):
-        if reply.answer is not None:
-            matched |= set(wanted.targets) - missing
-    return [
-        _without(reply, missing & matched) for reply, missing in zip(replies, absent, strict=True)
-    ]
+    for wanted, reply in zip(by_host, replies, strict=True):
+        if reply.answer:
+            matched |= set(wanted.targets) - _unmatched(reply)
+    return [_without(reply, _unmatched(reply) & matched) for reply in replies]
 
 
 def _unmatched(reply: Reply) -> set[str]:
     absent = Code.SESSION_NOT_REGISTERED.text
-    failed = {item.name for item in items_of(reply) if item.error and item.error.code == absent}
+    failed = {item.name for item in reply.items if item.error and item.error.code == absent}
     return set(filter(selects_many, failed))
 
 
-def _without(reply: Reply, names: Collection[str]) -> Reply:
-    if not names or reply.answer is None:
+def _without(reply: Reply, names: set[str]) -> Reply:
+    if not names:
         return reply
-    pairs = zip(items_of(reply), reply.texts, strict=True)
-    kept = [(item, lines) for item, lines in pairs if item.name not in names]
-    fine = all(item.error is None for item, _ in kept) and reply.answer.get("error") is None
-    answer = {**reply.answer, "results": [item.facts for item, _ in kept]}
-    if fine:
-        answer |= {"exit_code": 0, "ok": True}
-    return replace(reply, answer=answer, texts=tuple(lines for _, lines in kept))
+    kept = tuple(item for item in reply.items if item.name not in names)
+    answer = reply.answer
+    if answer.get("error") is None and all(item.error is None for item in kept):
+        answer = {**answer, "exit_code": 0, "ok": True}
+    return replace(reply, answer=answer, items=kept)
 
 
 # A verb that is planned first: the plan, then the outcome of what the plan left open.
@@ -209,27 +139,24 @@ def filled(reply: Reply, names: Sequence[str]) -> Reply:
     """Fill in an unknown outcome for each of these targets."""
     if not reply.unknown:
         return reply
-    error = plain_json(problem_of(reply.failure))
-    results = [{"name": name, "outcome": "unknown", "error": error} for name in names]
-    return replace(reply, answer={"results": results}, texts=tuple(() for _ in results))
+    facts = {"outcome": "unknown", "error": plain_json(problem_of(reply.failure))}
+    items = tuple(item_of(reply.host, {"name": name, **facts}) for name in names)
+    return replace(reply, answer={"ok": False}, items=items)
 
 
 def after_plan(plan: Reply, outcome: Reply) -> Reply:
     """Merge what was final in the plan with the outcome of the rest."""
-    if plan.answer is None:
+    if not plan.answer:
         return plan
-    pairs = zip(items_of(plan), plan.texts, strict=True)
-    final = [(item, lines) for item, lines in pairs if not is_open(item)]
-    answer = outcome.answer or {}
-    statuses = _statuses(item for item, _ in final)
-    if isinstance(status := answer.get("exit_code"), int):
+    final = tuple(item for item in plan.items if not is_open(item))
+    statuses = _statuses(final)
+    if isinstance(status := outcome.answer.get("exit_code"), int):
         statuses.add(status)
-    joined = {
+    answer = {
         **plan.answer,
-        **answer,
-        "results": [*(item.facts for item, _ in final), *_list(answer.get("results"))],
-        "warnings": [*_list(plan.answer.get("warnings")), *_list(answer.get("warnings"))],
+        **outcome.answer,
+        "warnings": [*_list(plan.answer, "warnings"), *_list(outcome.answer, "warnings")],
         "exit_code": _shared(statuses),
     }
-    texts = (*(lines for _, lines in final), *outcome.texts)
-    return replace(outcome, answer=joined, texts=texts, version=plan.version)
+    items = (*final, *outcome.items)
+    return replace(outcome, answer=answer, items=items, version=plan.version)

@@ -13,8 +13,9 @@ from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import hosts_of
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
-from tmuxreap.hosts.link import Reply, ask
-from tmuxreap.hosts.merge import exit_of, host_failure, host_failures, host_json, items_of
+from tmuxreap.hosts.link import ask
+from tmuxreap.hosts.merge import exit_of, host_json, troubles_of
+from tmuxreap.hosts.reply import Reply
 from tmuxreap.hosts.wire import Request
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
@@ -39,7 +40,7 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
         greeting=f"{EMPTY} {hosts.path}",
         status=exit_of([], every),
         summed=True,
-        others=host_failures(every),
+        others=troubles_of(every),
     )
 
 
@@ -50,25 +51,23 @@ def _check(host: Host, settings: Settings) -> Callable[[], Reply]:
 
 def _without_registry(one: Reply) -> Reply:
     """Accept a missing registry: on that host no session was ever registered."""
-    answer = one.answer or {}
-    error = answer.get("error")
+    error = one.answer.get("error")
     if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
-        return replace(one, answer={**answer, "error": None, "exit_code": 0, "registry": None})
+        return replace(one, answer={**one.answer, "error": None, "exit_code": 0, "registry": None})
     return one
 
 
 def _item(one: Reply) -> Reached:
-    failure = host_failure(one)
-    items, answered = items_of(one), one.answer is not None
     registry = host_json(one)["registry"]
+    running = sum(item.facts.get("status") == "running" for item in one.items)
     return Reached(
         name=one.host.name,
         host=one.host.name,
-        state="ok" if failure is None else failure.code.text,
+        state="ok" if one.trouble is None else one.trouble.code.text,
         version=one.version,
-        sessions=len(items) if answered else None,
-        running=sum(item.facts.get("status") == "running" for item in items) if answered else None,
-        round_trip_ms=round(one.took_s * 1000) if answered else None,
+        sessions=len(one.items) if one.answer else None,
+        running=running if one.answer else None,
+        round_trip_ms=round(one.took_s * 1000) if one.answer else None,
         registry=registry if isinstance(registry, str) else None,
         tags=tuple(one.host.tags),
     )

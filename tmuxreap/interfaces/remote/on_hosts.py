@@ -18,8 +18,9 @@ from tmuxreap.hosts import merge
 from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.engines import shared_folder
-from tmuxreap.hosts.link import Reply, ask
+from tmuxreap.hosts.link import ask
 from tmuxreap.hosts.remembered import remember
+from tmuxreap.hosts.reply import Reply
 from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import question
@@ -138,7 +139,7 @@ class OnHosts:
 
     def _carry_out(self, wanted: HostTargets, plan: Reply) -> Reply:
         """End what the plan names, if it is still the same there."""
-        names = [item.name for item in merge.items_of(plan) if merge.is_open(item)]
+        names = [item.name for item in plan.items if merge.is_open(item)]
         if not names:
             return Reply(wanted.host)
         request = self.request(wanted, **{self.field or "targets": names})
@@ -204,9 +205,7 @@ class OnHosts:
 def _remember_sessions(context: Context, every: Sequence[Reply]) -> None:
     """Remember the sessions for the shell's completion."""
     sessions = {
-        reply.host.name: [item.facts for item in merge.items_of(reply)]
-        for reply in every
-        if reply.answer is not None
+        reply.host.name: [item.facts for item in reply.items] for reply in every if reply.answer
     }
     folder = shared_folder(context.settings)
     remember(folder, sessions, context.clock.now())

@@ -1,0 +1,60 @@
+"""What a host replied; it is not trusted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.reply import Reply, item_of, reply_of
+
+NORTH = Host("north")
+
+
+def test_an_unknown_code_of_a_newer_host_is_some_failure() -> None:
+    error = {"code": "moon_fell", "message": "no", "hint": ""}
+    item = item_of(NORTH, {"name": "a", "outcome": "failed", "error": error})
+    assert item.error is not None
+    assert int(Code.of(item.error.code).exit) == 1
+
+
+def test_what_a_host_says_cannot_command_a_terminal() -> None:
+    item = item_of(NORTH, {"name": "a\x1b[2J"}, ["a\x1b[2J: stopped"])
+    assert "\x1b" not in "".join(item.lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("a: stopped", "a@north: stopped"),
+        ("12:00  a  started", "12:00  a@north  started"),
+        ("all of it", "north: all of it"),
+        ("", ""),
+    ],
+)
+def test_users_read_the_host_first(line: str, shown: str) -> None:
+    assert item_of(NORTH, {"name": "a"}, [line, "more"]).lines == (shown, "more")
+
+
+@pytest.mark.parametrize("answer", [None, [], {}, {"results": None}, {"results": [1]}])
+def test_an_answer_of_another_form_is_none_of_ours(answer: object) -> None:
+    with pytest.raises(ValueError, match="none of ours"):
+        reply_of(NORTH, {"answer": answer}, "1")
+
+
+@pytest.mark.parametrize("texts", [None, [], ["line"], [["a"], ["b"]]])
+def test_texts_that_fit_no_result_are_left_out(texts: object) -> None:
+    facts = {"answer": {"results": [{"name": "a"}]}, "texts": texts, "identities": 7}
+    reply = reply_of(NORTH, facts, "1")
+    assert [(item.target, item.lines) for item in reply.items] == [("a@north", ())]
+    assert (reply.identities, reply.trouble, reply.status) == ({}, None, Exit.FAILED)
+
+
+def test_the_trouble_of_a_host_is_its_own_or_that_of_its_answer() -> None:
+    down = Failure(Code.HOST_UNREACHABLE, "could not reach north: it is down")
+    assert Reply(NORTH, failure=down).trouble is down
+    assert Reply(NORTH, failure=down).status == Exit.TMUX
+    error = {"code": "registry_invalid", "message": "no", "hint": "edit it"}
+    trouble = Reply(NORTH, {"error": error, "exit_code": 6}).trouble
+    assert trouble is not None
+    assert (trouble.code, trouble.message) == (Code.REGISTRY_INVALID, "north: no")
