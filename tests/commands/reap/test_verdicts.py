@@ -14,15 +14,20 @@ from tmuxreap.commands.reap.verdicts import (
     Seen,
     Verdict,
     judge,
+    why_exempt,
 )
-from tmuxreap.core.model import Live
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, NoServer, Pane, Server, Session
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Pulse
+from tmuxreap.sessions.sight import Sight
 
 NOW = 1_795_000_000.0
 ALL = (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)
 HOUR = 3600.0
 TOOL = Child(7, "bash", ChildKind.TOOL, NOW - 199)
+PANE = Pane("%1", 9, "/dev/pts/9", False, False, False, False, "@1", False, "off", "vim")
+WATCHED = Session("$0", "acme", 1, None, 1, False, (PANE,))
 SERVER = Child(8, "mcp-server", ChildKind.HELPER, NOW - 9000)
 
 
@@ -30,9 +35,7 @@ def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
     return Pulse(kind, state, NOW - age_s, None)
 
 
-SEEN = Seen(
-    "acme", NOW, Live.ALIVE, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200)
-)
+SEEN = Seen("acme", NOW, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200))
 AT_WORK = CloserLook(State.BUSY, tool_since=NOW - 200)
 QUIET = replace(SEEN, output_at=NOW - 8000, said=said("idle", 8000, "turn_end"))
 AT_REST = CloserLook(State.IDLE, tool_since=NOW - 8000)
@@ -179,19 +182,27 @@ def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"attached": True}, "somebody is attached to it"),
-        ({"mine": True}, "this command runs inside it"),
-        ({"under_way": True}, "it is being ended by another"),
+        (
+            {"session": WATCHED, "server": Server("/s", 5, 9, (WATCHED,))},
+            "somebody is attached to it",
+        ),
+        ({"contains_caller": True}, "this command runs inside it"),
         ({"live": Live.UNKNOWN}, "it could not be looked at"),
         ({"live": Live.REPLACED}, "another session has its name"),
         ({"live": Live.AGENT_GONE}, "its agent has left; what is left there is ended by stop"),
         ({"live": Live.GONE}, "its session is gone; reconcile records that"),
-        ({"obstacle": "other panes are at work"}, "other panes are at work"),
+        ({"trouble": Failure(Code.AMBIGUOUS_PANE, "which pane?")}, "which pane?"),
+        (
+            {"foreign": WATCHED.panes},
+            "other panes of its session are at work: vim in %1 (pid 9)",
+        ),
+        ({}, None),
     ],
 )
-@pytest.mark.parametrize("seen", [SEEN, QUIET, OLD])
-def test_what_is_never_touched(change: dict[str, object], told: str, seen: Seen) -> None:
-    assert judge(ALL, replace(seen, **change), Limits(), never) == Kept("acme", told)
+def test_what_is_never_touched(change: dict[str, object], told: str | None) -> None:
+    sight = replace(Sight(Live.ALIVE, "/s", NoServer("/s")), **change)
+    assert why_exempt(sight, under_way=False) == told
+    assert why_exempt(sight, under_way=True) == "it is being ended by another"
 
 
 def test_who_showed_nothing_for_two_hours_is_idle() -> None:

@@ -15,6 +15,7 @@ from tmuxreap.commands.reap.verdicts import (
     Seen,
     Verdict,
     judge,
+    why_exempt,
 )
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live, Process, Row, Server
@@ -25,7 +26,6 @@ from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import read_agent_screen
 from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.panes import describe_panes
 from tmuxreap.sessions.restarts import START_EVENTS
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.environment import MARK, PARENT, pane_word
@@ -64,8 +64,11 @@ def judge_rows(
     beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
     pulses, busy = context.books.pulses(), ActiveIntents.of(context).busy()
     for row, sight in zip(rows, sights, strict=True):
-        said, began = pulses.get(row.name), beginnings.get(row.name)
-        seen = _seen(context, row, sight, said, began, under_way=row.name in busy)
+        exempt = why_exempt(sight, under_way=row.name in busy)
+        if exempt is not None:
+            kept.append(Kept(row.name, exempt))
+            continue
+        seen = _seen(context, row, sight, pulses.get(row.name), beginnings.get(row.name))
         verdict = judge(wanted, seen, limits, partial(_closer, context, row, sight, family))
         if isinstance(verdict, Kept):
             kept.append(verdict)
@@ -75,33 +78,21 @@ def judge_rows(
 
 
 def _seen(
-    context: Context,
-    row: Row,
-    sight: Sight,
-    said: Pulse | None,
-    began: float | None,
-    *,
-    under_way: bool,
+    context: Context, row: Row, sight: Sight, said: Pulse | None, began: float | None
 ) -> Seen:
     starts = [context.processes.started_epoch(process.id) for process in _this_run(sight)]
     since = min(starts, default=None)
-    begins = [moment for moment in (began, since) if moment is not None]
     activity = sight.session.activity if sight.session else None
     return Seen(
         name=row.name,
         now=context.clock.now(),
-        live=sight.live,
-        mine=sight.contains_caller,
-        under_way=under_way,
-        attached=_is_watched(sight),
         agent_since=since,
         output_at=None if activity is None else float(activity),
-        obstacle=_obstacle(sight),
         said=said,
         age=_age(context, said) if said else None,
         ttl=None if row.ttl is None else str(row.ttl),
         ttl_s=_seconds(row.ttl),
-        ttl_since=max(begins, default=None),
+        ttl_since=max((moment for moment in (began, since) if moment is not None), default=None),
     )
 
 
@@ -117,22 +108,6 @@ def _age(context: Context, said: Pulse) -> Age:
     return Age(awake_s, clock.now() - up_s, no_time_s, in_order=wall_s > up_s - SAME_MOMENT_S)
 
 
-def _is_watched(sight: Sight) -> bool:
-    """Tell whether a client is attached, also through another session that shows the same pane (a
-    session group or a linked window)."""
-    sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
-    own = {pane.id for pane in sight.session.panes} if sight.session else set()
-    return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
-
-
-def _obstacle(sight: Sight) -> str | None:
-    if sight.trouble is not None:
-        return sight.trouble.message
-    if sight.foreign:
-        return f"other panes of its session are at work: {describe_panes(sight.foreign)}"
-    return None
-
-
 def _this_run(sight: Sight) -> list[Process]:
     """Return the processes whose start began this run: the pane's first process and the agent."""
     leaders = sight.reach.leaders if sight.reach else ()
@@ -141,10 +116,8 @@ def _this_run(sight: Sight) -> list[Process]:
 
 
 def _seconds(ttl: object) -> float | None:
-    if isinstance(ttl, bool) or not isinstance(ttl, (str, int, float)):
-        return None  # a row may hold any YAML
     try:
-        return parse_duration(str(ttl))
+        return parse_duration(str(ttl))  # a row may hold any YAML
     except ValueError:
         return None
 

@@ -11,10 +11,12 @@ from enum import Enum
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.children import Child, ChildKind
 from tmuxreap.core.answers.endings import Kept
-from tmuxreap.core.model import Live
+from tmuxreap.core.model import Live, Server
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import Pulse
+from tmuxreap.sessions.panes import describe_panes
+from tmuxreap.sessions.sight import Sight
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0
@@ -54,11 +56,6 @@ class Seen:
 
     name: str
     now: float
-    live: Live
-    mine: bool = False
-    under_way: bool = False  # another process is ending it
-    obstacle: str | None = None  # why a stop would be refused
-    attached: bool = False
     agent_since: float | None = None
     output_at: float | None = None
     said: Pulse | None = None  # its last report
@@ -90,9 +87,6 @@ def judge(
     kinds: Collection[Kind], seen: Seen, limits: Limits, look: Callable[[], CloserLook]
 ) -> Verdict | Kept:
     """Judge one row; `look` is called only if a claim holds."""
-    exempt = _exempt(seen)
-    if exempt is not None:
-        return Kept(seen.name, exempt)
     reasons: list[str] = []
     for kind, (claim_of, defense_of) in RULES.items():
         if kind not in kinds:
@@ -111,16 +105,27 @@ def judge(
     return Kept(seen.name, "; ".join(reasons) or "nothing was asked of it")
 
 
-def _exempt(seen: Seen) -> str | None:
-    if seen.under_way:
+def why_exempt(sight: Sight, *, under_way: bool) -> str | None:
+    """Tell why a running row is not judged at all. `under_way`: another process is ending it."""
+    if under_way:
         return "it is being ended by another"
-    if seen.mine:
+    if sight.contains_caller:
         return "this command runs inside it"
-    if seen.live is not Live.ALIVE:
-        return NOT_ALIVE[seen.live]
-    if seen.obstacle is not None:
-        return seen.obstacle
-    return "somebody is attached to it" if seen.attached else None
+    if sight.live is not Live.ALIVE:
+        return NOT_ALIVE[sight.live]
+    if sight.trouble is not None:
+        return sight.trouble.message
+    if sight.foreign:
+        return f"other panes of its session are at work: {describe_panes(sight.foreign)}"
+    return "somebody is attached to it" if _is_watched(sight) else None
+
+
+def _is_watched(sight: Sight) -> bool:
+    """Tell whether a client is attached, also through another session that shows the same pane (a
+    session group or a linked window)."""
+    sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
+    own = {pane.id for pane in sight.session.panes} if sight.session else set()
+    return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
 
 
 NOT_ALIVE = {
