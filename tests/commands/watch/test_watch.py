@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.watch import telling, waiting, watch
-from tmuxreap.commands.watch.status_line import Segment
+from tmuxreap.commands.watch import waiting, watch
 from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.commands.watch.watch import WatchRequest
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.books import Books
+from tmuxreap.sessions.context import Context
 
 NOTHING = Woken(frozenset(), changed=False, ending=False)
 ENOUGH = Woken(frozenset(), changed=False, ending=True)
@@ -29,6 +30,9 @@ class Told:
     def arm(self) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
     def remember_memory(self) -> None:
         pass
 
@@ -39,13 +43,6 @@ class Told:
         return self.history.pop(0)(timeout_s) if self.history else ENOUGH
 
 
-class Mute:
-    """A segment that sets nothing."""
-
-    def show(self, sights: object, *, again: bool) -> None:
-        pass
-
-
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
     told = Story(tmp_path)
@@ -53,12 +50,14 @@ def story(tmp_path: Path) -> Iterator[Story]:
     told.close()
 
 
-def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
+def changes(context: Context, waiter: Told) -> list[Change]:
     told: list[Change] = []
-    app = story.app()
-    each = telling.Reporter(told.append, None, str(story.path))
-    watch._Watch(app, Told(*history), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
-    return [event.event for event in told]
+    watch.run(context, WatchRequest(), told.append, waiter)  # type: ignore[arg-type]
+    return told
+
+
+def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
+    return [event.event for event in changes(story.app(), Told(*history))]
 
 
 def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> None:
@@ -85,9 +84,7 @@ def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Stor
         story.processes.die(agent.process)
         return NOTHING
 
-    told: list[Change] = []
-    each = telling.Reporter(told.append, None, str(story.path))
-    watch._Watch(story.app(), Kernel(sleep), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    told = changes(story.app(), Kernel(sleep))
     assert [(event.event, event.cause) for event in told] == [("dead", "exit status 0")]
 
 
@@ -111,10 +108,8 @@ def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
 
         return wait
 
-    told: list[Change] = []
     history = Waiting(death(agent.process), lambda _: NOTHING, death(helper))
-    each = telling.Reporter(told.append, None, str(story.path))
-    watch._Watch(story.app(), history, each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    told = changes(story.app(), history)
     assert waits[:3] == [[agent.process], [helper], [helper]]
     assert [event.event for event in told] == ["survivors", "dead"]
 
@@ -164,15 +159,8 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
             signal.signal(number, handler)
 
 
-# Nobody reads the events
-
-
-# Output for users
-
-
 def test_a_changed_state_is_told_once(story: Story) -> None:
     agent = story.agent()
-    told: list[Change] = []
     app = story.app()
 
     def pass_time(state: str) -> Callable[[float], Woken]:
@@ -184,11 +172,9 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
 
         return wait
 
-    each = telling.Reporter(told.append, None, str(story.path), settles=True)
-    history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
-    watch._Watch(app, history, each, Segment(app), ()).run(10.0)  # type: ignore[arg-type]
-    changes = [(one.before, one.state) for one in told if one.event == "state"]
-    assert changes == [("idle", "working"), ("working", "waiting")]
+    told = changes(app, Told(pass_time("busy"), pass_time("busy"), pass_time("dialog")))
+    states = [(one.before, one.state) for one in told if one.event == "state"]
+    assert states == [("idle", "working"), ("working", "waiting")]
     kept = [
         event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"
     ]
@@ -206,6 +192,5 @@ def test_what_agents_said_is_dropped_after_the_users_own_time(
     file.write_text("retention: 30d\n")
     app = story.app()
     app.configure()
-    told = telling.Reporter(lambda event: None, None, str(story.path))
-    watch._Watch(app, Told(), told, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    changes(app, Told())
     assert dropped == [90 * 86400.0, 30 * 86400.0]

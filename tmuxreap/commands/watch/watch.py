@@ -49,35 +49,26 @@ class WatchRequest:
 def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None) -> None:
     """Watch until asked to end. `waiter`: lets the caller end the watch."""
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
-    segment = Segment(context) if request.settle else None
+    segment = Segment(context)
     try:
-        reporter = Reporter(
-            tell, request.command, str(context.registry.path), settles=request.settle
-        )
-        watch = _Watch(context, waiter, reporter, segment, request.reap)
-        if request.notify:
-            reporter.show = watch.notify
-        watch.run(request.interval_s)
+        _Watch(context, request, tell, waiter, segment).run()
     finally:
-        if segment is not None:
-            segment.unset()
+        segment.unset()
         waiter.close()
 
 
 class _Watch:
     def __init__(
-        self,
-        context: Context,
-        waiter: Waiter,
-        reporter: Reporter,
-        segment: Segment | None,  # None: it writes nothing at all
-        reap: tuple[Kind, ...],
+        self, context: Context, request: WatchRequest, tell: Tell, waiter: Waiter, segment: Segment
     ) -> None:
         self._context = context
+        self._request = request
         self._waiter = waiter
-        self._reporter = reporter
         self._segment = segment
-        self._reap = reap
+        registry = str(context.registry.path)
+        self._reporter = Reporter(tell, request.command, registry, settles=request.settle)
+        if request.notify:
+            self._reporter.show = self._notify
         self._stuck: set[str] = set()  # names whose reaping failed: one attempt is enough
         self._seen: dict[str, tuple[Row, Sight]] = {}  # the running rows
         self._deaths = Deaths(context, waiter)
@@ -86,18 +77,19 @@ class _Watch:
         kept_s = context.default_seconds("retention")
         self._retention_s = RETENTION_S if kept_s is None else kept_s
         self._again = False  # another look is needed soon
-        self._restarts = Restarts(context, reporter.say)  # none is due if it writes nothing
+        # none is due if it writes nothing
+        self._restarts = Restarts(context, self._reporter.say)
 
-    def run(self, interval_s: float) -> None:
+    def run(self) -> None:
         clock = self._context.clock
         due = retired = clock.monotonic()
         while True:
             self._waiter.arm()  # before the look: later writes then wake us up
             if clock.monotonic() >= due or _stamp(self._context) != self._known:
-                due = clock.monotonic() + interval_s
+                due = clock.monotonic() + self._request.interval_s
                 self._look(None)
                 self._reap_some()
-                if self._segment is not None and clock.monotonic() >= retired:
+                if self._request.settle and clock.monotonic() >= retired:
                     retired = clock.monotonic() + RETIRE_EVERY_S
                     self._context.books.retire(self._retention_s)
             if self._again:
@@ -129,7 +121,7 @@ class _Watch:
             self._look(self._deaths.hear(gone - children))
             self._again = True
 
-    def notify(self, event: Change) -> None:
+    def _notify(self, event: Change) -> None:
         """Show the event to the clients of the session."""
         known = self._seen.get(event.name)
         if known is None:
@@ -139,11 +131,11 @@ class _Watch:
             self._context.tmux.notify(known[1].socket, server, session, notice(event))
 
     def _reap_some(self) -> None:
-        if not self._reap:
+        if not self._request.reap:
             return
         from tmuxreap.commands.reap.reap import sweep_for_watch
 
-        for event in sweep_for_watch(self._context, self._reap, self._stuck):
+        for event in sweep_for_watch(self._context, self._request.reap, self._stuck):
             self._reporter.say(event)
             if event.error is not None:
                 self._stuck.add(event.name)
@@ -157,7 +149,7 @@ class _Watch:
         try:
             settled = reconcile.settle(
                 context,
-                dry_run=self._segment is None,
+                dry_run=not self._request.settle,
                 only=only,
                 cause_of=self._deaths.cause_of,
             )
@@ -178,12 +170,12 @@ class _Watch:
         self._reporter.drifts(at, drifts, only)
         if self._reporter.delays_alarms(context.clock.monotonic()):
             self._again = True
-        if self._segment is None:
+        if not self._request.settle:
             return
         self._update_restarts(settled.seen, only, changed=bool(over))
         states = self._segment.show(list(self._seen.values()), again=only is None)
         if only is None:
-            self._report_states(at, states or {})
+            self._report_states(at, states)
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Container[str]) -> None:
         """Watch the running rows from now on; without a full look, the others as before."""
