@@ -8,7 +8,7 @@ from itertools import product
 from tmuxreap.commands.starting.row import Launch, identity_of, record_session, registered
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.sessions import Launched, failed_launch
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     Live,
     Outcome,
@@ -116,11 +116,11 @@ def _result(context: Context, items: Sequence[Item]) -> Result:
 
 def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None) -> Item:
     if request.name in RESERVED:
-        reason = f"could not adopt {request.name!r}: the name is reserved, as a target of commands"
         hint = "to adopt every agent's session: tmuxreap adopt --all"
         if request.name != "all":
             hint = "rename it: tmux rename-session"
-        raise Failure(Code.USAGE, reason, hint)
+        reason = "the name is reserved, as a target of commands"
+        raise could_not("adopt", repr(request.name), reason, hint)
     old = registered(look, request.name)
     agent = request.agent or (old.agent if old else None)
     agent = agent or context.profiles.by_name_suffix(request.name)
@@ -169,12 +169,12 @@ def _outside(
 
     name = request.name
     if request.pid is not None and request.pane is not None:
-        reason = f"could not adopt {name}: --pid and --pane cannot be combined"
-        raise Failure(Code.USAGE, reason, "name the pane; its process is found")
+        reason = "--pid and --pane cannot be combined"
+        raise could_not("adopt", name, reason, "name the pane; its process is found")
     if old is not None and not old.status.ended and sight_of(context, old).live is not Live.GONE:
-        reason = f"could not adopt {name}: a session of that name is alive"
         hint = f"take another name, or see it with: {command('show', name)}"
-        raise Failure(Code.SESSION_EXISTS, reason, hint)
+        reason = "a session of that name is alive"
+        raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
     terminal, pane = Terminal.NONE, RecordedPane()
     if request.pane is not None:
         terminal, pane, leader = outside.named_pane(context, name, request.pane)
@@ -223,11 +223,9 @@ def _in_tmux(
 
 
 def _not_there(name: str, socket: str) -> Failure:
-    return Failure(
-        Code.SESSION_NOT_REGISTERED,
-        f"could not adopt {name}: there is no tmux session of that name on {socket}",
-        "see the sessions with: tmux ls, and name another server with --server",
-    )
+    reason = f"there is no tmux session of that name on {socket}"
+    hint = "see the sessions with: tmux ls, and name another server with --server"
+    return could_not("adopt", name, reason, hint, Code.SESSION_NOT_REGISTERED)
 
 
 def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
@@ -244,10 +242,9 @@ def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
         running = "no agent is recognised in it"
         if agents:
             running = f"several agents run in it: {', '.join(sorted(agents))}"
-        reason = f"could not adopt {row.name}: {running}"
-        raise Failure(Code.USAGE, reason, "say which with --agent AGENT")
-    pane = _pane([pane for _, pane in matches], session)
-    recorded = replace(row.pane, id=pane.id if pane else None)
+        raise could_not("adopt", row.name, running, "say which with --agent AGENT")
+    panes = list({pane.id: pane for _, pane in matches}.values()) or session.panes
+    recorded = replace(row.pane, id=panes[0].id if len(panes) == 1 else None)
     row = replace(row, agent=agents.pop(), pane=recorded)
     sight = sight_of(context, row)
     if sight.trouble is not None:
@@ -255,13 +252,6 @@ def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
     if sight.pane is None:  # it ended between our two looks
         raise _not_there(row.name, sight.socket)
     return row, sight
-
-
-def _pane(found: Sequence[Pane], session: Session) -> Pane | None:
-    panes = {pane.id: pane for pane in found}
-    if len(panes) == 1:
-        return found[0]
-    return session.panes[0] if len(session.panes) == 1 else None
 
 
 def _spec(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tmuxreap.core.deeds import SwitchClient
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.targets import unknown
@@ -34,8 +34,9 @@ def run(
     pane = sight.pane or sight.session.panes[0]
     if context.tmux.do(sight.socket, [SwitchClient(sight.server, sight.session, pane)]):
         return None
-    reason = f"could not attach to {name}: tmux did not switch the client"
-    raise Failure(Code.TMUX_UNREACHABLE, reason, f"try: tmux switch-client -t '{sight.session.id}'")
+    hint = f"try: tmux switch-client -t '{sight.session.id}'"
+    reason = "tmux did not switch the client"
+    raise could_not("attach to", name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
 def _row(context: Context, name: str) -> Row:
@@ -51,15 +52,15 @@ def _row(context: Context, name: str) -> Row:
 
 def _nothing_to_attach_to(context: Context, row: Row) -> Failure:
     if row.terminal is not Terminal.NONE:
-        reason = f"could not attach to {row.name}: it runs in a window of {row.terminal.value}"
-        return Failure(Code.USAGE, reason, "go to that window")
-    reason = f"could not attach to {row.name}: it runs without a terminal that could be shown"
-    return Failure(Code.USAGE, reason, f"see what it draws: {command('show', row.name)}")
+        reason, hint = f"it runs in a window of {row.terminal.value}", "go to that window"
+    else:
+        reason = "it runs without a terminal that could be shown"
+        hint = f"see what it draws: {command('show', row.name)}"
+    return could_not("attach to", row.name, reason, hint)
 
 
 def _ended(row: Row) -> Failure:
     hint = f"start it anew with: {command('start', row.name)}"
     if row.resumable is True:
         hint = f"resume it with: {command('resume', row.name)}"
-    reason = f"could not attach to {row.name}: it has no session"
-    return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
+    return could_not("attach to", row.name, "it has no session", hint, Code.SESSION_NOT_REGISTERED)

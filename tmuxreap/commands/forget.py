@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Forgotten
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
@@ -91,15 +91,15 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
     if request.force:
         return
     if not row.status.ended:
-        reason = f"could not forget {row.name}: the registry says that it is running"
         stop = command("stop", row.name)
         hint = f"stop it first: {stop}, or forget it all the same with --force"
-        raise Failure(Code.SESSION_ALIVE, reason, hint)
+        reason = "the registry says that it is running"
+        raise could_not("forget", row.name, reason, hint, Code.SESSION_ALIVE)
     intent = context.books.open_intents().get(row.name)
     if intent is not None and ActiveIntents.of(context).is_in_progress(intent):
-        reason = f"could not forget {row.name}: it is being ended right now"
         hint = "wait for that, or forget it all the same with --force"
-        raise Failure(Code.SESSION_ALIVE, reason, hint)
+        reason = "it is being ended right now"
+        raise could_not("forget", row.name, reason, hint, Code.SESSION_ALIVE)
 
 
 def _forget(context: Context, names: Sequence[str], request: ForgetRequest) -> dict[str, Failure]:

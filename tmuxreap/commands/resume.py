@@ -14,7 +14,7 @@ from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.sessions import Launched, failed_launch
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
@@ -83,8 +83,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     look = context.registry.look()
     if exists(row, sight_of(context, row)):
         hint = f"attach to it, or stop it first: {command('stop', row.name)}"
-        reason = f"could not resume {row.name}: its session is alive"
-        raise Failure(Code.SESSION_EXISTS, reason, hint)
+        raise could_not("resume", row.name, "its session is alive", hint, Code.SESSION_EXISTS)
     profile, conversation, environment = resumable(context, row)
     words = resume_words(profile, row.start_command, conversation)
     launched = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)
@@ -148,7 +147,7 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
     else:
         return profile, conversation, store_environment(profile, row.store)
     hint = f"begin a new conversation: {command('start', row.name)}"
-    raise Failure(Code.NOT_RESUMABLE, f"could not resume {row.name}: {reason}", hint)
+    raise could_not("resume", row.name, reason, hint, Code.NOT_RESUMABLE)
 
 
 def _is_on_disk(context: Context, row: Row, profile: Profile, conversation: str) -> bool:
@@ -179,5 +178,5 @@ def _not_in_use(
 
 
 def _in_use(row: Row, who: str, hint: str) -> Failure:
-    reason = f"could not resume {row.name}: {who} is in the same conversation"
-    return Failure(Code.CONVERSATION_IN_USE, reason, hint)
+    reason = f"{who} is in the same conversation"
+    return could_not("resume", row.name, reason, hint, Code.CONVERSATION_IN_USE)

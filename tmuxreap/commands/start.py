@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.conversations.command_lines import launch_words, launched_with
 from tmuxreap.commands.starting.launch import check_encodable, existing_folder, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch, registered
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
@@ -88,11 +88,9 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
     never = when is Restart.NEVER or (when is None and not (row and wants_restart(row)))
     if request.restart_limit is not None and never:
         reason = "--restart-limit limits no restart"
-        raise _refused(request.name, reason, "add --restart on-failure or --restart always")
-
-
-def _refused(name: str, reason: str, hint: str) -> Failure:
-    return Failure(Code.USAGE, f"could not start {name}: {reason}", hint)
+        raise could_not(
+            "start", request.name, reason, "add --restart on-failure or --restart always"
+        )
 
 
 def _folder_warnings(look: RegistryLook | None, spec: Launch) -> list[str]:
@@ -124,7 +122,7 @@ def check_name(name: str) -> None:
     elif is_pattern(name):
         reason = "it is a pattern"
     if reason is not None:
-        raise _refused(repr(name), reason, "use letters, digits, dashes and underscores")
+        raise could_not("start", repr(name), reason, "use letters, digits, dashes and underscores")
 
 
 def spec_of(context: Context, row: Row) -> Launch:
@@ -140,7 +138,7 @@ def _spec(
     agent = agent or context.profiles.by_command(request.command)
     if agent is None:
         hint = f"name one with --agent{_installed(context)}; all known ones: tmuxreap agents"
-        raise _refused(request.name, "no agent was given", hint)
+        raise could_not("start", request.name, "no agent was given", hint)
     profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile)
     worktree = _worktree(context, request)
@@ -170,12 +168,14 @@ def _terminal(request: StartRequest, row: Row | None) -> Terminal:
     """Return where to start it: as requested or as before. No other terminal can be started in."""
     terminals = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
     if request.terminal is not None and request.terminal not in terminals:
-        raise _refused(request.name, f"--terminal is {request.terminal!r}", "say tmux or none")
+        raise could_not(
+            "start", request.name, f"--terminal is {request.terminal!r}", "say tmux or none"
+        )
     wanted = request.terminal or (row.terminal.value if row else "")
     terminal = terminals.get(wanted, Terminal.TMUX)
     if terminal is Terminal.NONE and request.server is not None:
         reason = "--terminal none and --server cannot be combined"
-        raise _refused(request.name, reason, "leave one of them out")
+        raise could_not("start", request.name, reason, "leave one of them out")
     return terminal
 
 
@@ -230,7 +230,7 @@ def _command(
             "see the known agents with: tmuxreap agents; or give a command after --,"
             " as in: tmuxreap start NAME --agent AGENT -- COMMAND"
         )
-        raise _refused(request.name, unknown, hint)
+        raise could_not("start", request.name, unknown, hint)
     return list(profile.command), shlex.join(profile.command)
 
 

@@ -86,6 +86,11 @@ class Failure(Exception):  # noqa: N818 - the failure of one target, caught per 
         return {"code": self.code.text, "message": self.message, "hint": self.hint}
 
 
+def could_not(verb: str, name: str, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:
+    """Return the failure of a verb on one target."""
+    return Failure(code, f"could not {verb} {name}: {reason}", hint)
+
+
 class LockIsHeld(Failure):
     """The caller holds the registry's lock, and the operation would wait for processes under it."""
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 
 from tmuxreap.commands.starting.row import Launch, Start
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import Scope
 from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
@@ -65,7 +65,7 @@ def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent |
     (answer,) = context.books.begin([new], in_progress, take_over=False)
     if isinstance(answer, Busy):
         doing = "started" if answer.intent.verb == START else "ended"
-        by = f"by the process {answer.intent.owner.pid}"
-        reason = f"could not start {name}: it is being {doing} {by}"
-        raise Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")
+        reason = f"it is being {doing} by the process {answer.intent.owner.pid}"
+        hint = "wait for that, then see: tmuxreap list"
+        raise could_not("start", name, reason, hint, Code.SESSION_EXISTS)
     return answer.intent if answer else None

@@ -6,7 +6,7 @@ import shlex
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.row import Launch
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Row, Scope, Verb
 from tmuxreap.sessions.context import Context
@@ -41,4 +41,4 @@ def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str)
         reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""
     hint = f"try the command by hand: {shlex.join(spec.words)}"
-    return Failure(Code.START_FAILED, f"could not start {spec.name}: {reason}{last}", hint)
+    return could_not("start", spec.name, f"{reason}{last}", hint, Code.START_FAILED)

@@ -9,7 +9,7 @@ from tmuxreap.commands.starting.outside import with_process
 from tmuxreap.commands.starting.row import Launch, Start, record_session
 from tmuxreap.core import faults
 from tmuxreap.core.answers.sessions import Session
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.sessions.context import Context
@@ -48,12 +48,9 @@ def _start_process(context: Context, spec: Launch, start: Start) -> headless.Sta
         return headless.start_program(spec.words, spec.cwd, environ, log, surroundings.words)
     except OSError as error:
         start.is_cleared = True
-        program = error.filename or spec.words[0]
-        raise Failure(
-            Code.START_FAILED,
-            f"could not start {spec.name}: {program}: {error.strerror}",
-            "give a command that is there after --, as in: tmuxreap start NAME -- COMMAND",
-        ) from None
+        reason = f"{error.filename or spec.words[0]}: {error.strerror}"
+        hint = "give a command that is there after --, as in: tmuxreap start NAME -- COMMAND"
+        raise could_not("start", spec.name, reason, hint, Code.START_FAILED) from None
 
 
 def _confirm(context: Context, spec: Launch, row: Row, program: headless.StartedProgram) -> Sight:

@@ -18,7 +18,7 @@ from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_se
 from tmuxreap.core import faults
 from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.deeds import Created, NewSession, SetOption
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     Live,
     ProcessId,
@@ -107,9 +107,9 @@ def _check_no_remains(context: Context, spec: Launch) -> None:
         return
     process = process_of(context, intent)
     if process is not None:
-        reason = f"could not start {spec.name}: one that nobody recorded runs there ({process.pid})"
+        reason = f"one that nobody recorded runs there ({process.pid})"
         hint = f"record it: {command('adopt', spec.name, '--pid', str(process.pid))}"
-        raise Failure(Code.SESSION_EXISTS, reason, hint)
+        raise could_not("start", spec.name, reason, hint, Code.SESSION_EXISTS)
 
 
 def exists(row: Row, sight: Sight) -> bool:
@@ -169,12 +169,10 @@ def _confirm(
         raise agent_failed(spec, profile, gone, screen)
     if sight.session is not None and sight.session.name != spec.name:
         name = sight.session.name
-        raise Failure(
-            Code.START_FAILED,
-            f"could not start {spec.name}: tmux, or a hook of yours, named its session {name}",
-            "take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep"
-            f" {shlex.quote(name)}",
-        )
+        reason = f"tmux, or a hook of yours, named its session {name}"
+        look = f"tmux show-hooks -g | grep {shlex.quote(name)}"
+        hint = f"take a name that stays as it is, or look at your hooks: {look}"
+        raise could_not("start", spec.name, reason, hint, Code.START_FAILED)
     return sight
 
 
@@ -214,30 +212,29 @@ def _not_created(context: Context, spec: Launch, error: str) -> Failure:
     folder = os.path.dirname(spec.socket)  # noqa: PTH120 - a string, as tmux takes it
     if not os.path.isdir(folder):  # noqa: PTH112
         hint = f"make the folder of that socket: mkdir -p -m 700 {shlex.quote(folder)}"
-    return Failure(Code.START_FAILED, f"could not start {spec.name}: tmux said: {error}", hint)
+    return could_not("start", spec.name, f"tmux said: {error}", hint, Code.START_FAILED)
 
 
 def session_exists(
     name: str, terminal: Terminal = Terminal.TMUX, *, registered: bool = False
 ) -> Failure:
     if terminal is not Terminal.TMUX:
-        reason = f"could not start {name}: an agent of that name is already running"
+        reason = "an agent of that name is already running"
         hint = f"see it: {command('show', name)}; or stop it first with --replace"
-        return Failure(Code.SESSION_EXISTS, reason, hint)
+        return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
     other = "take another name" if registered else f"register it: {command('adopt', name)}"
-    return Failure(
-        Code.SESSION_EXISTS,
-        f"could not start {name}: a tmux session of that name is already running",
-        f"go to it: {command('attach', name)}; stop it first with --replace; or {other}",
-    )
+    hint = f"go to it: {command('attach', name)}; stop it first with --replace; or {other}"
+    reason = "a tmux session of that name is already running"
+    return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
 
 
 def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) -> str:
     """Check that the folder exists: tmux would silently use another one."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
         missing = f"there is no folder {cwd}" if cwd else "the working directory was removed"
-        reason = f"could not start {name}: {missing}"
-        raise Failure(otherwise, reason, "make it, or name another with --cwd DIR")
+        raise could_not(
+            "start", name, missing, "make it, or name another with --cwd DIR", otherwise
+        )
     check_encodable(name, cwd)
     return os.path.realpath(cwd)
 
@@ -245,8 +242,6 @@ def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) ->
 def check_encodable(name: str, cwd: str) -> None:
     real = os.path.realpath(cwd)
     if not real.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in real):
-        reason = (
-            f"could not start {name}: the name of the folder {real} is not UTF-8, and the"
-            " registry is"
-        )
-        raise Failure(Code.START_FAILED, reason, "rename it, or name another with --cwd")
+        reason = f"the name of the folder {real} is not UTF-8, and the registry is"
+        hint = "rename it, or name another with --cwd"
+        raise could_not("start", name, reason, hint, Code.START_FAILED)

@@ -7,7 +7,7 @@ import os
 from itertools import chain
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, command, could_not
 from tmuxreap.core.model import Process, ProcessId, RecordedPane, RecordedTmux, Row, Terminal
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Intent
@@ -37,7 +37,7 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
     kind, _, number = words.partition(":")
     if kind not in PANES or not (number.isascii() and number.isdigit()):
         reason = f"{words!r} is no pane of another terminal"
-        raise _refused(name, reason, "write --pane kitty:ID or --pane wezterm:ID")
+        raise could_not("adopt", name, reason, "write --pane kitty:ID or --pane wezterm:ID")
     terminal = PANES[kind]
     match = find_pane(name, terminal, number, context.settings.environ)
     pid = match.pid if match.pid is not None else _leader_on(context, match.tty)
@@ -58,7 +58,7 @@ def identify(context: Context, name: str, pid: int | None) -> ProcessId:
     if leader is None:
         which = "no process in that pane" if pid is None else f"no process {pid}"
         hint = "see what runs with: ps -e -o pid,tty,args"
-        raise _refused(name, f"there is {which}", hint, Code.PROCESS_NOT_FOUND)
+        raise could_not("adopt", name, f"there is {which}", hint, Code.PROCESS_NOT_FOUND)
     return leader
 
 
@@ -79,7 +79,7 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
         reason = f"several agents run there: {', '.join(agents)}"
         if not agents:
             reason = f"no {row.agent or 'agent'} is recognised there"
-        raise _refused(row.name, reason, "say which with --agent AGENT")
+        raise could_not("adopt", row.name, reason, "say which with --agent AGENT")
     ((name, found),) = agents.items()
     if leader is not None and leader not in found:
         _check_not_shared(row, leader, found, owned)
@@ -92,7 +92,7 @@ def _profile(context: Context, row: Row, name: str) -> Profile:
     profile = context.profiles.of(name)
     if profile is None:
         reason = f"nothing is known of the agent {name}"
-        raise _refused(row.name, reason, "see those that are known: tmuxreap agents")
+        raise could_not("adopt", row.name, reason, "see those that are known: tmuxreap agents")
     return profile
 
 
@@ -102,14 +102,14 @@ def _check_not_shared(row: Row, leader: Process, agent: tuple[Process, ...], own
     if leader.pid == FIRST_PID or servers:
         own = " or ".join(f"--pid {process.pid}" for process in agent[:SHOWN_PIDS])
         reason = f"process {leader.pid} runs more than an agent"
-        raise _refused(row.name, reason, f"name the agent's own process: {own}")
+        raise could_not("adopt", row.name, reason, f"name the agent's own process: {own}")
 
 
 def _check_not_in_tmux(context: Context, row: Row, leader: Process) -> None:
     if leader.tty and (context.processes.environ(leader.id) or {}).get("TMUX"):
         reason = f"the process {leader.pid} lives in a pane of tmux"
         hint = f"record its session by its name: {command('adopt', 'SESSION')}"
-        raise _refused(row.name, reason, hint)
+        raise could_not("adopt", row.name, reason, hint)
 
 
 def _check_other_rows(context: Context, row: Row, look: RegistryLook | None, own: set[int]) -> None:
@@ -119,11 +119,7 @@ def _check_other_rows(context: Context, row: Row, look: RegistryLook | None, own
         if own & {one.process.pid for one in sight.owned.own}:
             reason = f"the process {row.pane.pid} belongs to {other.name}"
             hint = f"see it with: {command('show', other.name)}"
-            raise _refused(row.name, reason, hint, Code.SESSION_EXISTS)
-
-
-def _refused(name: str, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:
-    return Failure(code, f"could not adopt {name}: {reason}", hint)
+            raise could_not("adopt", row.name, reason, hint, Code.SESSION_EXISTS)
 
 
 def _leader_on(context: Context, tty: str | None) -> int | None:
