@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from tmuxreap.core.answers.base import problem_of
@@ -48,9 +48,7 @@ def clean_up_as_planned(
     return remove_worktree(books.registry, environ, row) if cleanup else None
 
 
-def early_answer(
-    ending: Ending, registry: Callable[[], Registry], environ: Mapping[str, str]
-) -> Item | None:
+def early_answer(ending: Ending, registry: Registry, environ: Mapping[str, str]) -> Item | None:
     """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
     a row that had ended before; a missing one is fine."""
     answer, row = ending.answer, ending.row
@@ -59,7 +57,7 @@ def early_answer(
     if answer.outcome != Outcome.ALREADY_STOPPED:
         return answer
     gone = row.worktree and not os.path.lexists(Path(row.pane.cwd or "/", row.worktree))
-    failure = None if gone else remove_worktree(registry(), environ, row)
+    failure = None if gone else remove_worktree(registry, environ, row)
     return replace(answer, error=problem_of(failure))
 
 

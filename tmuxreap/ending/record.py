@@ -95,22 +95,21 @@ def _write(
     ports = context.clock, context.processes, context.finder
     derived = {ending.name: result_of(ending, *ports) for ending in batch}
     try:
-        before, after = context.registry.change(edit)
+        looks = context.registry.change(edit)
     except Failure as failure:
-        answers.update(_unrecorded(batch, derived, dict.fromkeys(derived, failure), policy))
-        return None
-    results = {
-        name: RESULT_OF[fates[name]](result) if fates[name] in RESULT_OF else result
-        for name, result in derived.items()
-        if name not in refused
-    }
+        looks, refused = None, dict.fromkeys(derived, failure)
+    results: dict[str, EndResult] = {}
     for ending in batch:
-        if ending.twins and ending.name in results:
-            names = [twin.name for twin in ending.twins if twin.name not in refused]
-            results[ending.name] = with_twins(results[ending.name], names)
-    answers.update(results)
-    answers.update(_unrecorded(batch, derived, refused, policy))
-    return results, fates, before, after
+        name, result = ending.name, derived[ending.name]
+        if name in refused:
+            intended = ending.intent is not None
+            answers[name] = unrecorded(result, refused[name], policy, intended=intended)
+            continue
+        if (change := RESULT_OF.get(fates[name])) is not None:
+            result = change(result)
+        twins = [twin.name for twin in ending.twins if twin.name not in refused]
+        answers[name] = results[name] = with_twins(result, twins)
+    return None if looks is None else (results, fates, *looks)
 
 
 def _purge(context: Context, batch: Iterable[Ending]) -> None:
@@ -121,19 +120,6 @@ def _purge(context: Context, batch: Iterable[Ending]) -> None:
         if ours and ending.stopped_by is not None:
             purge_now(ending, context.registry, context.finder, context.drop_headless_logs)
     faults.at(Step.PURGED)
-
-
-def _unrecorded(
-    batch: Sequence[Ending],
-    results: Mapping[str, EndResult],
-    failures: Mapping[str, Failure],
-    policy: Policy,
-) -> dict[str, EndResult]:
-    intended = {ending.name for ending in batch if ending.intent is not None}
-    return {
-        name: unrecorded(results[name], failure, policy, intended=name in intended)
-        for name, failure in failures.items()
-    }
 
 
 def _events(
@@ -222,17 +208,7 @@ def _means_same_session(ending: Ending, row: Row) -> bool:
 def vanished(result: EndResult) -> EndResult:
     """Return the result of a session whose row was removed meanwhile: it ended unrecorded."""
     warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
-    return replace(result, status=None, warnings=(*result.warnings, warning))
-
-
-def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
-    if not names:
-        return result
-    warning = (
-        f"same_pane: {', '.join(names)} had the same pane, and is recorded as"
-        f" {result.outcome} with it"
-    )
-    return replace(result, warnings=(*result.warnings, warning))
+    return _warned(replace(result, status=None), warning)
 
 
 def renewed(result: EndResult) -> EndResult:
@@ -240,7 +216,16 @@ def renewed(result: EndResult) -> EndResult:
         f"row_renewed: {result.name} is ended, but its row names another session by now; it was"
         " left alone"
     )
-    return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+    return _warned(replace(result, status=Status.RUNNING), warning)
+
+
+def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
+    recorded = f"had the same pane, and is recorded as {result.outcome} with it"
+    return _warned(result, f"same_pane: {', '.join(names)} {recorded}") if names else result
+
+
+def _warned(result: EndResult, warning: str) -> EndResult:
+    return replace(result, warnings=(*result.warnings, warning))
 
 
 def taken_over(result: EndResult) -> EndResult:
@@ -252,14 +237,10 @@ def taken_over(result: EndResult) -> EndResult:
 def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
     """Return the result of an ending that could not be written. Its intent stays open for
     `reconcile`; without an intent the same command writes it."""
-    message = (
-        f"{failure.message} ({result.name} itself was ended)"
-        if result.stopped_by
-        else failure.message
-    )
+    ended = f" ({result.name} itself was ended)" if result.stopped_by else ""
     again = command(policy.verb.value, result.name, "--reason", policy.reason)
     hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
-    problem = Problem(failure.code.text, f"{message}; its row stays running", hint)
+    problem = Problem(failure.code.text, f"{failure.message}{ended}; its row stays running", hint)
     return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, error=problem)
 
 
