@@ -8,9 +8,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests.fakes import Story
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.verdicts import Kind, Limits
 from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
 from tmuxreap.interfaces.mcp.arguments import with_host
-from tmuxreap.interfaces.mcp.ending import RemoveSession, StopSession
+from tmuxreap.interfaces.mcp.ending import Reap, RemoveSession, StopSession
+from tmuxreap.sessions.context import Context
 
 
 def test_a_purge_over_hosts_is_of_one_name_on_one_host() -> None:
@@ -53,3 +57,24 @@ def test_what_is_dropped_needs_a_reason_and_keeps_it(story: Story) -> None:
         assert [(one.kind, one.data) for one in ledger.events()] == [
             ("forgotten", {"reason": "old"})
         ]
+
+
+def test_a_reap_has_the_users_defaults_where_nothing_was_given(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[reap.ReapRequest] = []
+
+    def run(_: Context, request: reap.ReapRequest) -> Result:
+        asked.append(request)
+        return Result("reap", None, 0.0)
+
+    monkeypatch.setattr(reap, "run", run)
+    for given in ({}, {"idle": True, "idle_after": 90, "grace": 2.5, "cleanup": False}):
+        context = story.app()
+        context.defaults = {"cleanup": True, "reap.idle_after": 60.0, "reap.grace": 9.0}
+        Reap.model_validate({"reason": "night", **given}).run(context)
+    plain, chosen = asked
+    assert (plain.kinds, plain.limits.idle_after_s, plain.grace_s) == ((), 60.0, 9.0)
+    assert (plain.cleanup, plain.why, plain.yes) == (True, "night", False)
+    assert (chosen.kinds, chosen.limits) == ((Kind.IDLE,), Limits(idle_after_s=90.0))
+    assert (chosen.grace_s, chosen.cleanup) == (2.5, False)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.fakes import Story
-from tmuxreap.commands import start
+from tmuxreap.commands import adopt, start
 from tmuxreap.commands.start import StartRequest
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
@@ -32,6 +32,21 @@ def test_what_is_adopted_is_said_in_one_way(story: Story, given: dict[str, objec
     with pytest.raises(Failure) as caught:
         AdoptSession.model_validate(given).run(story.app())
     assert caught.value.code is Code.USAGE
+
+
+def test_all_are_adopted_whatever_else_is_said(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[adopt.AdoptAllRequest] = []
+
+    def run_all(_: Context, request: adopt.AdoptAllRequest) -> Result:
+        asked.append(request)
+        return Result("adopt", None, 0.0)
+
+    monkeypatch.setattr(adopt, "run_all", run_all)
+    given = {"all": True, "agent": "demo", "force": True, "tags": ["x"], "dry_run": True}
+    AdoptSession.model_validate(given).run(story.app())
+    assert asked == [adopt.AdoptAllRequest(None, ("x",), dry_run=True)]
 
 
 def test_a_start_says_what_is_done_when_it_is_lost_and_where_it_runs(

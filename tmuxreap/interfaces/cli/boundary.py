@@ -36,6 +36,7 @@ class Call:
     context: Context
     style: Style
     asks: bool = False
+    why: str | None = None  # a tool's reason where the command line has no flag for one
 
     def question(self, *, purge: bool = False) -> Callable[[Result], bool] | None:
         """Return how to ask about a plan; None if nobody can be asked."""

@@ -86,7 +86,8 @@ class Arguments(BaseModel):
         """Run the verb, as the command line does."""
         known = plain_command(self.verb).defaults
         words = {name: value for name, value in self.words().items() if name in known}
-        return work_of(self.verb, words)(Call(context, Style(json=True)))
+        why = getattr(self, "reason", None)
+        return work_of(self.verb, words)(Call(context, Style(json=True), why=why))
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to send; some tools drop what was not asked for."""

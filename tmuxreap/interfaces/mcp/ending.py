@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tmuxreap.commands import forget, stop
-from tmuxreap.commands.reap import reap
-from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
+from tmuxreap.commands import stop
+from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
-from tmuxreap.core.values import replace
 from tmuxreap.interfaces.mcp.arguments import (
     Arguments,
     DryRun,
@@ -123,30 +121,9 @@ class Reap(Arguments):
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
-        chosen_kinds = {
-            Kind.STALLED: self.stalled,
-            Kind.IDLE: self.idle,
-            Kind.EXPIRED: self.expired,
-            Kind.ORPHAN: self.orphans,
-        }
-        defaults = reap.defaults(
-            context, tuple(kind for kind, wanted in chosen_kinds.items() if wanted)
-        )
-        given = self.model_fields_set
-        request = replace(
-            defaults,
-            limits=Limits(
-                self.stalled_after if "stalled_after" in given else defaults.limits.stalled_after_s,
-                self.idle_after if "idle_after" in given else defaults.limits.idle_after_s,
-            ),
-            grace_s=defaults.grace_s if self.grace is None else self.grace,
-            cleanup=self.cleanup if "cleanup" in given else defaults.cleanup,
-            task_status=self.task_status,
-            dry_run=self.dry_run,
-            yes=self.yes,
-            why=self.reason,
-        )
-        return reap.run(context, request)
+        if "cleanup" in self.model_fields_set:  # a false one overrides the user's default, too
+            context.defaults = {**context.defaults, "cleanup": self.cleanup}
+        return super().run(context)
 
 
 class RemoveSession(Arguments):
@@ -166,7 +143,4 @@ class RemoveSession(Arguments):
             reason = "an agent that drops more than named rows has to say so"
             message = f"could not forget {' '.join(self.targets)}: {reason}"
             raise Failure(Code.USAGE, message, "look at the plan with dry_run, then add yes")
-        request = forget.ForgetRequest(
-            tuple(self.targets), self.history, self.force, self.dry_run, self.reason
-        )
-        return forget.run(context, request)
+        return super().run(context)

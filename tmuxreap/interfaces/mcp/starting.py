@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tmuxreap.commands import adopt
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.mcp.arguments import Arguments, DryRun, Names, Targets
@@ -52,14 +51,9 @@ class AdoptSession(Arguments):
         if self.everything == bool(self.names):
             reason = "could not tell what to adopt: give names, or all alone"
             raise Failure(Code.USAGE, reason, "with dry_run and all the answer tells who is there")
-        tags = tuple(self.tag)
-        if self.everything:
-            return adopt.run_all(context, adopt.AdoptAllRequest(self.server, tags, self.dry_run))
-        requests = [
-            adopt.AdoptRequest(name, self.agent, self.server, tags, self.dry_run, self.force)
-            for name in dict.fromkeys(self.names)
-        ]
-        return adopt.run(context, *requests)
+        if not self.everything:
+            return super().run(context)
+        return Arguments.run(self.model_copy(update={"agent": None, "force": False}), context)
 
 
 class Reconcile(Arguments):

@@ -185,6 +185,7 @@ def do_reap(
         task_status=task_status_of(task_status),
         dry_run=dry_run,
         yes=yes,
+        why=call.why,
     )
     heed_signals()
     return run(call.context, request)
@@ -227,8 +228,8 @@ def do_forget(
 
     age_s = seconds(older_than, "--older-than")
     ask = (lambda words: confirm(plain(words))) if call.asks else None
-    asked = ForgetRequest(targets, history, force, dry_run, older_than_s=age_s, yes=yes, ask=ask)
-    return run(call.context, asked)
+    request = ForgetRequest(targets, history, force, dry_run, call.why, age_s, yes, ask)
+    return run(call.context, request)
 
 
 def do_protect(call: Call, targets: Targets = TARGETS, dry_run: bool = DRY_RUN) -> Result:
