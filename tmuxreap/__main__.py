@@ -99,26 +99,33 @@ def _run(words: list[str]) -> int:
             status = import_module("tmuxreap.interfaces.cli.main").main(words)
         _flush()
         return status
-    except Failure as failure:
-        return _report_failure(words, failure)
-    except KeyboardInterrupt:
-        return _report_failure(words, interrupted())
     except OutputLost:
         raise
-    except OSError as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the boundary
+        return _report_failure(words, _failure_of(words, error))
+
+
+def _failure_of(words: list[str], error: BaseException) -> Failure:
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return interrupted()
+    if isinstance(error, OSError):
         if error.errno == errno.EPIPE or _prints_text_only(words):
             raise OutputLost(error.errno, error.strerror) from None
         if error.errno in OUT_OF_DESCRIPTORS:
-            return _report_failure(words, _out_of_descriptors())
-        return _bug(words, error)
-    except Exception as error:  # noqa: BLE001 - the boundary
-        if type(error).__name__ == "Abort":
-            return _report_failure(words, interrupted())
-        if hasattr(error, "format_message"):  # a usage error of the command line
-            from tmuxreap.interfaces.cli.words import usage
+            # The look at the world failed or is incomplete: the state is unknown, which is no bug.
+            reason = "could not go on: this process may open no more files"
+            return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
+    if hasattr(error, "format_message"):  # a usage error of the command line
+        from tmuxreap.interfaces.cli.words import usage
 
-            return _report_failure(words, usage(words, error))
-        return _bug(words, error)
+        return usage(words, error)
+    import traceback
+
+    traceback.print_exception(error)
+    reason = f"could not go on: {type(error).__name__}: {error}"
+    return Failure(Code.BUG, reason, "this is a bug: please report it with the lines above")
 
 
 def _prints_text_only(words: list[str]) -> bool:
@@ -127,12 +134,6 @@ def _prints_text_only(words: list[str]) -> bool:
 
     ours = own_words(words)
     return ours[:1] in (["help"], ["schema"]) or not {"--help", "-h"}.isdisjoint(ours)
-
-
-def _out_of_descriptors() -> Failure:
-    """The look at the world failed or is incomplete: the state is unknown, which is not a bug."""
-    reason = "could not go on: this process may open no more files"
-    return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
 
 
 def _flush() -> None:
@@ -151,16 +152,6 @@ def _report_failure(words: list[str], failure: Failure) -> int:
     result = Result(verb_of(words), None, time.time(), failure=failure)
     report(result, Style(json="--json" in words))
     return int(failure.code.exit)
-
-
-def _bug(words: list[str], error: Exception) -> int:
-    import traceback
-
-    traceback.print_exception(error)
-    message = f"could not go on: {type(error).__name__}: {error}"
-    return _report_failure(
-        words, Failure(Code.BUG, message, "this is a bug: please report it with the lines above")
-    )
 
 
 if __name__ == "__main__":
