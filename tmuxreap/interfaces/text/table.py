@@ -6,7 +6,7 @@ Decides nothing: it shows what `list` found. Off a terminal every column stays a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tmuxreap.core.answers.sessions import Listed, Session
 from tmuxreap.core.model import Live, Status
@@ -41,23 +41,17 @@ class Column:
     color: Callable[[Session], str | None] = lambda _: None
 
 
-@frozen
-class Fitted:
-    column: Column
-    cells: int
-
-
 def table(sessions: Sequence[Session], style: Style) -> Iterator[str]:
-    columns = [Fitted(column, _natural(column, sessions)) for column in COLUMNS]
+    widths = {column: _natural(column, sessions) for column in COLUMNS}
     if style.width is not None:
-        columns = _fit([one for one in columns if _has_content(one.column, sessions)], style.width)
-    yield style.paint(
-        _line(columns, [one.column.title for one in columns], [None] * len(columns), Style()), "dim"
-    )
+        telling = {one: cells for one, cells in widths.items() if _has_content(one, sessions)}
+        widths = _fit(telling, style.width)
+    titles = _line([(column.title, None) for column in widths], widths, Style())
+    yield style.paint(titles, "dim")
     for session in sessions:
         dim = "dim" if session.ended and session.drift is None else None
-        cells = [one.column.cell(session) for one in columns]
-        yield _line(columns, cells, [dim or one.column.color(session) for one in columns], style)
+        cells = [(column.cell(session), dim or column.color(session)) for column in widths]
+        yield _line(cells, widths, style)
 
 
 def summary(sessions: Sequence[Session]) -> Iterator[str]:
@@ -81,36 +75,37 @@ def _has_content(column: Column, sessions: Sequence[Session]) -> bool:
     return any(column.cell(one) not in ("", NONE) for one in sessions)
 
 
-def _fit(columns: list[Fitted], cells: int) -> list[Fitted]:
+def _fit(natural: Mapping[Column, int], cells: int) -> dict[Column, int]:
     """Keep as many columns as fit at minimal width; those of highest `keep` get the remaining
     cells."""
-    while len(columns) > 1 and sum(map(_least, columns)) + GAP * (len(columns) - 1) > cells:
-        columns.remove(min(columns, key=lambda one: one.column.keep))
-    spare = cells - sum(map(_least, columns)) - GAP * (len(columns) - 1)
-    given: dict[str, int] = {}
-    for one in sorted(columns, key=lambda one: -one.column.keep):
-        more = max(min(spare, one.cells - _least(one)), min(spare, 0))
-        given[one.column.title] = max(_least(one) + more, 1)
+    widths = {one: min(wide, one.least or wide) for one, wide in natural.items()}
+    while len(widths) > 1 and _total(widths) > cells:
+        del widths[min(widths, key=lambda one: one.keep)]
+    spare = cells - _total(widths)
+    for one in sorted(widths, key=lambda one: -one.keep):
+        more = max(min(spare, natural[one] - widths[one]), min(spare, 0))
+        widths[one] = max(widths[one] + more, 1)
         spare -= more
-    return [Fitted(one.column, given[one.column.title]) for one in columns]
+    return widths
 
 
-def _least(one: Fitted) -> int:
-    return one.cells if one.column.least is None else min(one.cells, one.column.least)
+def _total(widths: Mapping[Column, int]) -> int:
+    return sum(widths.values()) + GAP * (len(widths) - 1)
 
 
 def _line(
-    columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], style: Style
+    cells: Sequence[tuple[str, str | None]], widths: Mapping[Column, int], style: Style
 ) -> str:
-    """Format one row: padded before it is colored, without trailing spaces."""
-    short = [one.column.shorten(text, one.cells) for one, text in zip(columns, texts, strict=True)]
-    last = max((at for at, text in enumerate(short) if text), default=0)
-    cells = zip(columns[: last + 1], short, colours, strict=False)
-    parts = [
-        style.paint(text, color) + (" " * (one.cells - width(text)) if at < last else "")
-        for at, (one, text, color) in enumerate(cells)
-    ]
-    return (" " * GAP).join(parts)
+    """Format one row of texts and colors: padded before it is colored, without trailing spaces."""
+    parts = []
+    blanks = 0
+    for (text, color), (column, wide) in zip(cells, widths.items(), strict=True):
+        short = column.shorten(text, wide)
+        if short:
+            parts.append(" " * blanks + style.paint(short, color))
+            blanks = 0
+        blanks += wide - width(short) + GAP
+    return "".join(parts)
 
 
 def depth_of(one: Session) -> int:
