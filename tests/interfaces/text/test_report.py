@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.core.answers.base import Problem, Process
+from tmuxreap.core.answers.base import Problem, Process, problem_of
 from tmuxreap.core.answers.endings import Ending, Forgotten
 from tmuxreap.core.answers.machine import Finding, Skill
 from tmuxreap.core.answers.news import Drift, Event
 from tmuxreap.core.answers.sessions import Session, Shown
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import as_dict, replace
-from tmuxreap.interfaces.text.report import lines, print_failure, report
+from tmuxreap.interfaces.text.report import by_host, lines, print_failure, report
 
 EVIL = "\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202e"
 PLAIN = "\\x1b]52;c;cm0gLXJm\\x07\\x9b2J\\r\\u202e"
@@ -171,3 +171,29 @@ def test_several_that_were_registered_have_a_line_each_and_a_sum() -> None:
     failed = [SHOP, replace(SHOP, name="x", live=None, error=Problem("usage", "no", ""))]
     assert list(lines(Result("adopt", None, 0.0, failed), Style()))[-1] == "1 registered, 1 failed"
     assert len(list(lines(Result("adopt", None, 0.0, [SHOP]), Style()))) > 3
+
+
+def answer_of(host: str, failure: Failure | None = None, **facts: object) -> RemoteResult:
+    return RemoteResult("x", host, facts, error=problem_of(failure))
+
+
+def test_endings_are_summed_up_by_host() -> None:
+    items = [
+        answer_of("a", outcome="stopped"),
+        answer_of("b", outcome="already_stopped"),
+        answer_of("a", outcome="killed"),
+        answer_of("b", Failure(Code.STILL_RUNNING, "m"), outcome="survived"),
+    ]
+    assert list(by_host(items)) == ["by host: a 2 of 2 ended; b 0 of 2 ended, 1 failed"]
+
+
+def test_sessions_are_summed_up_by_host() -> None:
+    items = [answer_of("a", live="alive"), answer_of("\x1b[2Jb", live="gone")]
+    (line,) = by_host(items)
+    assert line.startswith("by host: a 1 of 1 alive; ")
+    assert "\x1b" not in line
+
+
+def test_one_host_needs_no_sum() -> None:
+    assert list(by_host([answer_of("a", live="alive"), answer_of("a", live="gone")])) == []
+    assert list(by_host([Ending("x")])) == []

@@ -97,7 +97,7 @@ def lines(result: Result, style: Style) -> Iterator[str]:
 
         yield from table(sessions, style)
         if style.width is not None:
-            yield from (style.paint(line, "dim") for line in [*summary(sessions), *_by_host(items)])
+            yield from (style.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
         return
     if (
         not result.results
@@ -154,14 +154,28 @@ def _summary_lines(result: Result) -> Iterator[str]:
     parts += [f"{before} had ended before"] if before else []
     parts += [f"{counts.failed} failed"] if counts.failed else []
     yield ", ".join(parts)
-    yield from _by_host(result.results)
+    yield from by_host(result.results)
 
 
-def _by_host(items: Sequence[Item]) -> Iterator[str]:
-    if any(isinstance(item, RemoteResult) for item in items):
-        from tmuxreap.interfaces.text.by_host import by_host  # imported only with results of hosts
+def by_host(items: Sequence[Item]) -> Iterator[str]:
+    """Sum up the answers of several hosts in one line."""
+    remote = [item for item in items if isinstance(item, RemoteResult)]
+    hosts = list(dict.fromkeys(item.host for item in remote))
+    if len(hosts) > 1:
+        sums = (_sum_of([item for item in remote if item.host == host]) for host in hosts)
+        yield f"by host: {'; '.join(sums)}"
 
-        yield from by_host(items)
+
+def _sum_of(items: Sequence[RemoteResult]) -> str:
+    host = plain(items[0].host)
+    if not any("outcome" in item.facts for item in items):
+        alive = sum(item.facts.get("live") == "alive" for item in items)
+        return f"{host} {alive} of {len(items)} alive"
+    from tmuxreap.ending.results import ENDED  # imported only with results of hosts
+
+    ended = sum(item.facts.get("outcome") in ENDED for item in items)
+    failed = sum(item.error is not None for item in items)
+    return f"{host} {ended} of {len(items)} ended" + (f", {failed} failed" if failed else "")
 
 
 MANY = 3  # more endings than this get one line each
