@@ -28,7 +28,6 @@ from tests.command_line import KILLED, Answer, Child, temporaries
 from tmuxreap.__main__ import main as program
 from tmuxreap.core import faults
 from tmuxreap.core.faults import Step
-from tmuxreap.ledger import access
 from tmuxreap.ledger.ledger import Ledger
 
 ABOVE = (
@@ -167,8 +166,7 @@ class Bench:
     def run(self, *words: str, fault: tuple[Step, str] | None = None) -> Answer:
         def work() -> int:
             faults._fail = break_as(self.registry)
-            opened = Ledger.open
-            access.Ledger.open = lambda path, *, now: opened(path, now=now, busy_s=0.02)  # type: ignore
+            Ledger.busy_s = 0.02
             os.environ.update(
                 HOME=str(self.folder),
                 XDG_CONFIG_HOME=str(self.folder),

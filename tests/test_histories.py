@@ -45,7 +45,7 @@ from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.access import LedgerAccess
-from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
+from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
 
@@ -126,8 +126,8 @@ class Actor:
         self.crashed = True
         self.world.story.processes.die(self.process)
         if self.app is not None and "books" in self.app.__dict__:  # nothing more is written
-            self.app.books.ledger.close()
-            self.app.books.ledger._ledger, self.app.books.ledger._failed = None, True
+            self.app.books.close()
+            self.app.books._failed = True
         raise Crash
 
 
@@ -220,14 +220,15 @@ class Histories(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="tr"))
         self.world = World(self.folder)
         self.unarmed, faults.at = faults.at, self.world.at
-        self.opened, world = LedgerAccess._open, self.world
+        self.used, world = LedgerAccess.use, self.world
 
-        def opened(ledger: LedgerAccess) -> Any:
+        def use(ledger: LedgerAccess, warning: str, work: Any) -> Any:
             if world.locked and world.current is not None:
-                raise LedgerUnavailable(ledger.path, "it is locked")
-            return self.opened(ledger)
+                ledger.warnings.append(f"{warning}: it is locked")
+                return None
+            return self.used(ledger, warning, work)
 
-        LedgerAccess._open = opened  # type: ignore[method-assign]
+        LedgerAccess.use = use  # type: ignore[method-assign]
         story = self.story = self.world.story
         story.add_row({"name": "flow", "status": "stopped", "note": 0})
         story.agent("a", leaves=leaves, exit_delay_s=delay, shell=shell)
@@ -472,7 +473,7 @@ class Histories(RuleBasedStateMachine):
         try:
             self.to_the_end()
         finally:
-            faults.at, LedgerAccess._open = self.unarmed, self.opened  # type: ignore[method-assign]
+            faults.at, LedgerAccess.use = self.unarmed, self.used  # type: ignore[method-assign]
             shutil.rmtree(self.folder)
 
     def to_the_end(self) -> None:

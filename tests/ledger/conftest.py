@@ -28,4 +28,4 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
     faults.arm("")
-    made.books.ledger.close()
+    made.books.close()

@@ -8,7 +8,6 @@ import pytest
 
 from tests.fakes import FakeClock
 from tests.ledger_bench import Bench, new_intent
-from tmuxreap.ledger import ledger
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun
 
@@ -35,17 +34,13 @@ def test_an_unreadable_ledger_is_set_aside_with_a_warning(bench: Bench) -> None:
 
 def test_a_locked_ledger_is_gone_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.stop_a()
-    bench.books.ledger.close()
+    bench.books.close()
     other = sqlite3.connect(bench.books.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    opened = ledger.Ledger.open
-    monkeypatch.setattr(
-        "tmuxreap.ledger.access.Ledger.open",
-        lambda path, *, now: opened(path, now=now, busy_s=0.01),
-    )
+    monkeypatch.setattr(Books, "busy_s", 0.01)
     later = Books(bench.registry, FakeClock(), bench.warnings)
     assert later.begin([new_intent("a")], lambda _intent: True, take_over=False) == [None]
     assert [warning.split(":")[0] for warning in bench.warnings] == ["intent_not_recorded"]
     assert "locked" in bench.warnings[0]
     other.close()
-    later.ledger.close()
+    later.close()

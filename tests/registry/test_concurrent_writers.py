@@ -36,11 +36,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path.write_text(text(ROWS))
     # The test is about lost rows, not about the machine's speed.
     monkeypatch.setattr(files, "LOCK_WAIT_S", 120.0)
-    opened = Ledger.open
-    monkeypatch.setattr(
-        "tmuxreap.ledger.access.Ledger.open",
-        lambda path, *, now: opened(path, now=now, busy_s=120.0),
-    )
+    monkeypatch.setattr(Ledger, "busy_s", 120.0)
     yield path
     shutil.rmtree(folder)
 

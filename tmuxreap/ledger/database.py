@@ -12,10 +12,11 @@ import fcntl
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from tmuxreap.core.ports import Clock
 from tmuxreap.ledger import schema as schema
 from tmuxreap.system.files import sync_folder
 from tmuxreap.system.whereabouts import ledger_beside
@@ -47,13 +48,18 @@ class _Unreadable(Exception):  # noqa: N818 - never leaves this module
 
 
 class Database:
-    def __init__(self, path: Path, now: float, busy_s: float) -> None:
+    busy_s = 2.0  # how long it waits for another writer
+
+    def __init__(self, path: Path, clock: Clock, warnings: list[str]) -> None:
         self.path = path
-        self.warnings: list[str] = []
-        self._now = now
-        self._busy_s = busy_s
+        self.clock = clock
+        self.warnings = warnings
         self._connection: Connection | None = None
         self._file: FileId | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
 
     def close(self) -> None:
         if self._connection is not None:
@@ -71,13 +77,6 @@ class Database:
             return self._attempt(work)
         except _Unreadable as error:
             raise LedgerUnavailable(self.path, str(error)) from error
-
-    def transact(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
-        """Do the work in one transaction."""
-        return self.run(lambda db: _in_transaction(db, work, durable))
-
-    def fetch(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self.run(lambda db: db.execute(sql, values).fetchall())
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
         try:
@@ -102,13 +101,13 @@ class Database:
             self._file = _identity(self.path)
             if self._file is None:
                 raise _Unreadable("it was set aside by another process")
-            self._connection = _connect(self.path, self._busy_s, self._now)
+            self._connection = _connect(self.path, self.busy_s, self.clock.now())
         return self._connection
 
     def _replace_broken(self, reason: str) -> None:
         self.close()
         try:
-            aside = _set_aside(self.path, self._file, self._now)
+            aside = _set_aside(self.path, self._file, self.clock.now())
         except OSError as error:
             reason = f"{reason}, and it could not be set aside: {error.strerror}"
             raise LedgerUnavailable(self.path, reason) from error
@@ -131,7 +130,7 @@ def _connect(path: Path, busy_s: float, now: float) -> Connection:
     return db
 
 
-def _in_transaction(db: Connection, work: Callable[[Connection], T], durable: bool) -> T:
+def in_transaction(db: Connection, work: Callable[[Connection], T], *, durable: bool = False) -> T:
     if durable:
         db.execute("PRAGMA synchronous = FULL")
     try:
@@ -158,7 +157,7 @@ def _migrate(db: Connection, now: float) -> None:
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute(f"PRAGMA cache_size = -{PAGES_KB}")
     if version < schema.VERSION:
-        _in_transaction(db, lambda db: _make_tables(db, now), durable=False)
+        in_transaction(db, lambda db: _make_tables(db, now))
 
 
 def _make_tables(db: Connection, now: float) -> None:

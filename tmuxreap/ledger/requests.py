@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.database import Connection
+from tmuxreap.ledger.database import Connection, in_transaction
 
 KEPT_S = 7 * 86400.0
 TABLE = """CREATE TABLE IF NOT EXISTS requests (
@@ -45,7 +45,7 @@ def begin(books: Books, number: str, verb: str, owner: ProcessId, boot_id: str) 
         values = (number, verb, now, owner.pid, owner.start, boot_id)
         return db.execute(ADD, values).rowcount == 1
 
-    return books.ledger.transact("request_not_recorded", work)
+    return books.write("request_not_recorded", work, durable=True)
 
 
 def forbid(books: Books, number: str, owner: ProcessId, boot_id: str) -> bool | None:
@@ -55,7 +55,8 @@ def forbid(books: Books, number: str, owner: ProcessId, boot_id: str) -> bool | 
 
 def end(books: Books, number: str, answer: str) -> None:
     change = "UPDATE requests SET answer = ? WHERE id = ?"
-    books.ledger.transact("request_not_recorded", lambda db: db.execute(change, (answer, number)))
+    values = (answer, number)
+    books.write("request_not_recorded", lambda db: db.execute(change, values), durable=True)
 
 
 def find(books: Books, number: str) -> StoredRequest | None:
@@ -64,4 +65,4 @@ def find(books: Books, number: str) -> StoredRequest | None:
         row = db.execute(QUERY, (number,)).fetchone()
         return row and StoredRequest(row[0], ProcessId(row[1], row[2]), row[3], row[4])
 
-    return books.ledger.read(lambda ledger: ledger.transact(work, durable=True))
+    return books.read(lambda db: in_transaction(db, work, durable=True))

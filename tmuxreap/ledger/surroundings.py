@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.database import Connection
+from tmuxreap.ledger.database import Connection, in_transaction
 from tmuxreap.ledger.records import from_json
 
 TABLE = "CREATE TABLE IF NOT EXISTS surroundings (name TEXT PRIMARY KEY, environ TEXT NOT NULL)"
@@ -26,7 +26,7 @@ def keep(books: Books, name: str, environ: Mapping[str, str] | None) -> None:
             values = (name, json.dumps(dict(environ)))
             db.execute("INSERT INTO surroundings (name, environ) VALUES (?, ?)", values)
 
-    books.ledger.transact("surroundings_not_recorded", work)
+    books.write("surroundings_not_recorded", work, durable=True)
 
 
 def kept(books: Books, name: str) -> dict[str, str] | None:
@@ -36,4 +36,4 @@ def kept(books: Books, name: str) -> dict[str, str] | None:
         row = db.execute(query, (name,)).fetchone()
         return {key: str(one) for key, one in from_json(row[0]).items()} if row else None
 
-    return books.ledger.read(lambda ledger: ledger.transact(work, durable=True))
+    return books.read(lambda db: in_transaction(db, work, durable=True))

@@ -106,7 +106,7 @@ class Context:
     def close(self) -> None:
         self.processes.close()
         if "books" in self.__dict__:
-            self.books.ledger.close()
+            self.books.close()
 
     def result(
         self, command: str, results: Sequence[Item] = (), warnings: Iterable[str] = (), **more: Any

@@ -144,7 +144,7 @@ class _Watch:
         """Reconcile and update what is watched. Causes are kept until a full look: the end of a row
         may not be certain at the first look after it."""
         context, at = self._context, self._context.clock.now()
-        context.books.ledger.retry()
+        context.books.retry()
         before = _stamp(context)
         try:
             settled = reconcile.settle(
