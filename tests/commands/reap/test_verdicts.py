@@ -14,6 +14,7 @@ from tmuxreap.commands.reap.verdicts import (
     Seen,
     Verdict,
     judge,
+    kinds_wanted,
     why_exempt,
 )
 from tmuxreap.core.errors import Code, Failure
@@ -285,3 +286,9 @@ def test_every_reason_is_told() -> None:
         " no ttl"
     )
     assert kept == Kept("acme", reasons)
+
+
+def test_the_kinds_are_those_wanted_and_none_stands_for_all() -> None:
+    assert kinds_wanted(True, False, False, True) == (Kind.STALLED, Kind.ORPHAN)
+    assert kinds_wanted(False, True, True, False) == (Kind.IDLE, Kind.EXPIRED)
+    assert kinds_wanted(False, False, False, False) == ()

@@ -34,6 +34,12 @@ class Kind(Enum):
     ORPHAN = "orphan"
 
 
+def kinds_wanted(stalled: bool, idle: bool, expired: bool, orphans: bool) -> tuple[Kind, ...]:
+    """Return the kinds to reap; none of them stands for all."""
+    wanted = zip(Kind, (stalled, idle, expired, orphans), strict=True)
+    return tuple(kind for kind, is_wanted in wanted if is_wanted)
+
+
 @frozen
 class Limits:
     stalled_after_s: float = STALLED_AFTER_S

@@ -27,5 +27,5 @@ from tmuxreap.interfaces.python.errors import TmuxError as TmuxError
 from tmuxreap.interfaces.python.errors import UsageError as UsageError
 from tmuxreap.interfaces.python.registry import Registry as Registry
 from tmuxreap.interfaces.python.registry import open_registry as open_registry
-from tmuxreap.interfaces.python.results import Session as Session
 from tmuxreap.interfaces.python.streams import Stream as Stream
+from tmuxreap.interfaces.python.targets import Session as Session

@@ -3,9 +3,10 @@ made from them. Decides nothing."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
-from tmuxreap.commands.reap.verdicts import Kind, Limits
+from tmuxreap.commands.reap.verdicts import Limits
 from tmuxreap.commands.wait import Until
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope, Verb
@@ -46,35 +47,25 @@ class KillOptions(EndOptions, total=False):
     task_status: str
 
 
-def stop_policy(how: StopOptions) -> Policy:
-    """Return the policy of a stop."""
-    options: StopOptions = {**how}
-    timeout, turn = options.pop("keys_timeout", None), options.pop("after_turn", None)
-    policy = _policy(Verb.STOP, options)
-    return replace(policy, keys_timeout_s=seconds(timeout), after_turn_s=seconds(turn))
-
-
-def kill_policy(how: KillOptions) -> Policy:
-    """Return the policy of a kill."""
-    options: KillOptions = {**how}
-    status = options.pop("task_status", "failed")
-    return replace(_policy(Verb.KILL, options), task_status=status)
-
-
-def _policy(verb: Verb, how: EndOptions) -> Policy:
-    unknown = how.keys() - EndOptions.__annotations__.keys()
-    if unknown:
+def policy_of(verb: Verb, how: StopOptions | KillOptions) -> Policy:
+    """Return the policy of a stop or a kill."""
+    options: Mapping[str, Any] = how
+    known = StopOptions if verb is Verb.STOP else KillOptions
+    if unknown := options.keys() - known.__annotations__.keys():
         raise TypeError(f"{verb.value}() got an unexpected option: {', '.join(sorted(unknown))}")
     return Policy(
         verb=verb,
-        reason=how.get("reason", REASONS[verb]),
-        grace_s=seconds(how.get("grace")),
-        force=how.get("force", True),
-        scope=_scope(how.get("whole_session", False), how.get("pane_only", False)),
-        own_session=how.get("itself", False),
-        purge=how.get("purge_conversation", False),
-        cleanup=how.get("cleanup", False),
-        unregistered=how.get("unregistered", False),
+        reason=options.get("reason", REASONS[verb]),
+        keys_timeout_s=seconds(options.get("keys_timeout")),
+        grace_s=seconds(options.get("grace")),
+        after_turn_s=seconds(options.get("after_turn")),
+        force=options.get("force", True),
+        scope=_scope(options.get("whole_session", False), options.get("pane_only", False)),
+        own_session=options.get("itself", False),
+        purge=options.get("purge_conversation", False),
+        cleanup=options.get("cleanup", False),
+        task_status=options.get("task_status", "failed" if verb is Verb.KILL else None),
+        unregistered=options.get("unregistered", False),
     )
 
 
@@ -84,17 +75,6 @@ def _scope(whole_session: bool, pane_only: bool) -> Scope:
     if pane_only:
         return Scope.PANE
     return Scope.SESSION if whole_session else Scope.AGENT
-
-
-def kinds_of(stalled: bool, idle: bool, expired: bool, orphans: bool) -> tuple[Kind, ...]:
-    """Return the kinds to reap; without any, all are meant."""
-    flags = {
-        Kind.STALLED: stalled,
-        Kind.IDLE: idle,
-        Kind.EXPIRED: expired,
-        Kind.ORPHAN: orphans,
-    }
-    return tuple(kind for kind, wanted in flags.items() if wanted)
 
 
 def limits_of(stalled_after: Seconds | None, idle_after: Seconds | None) -> Limits:

@@ -17,9 +17,8 @@ from tmuxreap.core.results import Result
 from tmuxreap.interfaces.python.calls import answers_of, check_free, run_verb
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.options import seconds
-from tmuxreap.interfaces.python.results import Session
 from tmuxreap.interfaces.python.stopping import Stopping
-from tmuxreap.interfaces.python.targets import Target, listed, words_of
+from tmuxreap.interfaces.python.targets import Session, Target, listed, words_of
 from tmuxreap.interfaces.python.watching import Watching
 from tmuxreap.registry.file import Registry as File
 from tmuxreap.sessions.context import Context

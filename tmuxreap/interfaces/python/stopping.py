@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from tmuxreap.core.answers.endings import Ending, Interrupted
+from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
 from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of
 from tmuxreap.interfaces.python.options import (
     KillOptions,
     StopOptions,
-    kill_policy,
-    kinds_of,
     limits_of,
+    policy_of,
     seconds,
-    stop_policy,
 )
 from tmuxreap.interfaces.python.targets import Several, Target, listed, words_of
 from tmuxreap.sessions.context import Context
@@ -50,7 +48,7 @@ class Stopping:
         Options: `reason`, `keys_timeout`, `grace` and `after_turn` (seconds), `force=False` (never
         SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `purge_conversation` (with
         `yes`), `unregistered`, `dry_run`, `yes`."""
-        return self._end(target, stop_policy(how), how, check)
+        return self._end(Verb.STOP, target, how, check)
 
     @overload
     def kill(
@@ -65,7 +63,7 @@ class Stopping:
     ) -> Ending | list[Ending]:
         """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as for `stop`, except
         `keys_timeout` and `after_turn`; also `task_status` (`failed`, `ready`, `cancelled`)."""
-        return self._end(target, kill_policy(how), how, check)
+        return self._end(Verb.KILL, target, how, check)
 
     def interrupt(
         self, *targets: Target, dry_run: bool = False, yes: bool = False
@@ -103,9 +101,10 @@ class Stopping:
         """End what evidence shows to be stalled, idle, past its ttl or left behind; without any of
         the four, all kinds. Without `yes` it only returns the plan."""
         from tmuxreap.commands.reap import reap as verb
+        from tmuxreap.commands.reap.verdicts import kinds_wanted
 
         request = verb.ReapRequest(
-            kinds=kinds_of(stalled, idle, expired, orphans),
+            kinds=kinds_wanted(stalled, idle, expired, orphans),
             limits=limits_of(stalled_after, idle_after),
             grace_s=seconds(grace),
             cleanup=cleanup,
@@ -118,15 +117,16 @@ class Stopping:
 
     def _end(
         self,
+        verb: Verb,
         target: Target | Several,
-        policy: Policy,
-        options: StopOptions | KillOptions,
+        how: StopOptions | KillOptions,
         check: bool,
     ) -> Ending | list[Ending]:
         from tmuxreap.commands import stop
 
+        policy = policy_of(verb, how)
         targets, several = listed(target)
-        dry_run, yes = options.get("dry_run", False), options.get("yes", False)
+        dry_run, yes = how.get("dry_run", False), how.get("yes", False)
 
         def work(context: Context) -> Result:
             words = words_of(context, targets)

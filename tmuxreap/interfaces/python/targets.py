@@ -1,4 +1,5 @@
-"""Owns the targets that a caller may give: words as in a shell, sessions, libtmux objects."""
+"""Owns the sessions of the Python interface, with a way to libtmux, and the targets that a caller
+may give: words as in a shell, sessions, libtmux objects."""
 
 from __future__ import annotations
 
@@ -20,6 +21,24 @@ if TYPE_CHECKING:
     Several: TypeAlias = list[Target] | tuple[Target, ...]
 else:
     Target = Several = Any
+
+
+class Session(sessions.Session):
+    """What is known of one row: its fields, and a look at its session."""
+
+    __slots__ = ()
+
+    def libtmux(self) -> TmuxSession:
+        """Return the libtmux.Session that holds its pane now, found by IDs only."""
+        from tmuxreap.interfaces.python import libtmux_objects
+
+        return libtmux_objects.session_of(self)
+
+    def libtmux_pane(self) -> TmuxPane:
+        """Return the libtmux.Pane of its agent."""
+        from tmuxreap.interfaces.python import libtmux_objects
+
+        return libtmux_objects.pane_of(self)
 
 
 def listed(target: Target | Several) -> tuple[list[Target], bool]:

@@ -165,15 +165,9 @@ def do_reap(
     Shows the evidence; ends them only with --yes.
     """
     from tmuxreap.commands.reap.reap import defaults, run
-    from tmuxreap.commands.reap.verdicts import Kind, Limits
+    from tmuxreap.commands.reap.verdicts import Limits, kinds_wanted
 
-    wanted = {
-        Kind.STALLED: stalled,
-        Kind.IDLE: idle,
-        Kind.EXPIRED: expired,
-        Kind.ORPHAN: orphans,
-    }
-    plain = defaults(call.context, tuple(kind for kind, asked in wanted.items() if asked))
+    plain = defaults(call.context, kinds_wanted(stalled, idle, expired, orphans))
     request = replace(
         plain,
         limits=Limits(
