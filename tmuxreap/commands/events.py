@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Iterator
 
 from tmuxreap.core.answers import news as answers
 from tmuxreap.core.answers.base import problem_of
@@ -22,8 +22,14 @@ class EventsRequest:
 
 
 def run(context: Context, request: EventsRequest) -> Result:
-    recorded = [_result(event) for event in _events(context, request, 0)]
-    items = [*recorded, *_unknown_targets(context, request, {event.name for event in recorded})]
+    chosen = _chosen(context, request)
+    events = _events(context, request, chosen, 0)
+    recorded = {event.name for event in events}
+    items = [_result(event) for event in events]
+    missing = () if chosen is None else chosen.missing
+    for one in missing:
+        if one.target not in recorded and not context.books.events({one.target}, None):
+            items.append(answers.Event(one.target, error=problem_of(one.failure)))
     return context.result("events", items)
 
 
@@ -33,36 +39,27 @@ def follow(
     """Yield the recorded events, then new ones as they are written."""
     last = 0
     while keep_going():
-        for event in _events(context, request, last):
+        for event in _events(context, request, _chosen(context, request), last):
             last = event.id
             yield _result(event)
         context.processes.wait((), FOLLOW_LOOK_S)
 
 
-def _events(context: Context, request: EventsRequest, after: int) -> list[Event]:
+def _events(
+    context: Context, request: EventsRequest, chosen: Chosen | None, after: int
+) -> list[Event]:
+    """Return the events of the chosen names; those of a forgotten session need no row."""
     since = None if request.since_s is None else context.clock.now() - request.since_s
-    return context.books.events(_names(context, request), since, after)
+    names = None
+    if chosen is not None and "all" not in request.targets:
+        missing = (one.target for one in chosen.missing)
+        names = {row.name for row in (*chosen.rows, *chosen.bad) if row.name}.union(missing)
+    return context.books.events(names, since, after)
 
 
-def _names(context: Context, request: EventsRequest) -> Collection[str] | None:
-    """Return the names to look for; the events of a forgotten session need no row."""
-    if not request.targets or "all" in request.targets:
+def _chosen(context: Context, request: EventsRequest) -> Chosen | None:
+    if not request.targets:
         return None
-    chosen = _chosen(context, request)
-    bad = {row.name for row in chosen.bad if row.name is not None}
-    return {row.name for row in chosen.rows} | bad | {missing.target for missing in chosen.missing}
-
-
-def _unknown_targets(
-    context: Context, request: EventsRequest, told: Container[str]
-) -> Iterator[answers.Event]:
-    """Yield an error for each target with neither a row nor an event."""
-    for missing in _chosen(context, request).missing if request.targets else ():
-        if missing.target not in told and not context.books.events({missing.target}, None):
-            yield answers.Event(missing.target, error=problem_of(missing.failure))
-
-
-def _chosen(context: Context, request: EventsRequest) -> Chosen:
     from tmuxreap.commands.targets import choose_rows
     from tmuxreap.registry.targets import Wanted
 

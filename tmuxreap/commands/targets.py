@@ -69,7 +69,7 @@ def choose_rows(
     chosen = choose(look.rows, targets, wanted, ask, skip_protected=skip_protected)
     if chosen.protected:
         context.warnings.append(left_out(chosen.protected))
-    return _with_sessions(context, chosen)
+    return replace(chosen, missing=tuple(_explained(context, one) for one in chosen.missing))
 
 
 def left_out(names: Sequence[str]) -> str:
@@ -80,15 +80,8 @@ def left_out(names: Sequence[str]) -> str:
     )
 
 
-def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
-    """Improve the hint for names that are live sessions without a row."""
-    if not chosen.missing:
-        return chosen
-    missing = [_with_session(context, one) for one in chosen.missing]
-    return replace(chosen, missing=tuple(missing))
-
-
-def _with_session(context: Context, one: Missing) -> Missing:
+def _explained(context: Context, one: Missing) -> Missing:
+    """Improve the hint if the name is that of a live session without a row."""
     is_name = not selects_many(one.target) and ":" not in one.target
     if not is_name or one.failure.code is not Code.SESSION_NOT_REGISTERED:
         return one

@@ -25,6 +25,7 @@ from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
 
 PROTECTED = "it is protected"
+LIMITS = ("stalled_after", "idle_after")
 
 
 @frozen
@@ -49,13 +50,8 @@ class ReapRequest:
 
 def defaults(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
     """Make a request with the user's configured defaults."""
-    limits = Limits()
-    stalled = context.default_seconds("reap.stalled_after")
-    if stalled is not None:
-        limits = replace(limits, stalled_after_s=stalled)
-    idle = context.default_seconds("reap.idle_after")
-    if idle is not None:
-        limits = replace(limits, idle_after_s=idle)
+    given = {f"{name}_s": context.default_seconds(f"reap.{name}") for name in LIMITS}
+    limits = Limits(**{name: seconds for name, seconds in given.items() if seconds is not None})
     return ReapRequest(
         kinds,
         limits,

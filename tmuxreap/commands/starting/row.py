@@ -162,13 +162,13 @@ def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, 
     """Return a new row with its fields in reading order."""
     row: dict[str, object] = {"name": spec.name, "status": Status.RUNNING.value}
     row.update(_conversation(spec, None))
+    inner: dict[str, dict[str, object]] = {}
     for path, value in fields.items():
         if len(path) == 1:
             row[path[0]] = list(value) if isinstance(value, tuple) else value
-    for path, value in fields.items():
-        if len(path) == 2 and (value is not None or ("terminal",) not in fields):
-            row.setdefault(path[0], {})[path[1]] = value  # type: ignore[index]
-    return row
+        elif value is not None or ("terminal",) not in fields:
+            inner.setdefault(path[0], {})[path[1]] = value
+    return {**row, **inner}
 
 
 def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], spec: Launch) -> Changes:

@@ -36,7 +36,10 @@ def save_environment(context: Context, row: Row) -> None:
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
     """Return the environment for a restart; Failure without a tmux server or a way to make one."""
     saved = stored.kept(context.books, row.name)
-    environ = _minimal_environment(context) if saved is None else saved
+    environ = saved
+    if environ is None:
+        own = context.settings.environ
+        environ = {name: own[name] for name in LEAST if name in own}
     if row.terminal is not Terminal.NONE:
         server = context.tmux.look(socket)
         if isinstance(server, Unreachable):
@@ -60,11 +63,6 @@ def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if name == PARENT or not (name in OF_A_PANE or name.startswith(OURS))
     }
-
-
-def _minimal_environment(context: Context) -> dict[str, str]:
-    environ = context.settings.environ
-    return {name: environ[name] for name in LEAST if name in environ}
 
 
 class NoPlace(Failure):
