@@ -52,8 +52,8 @@ def _events(
     since = None if request.since_s is None else context.clock.now() - request.since_s
     names = None
     if chosen is not None and "all" not in request.targets:
-        missing = (one.target for one in chosen.missing)
-        names = {row.name for row in (*chosen.rows, *chosen.bad) if row.name}.union(missing)
+        names = {row.name for row in chosen.rows}.union(one.target for one in chosen.missing)
+        names.update(row.name for row in chosen.bad if row.name is not None)
     return context.books.events(names, since, after)
 
 
