@@ -16,7 +16,7 @@ from tmuxreap.hosts.engines import CONNECT_S, Engine, engine_of
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.reply import Reply, reply_of
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
-from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say
+from tmuxreap.hosts.wire import OtherSchemaError, Request, Say
 from tmuxreap.system.environment import Settings
 
 ANSWER_S = 30.0
@@ -38,10 +38,10 @@ def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> 
 
 
 def _ask(host: Host, request: Request, settings: Settings, changing: bool) -> Reply:
-    with connected(host, settings) as (talk, hello):
+    with connected(host, settings) as talk:
         talk.send(request.line())
         try:
-            return _answer(host, talk, hello)
+            return _answer(host, talk)
         except SilentError:
             reason = f"no answer for {ANSWER_S:g} s"
         except EndedError:
@@ -52,12 +52,12 @@ def _ask(host: Host, request: Request, settings: Settings, changing: bool) -> Re
     return _ask_for_outcome(host, request, settings, reason)
 
 
-def _answer(host: Host, talk: Talk, hello: Line) -> Reply:
+def _answer(host: Host, talk: Talk) -> Reply:
     while True:
         line = talk.line(ANSWER_S)
         if line.say is Say.ANSWER:
             try:
-                return reply_of(host, line.facts, str(hello.facts.get("version")))
+                return reply_of(host, line.facts, talk.version)
             except ValueError as error:
                 raise incompatible(host, str(error)) from None
         if line.say is Say.INCOMPATIBLE:
@@ -78,10 +78,10 @@ def _ask_for_outcome(host: Host, request: Request, settings: Settings, reason: s
         )
         with (
             contextlib.suppress(SilentError, EndedError, Unreached),
-            connected(host, settings) as (talk, hello),
+            connected(host, settings) as talk,
         ):
             talk.send(later.line())
-            return _answer(host, talk, hello)
+            return _answer(host, talk)
     return _outcome_unknown(host, reason)
 
 
@@ -97,18 +97,17 @@ class Unreached(Failure):
 
 
 @contextlib.contextmanager
-def connected(host: Host, settings: Settings) -> Iterator[tuple[Talk, Line]]:
+def connected(host: Host, settings: Settings) -> Iterator[Talk]:
     """Open a conversation and wait for its hello; retry without the shared connection if that
     hangs."""
     try:
-        talk, hello = _greeted(host, settings)
-        with contextlib.closing(talk):
-            yield talk, hello
+        with contextlib.closing(_greeted(host, settings)) as talk:
+            yield talk
     except OtherSchemaError as error:
         raise incompatible(host, f"it speaks {error}") from None
 
 
-def _greeted(host: Host, settings: Settings) -> tuple[Talk, Line]:
+def _greeted(host: Host, settings: Settings) -> Talk:
     engine = engine_of(host, settings)
     if engine.shared is not None and engine.shared.exists():
         try:
@@ -122,26 +121,22 @@ def _greeted(host: Host, settings: Settings) -> tuple[Talk, Line]:
         raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
 
 
-def _open(host: Host, engine: Engine, wait_s: float) -> tuple[Talk, Line]:
+def _open(host: Host, engine: Engine, wait_s: float) -> Talk:
     try:
         talk = Talk(engine)
     except (OSError, subprocess.SubprocessError) as error:
         raise unreachable(host, f"{error}") from None
-    try:
-        return talk, _hello(host, talk, wait_s)
-    except BaseException:
-        talk.close()
-        raise
-
-
-def _hello(host: Host, talk: Talk, wait_s: float) -> Line:
-    try:
-        line = talk.line(wait_s)
-    except EndedError:
-        raise _hello_failure(host, talk.end(), talk.words) from None
-    if line.say is Say.HELLO:
-        return line
-    raise incompatible(host, "it does not begin as it should")
+    with contextlib.ExitStack() as unless_greeted:
+        unless_greeted.callback(talk.close)
+        try:
+            hello = talk.line(wait_s)
+        except EndedError:
+            raise _hello_failure(host, talk.end(), talk.words) from None
+        if hello.say is not Say.HELLO:
+            raise incompatible(host, "it does not begin as it should")
+        talk.version = str(hello.facts.get("version"))
+        unless_greeted.pop_all()
+    return talk
 
 
 def _hello_failure(host: Host, status: int | None, words: str) -> Failure:

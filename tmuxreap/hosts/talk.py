@@ -42,6 +42,7 @@ class Talk:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        self.version = ""  # of the tmuxreap there, once it has greeted
         self._lines: deque[Line] = deque()
         self._rest, self._errors = b"", b""
         assert self._process.stdout is not None  # noqa: S101 - begun with pipes

@@ -15,7 +15,6 @@ from typing import NoReturn
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import RemoteResult
 from tmuxreap.core.text import Style, plain
-from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.link import ANSWER_S, connected
 from tmuxreap.hosts.talk import EndedError, SilentError, Talk
@@ -27,16 +26,8 @@ BEAT_S = 5.0
 BATCH_S = 0.25  # events that arrive within this time are sorted
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 Sent = tuple[Host, Request]
+News = RemoteResult | str  # an event of a host, or a message about the host itself
 WATCH_OPTIONS = ("execute", "reap", "notify", "interval")
-
-
-@frozen
-class News:
-    """An event of a host, or a message about the host itself."""
-
-    at: str
-    item: RemoteResult | None = None
-    message: str = ""
 
 
 def follow(
@@ -53,7 +44,7 @@ def follow(
         work = (host, _read_only(verb, request), settings, queue)
         threading.Thread(target=_listen, args=work, daemon=True).start()
     while True:
-        for news in sorted(_batch(queue), key=lambda one: one.at):
+        for news in sorted(_batch(queue), key=_time_of):
             _print_news(news, style)
 
 
@@ -74,11 +65,16 @@ def _batch(queue: SimpleQueue[News]) -> Iterator[News]:
             return
 
 
+def _time_of(news: News) -> str:
+    """Return the time of an event; a message comes first."""
+    return "" if isinstance(news, str) else str(news.facts.get("timestamp") or "")
+
+
 def _print_news(news: News, style: Style) -> None:
-    if news.item is not None:
-        report_line(news.item, style)
+    if not isinstance(news, str):
+        report_line(news, style)
     elif not style.quiet:
-        print(f"tmuxreap: {plain(news.message)}", file=sys.stderr, flush=True)
+        print(f"tmuxreap: {plain(news)}", file=sys.stderr, flush=True)
 
 
 def _listen(host: Host, request: Request, settings: Settings, queue: SimpleQueue[News]) -> None:
@@ -86,7 +82,7 @@ def _listen(host: Host, request: Request, settings: Settings, queue: SimpleQueue
     pause, last = FIRST_PAUSE_S, 0
     while True:
         try:
-            with connected(host, settings) as (talk, _):
+            with connected(host, settings) as talk:
                 talk.send(request.line())
                 pause = FIRST_PAUSE_S
                 for item in _items(talk):
@@ -99,7 +95,7 @@ def _listen(host: Host, request: Request, settings: Settings, queue: SimpleQueue
             reason = failure.message
         except (SilentError, EndedError):
             reason = f"could not go on hearing {host.name}: the connection ended"
-        queue.put(News("", message=f"{reason}; trying again in {pause:g} s"))
+        queue.put(f"{reason}; trying again in {pause:g} s")
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE_S)
 
@@ -124,8 +120,8 @@ def _items(talk: Talk) -> Iterator[Mapping[str, object]]:
             raise EndedError
 
 
-def _news(host: str, item: Mapping[str, object]) -> News:
+def _news(host: str, item: Mapping[str, object]) -> RemoteResult:
     name, at = str(item.get("name") or ""), str(item.get("timestamp") or "")
     what, why = item.get("event") or item.get("kind"), item.get("evidence") or ""
     line = plain(f"{at}  {name}@{host}  {what}  {why}".rstrip())
-    return News(at, RemoteResult(name, host, item, (line,)))
+    return RemoteResult(name, host, item, (line,))
