@@ -25,7 +25,7 @@ from tmuxreap.ending.plan import REASONS, Policy
 from tmuxreap.hosts.file import read_hosts
 from tmuxreap.interfaces.popup import far
 from tmuxreap.interfaces.popup.choices import choices_path
-from tmuxreap.interfaces.remote.terminal import attach_command
+from tmuxreap.interfaces.remote.near import attach_command
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context

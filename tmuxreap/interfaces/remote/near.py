@@ -14,6 +14,7 @@ from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import hosts_of, split, targets_by_host
 from tmuxreap.hosts.crowd import THREADS
+from tmuxreap.hosts.engines import terminal_words
 from tmuxreap.hosts.file import Hosts, read_hosts
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import on_terminal, run_work, style_of, targets_of
@@ -64,6 +65,24 @@ def run_on_hosts(
     """Run the verb for a program, without questions; None if only this machine is meant."""
     meant = _on_hosts(context, verb, host, words, THREADS, asks=False)
     return None if meant is None else meant.run(Style())
+
+
+def attach_command(context: Context, target: str) -> tuple[str, ...] | None:
+    """Return the command for `NAME@HOST`; None without a host, or if a local row has this name."""
+    if "@" not in target:
+        return None
+    look = context.registry_if_there()
+    if look is not None and look.named(target) is not None:
+        return None
+    parts = split(target, read_hosts(context.settings))
+    if parts is None:
+        return None
+    name, host = parts
+    words = terminal_words(host, name)
+    if words is None:
+        reason = f"could not attach to {target}: {host.name} is not reached by ssh"
+        raise Failure(Code.USAGE, reason, f"run there, on a terminal: tmuxreap attach {name}")
+    return words
 
 
 def _interrupted() -> Failure:

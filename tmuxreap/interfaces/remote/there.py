@@ -26,7 +26,7 @@ from tmuxreap.hosts.link import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import result_of
-from tmuxreap.interfaces.remote.mouth import Output
+from tmuxreap.interfaces.remote.output import Output, run_endless
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger import requests as requests
 from tmuxreap.ledger.records import is_owned
@@ -65,10 +65,7 @@ def _answer(output: Output, request: Request) -> None:
     if unknown is not None:
         return output.say(Say.INCOMPATIBLE, why=f"{request.verb} knows no {unknown} there")
     if verbs.is_endless(request.verb, request.words):
-        from tmuxreap.interfaces.remote.goes_on import run_endless
-
-        run_endless(output, request)
-        return None
+        return run_endless(output, request)
     return _run_once(output, request)
 
 

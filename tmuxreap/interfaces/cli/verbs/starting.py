@@ -186,7 +186,7 @@ def do_attach(call: Call, name: str = argument("NAME", "Session to attach to."))
 def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:
     if "@" not in name:
         return None
-    from tmuxreap.interfaces.remote.terminal import attach_command
+    from tmuxreap.interfaces.remote.near import attach_command
 
     return attach_command(context, name)
 

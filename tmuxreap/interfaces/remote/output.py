@@ -1,5 +1,6 @@
-"""Owns the remote side of an endless verb: passes on each line as long as the caller listens. Never
-changes anything: `watch` only observes here, whether or not this host has a watch of its own."""
+"""Owns what the remote side sends to the caller: an answer, or the lines of an endless verb as long
+as the caller listens. Never changes anything: `watch` only observes here, whether or not this host
+has a watch of its own."""
 
 from __future__ import annotations
 
@@ -12,14 +13,42 @@ import time
 
 from tmuxreap.app import real_app
 from tmuxreap.core.answers.changes import Change
-from tmuxreap.hosts.wire import Request, Say
+from tmuxreap.hosts.wire import Request, Say, say
 from tmuxreap.interfaces.cli import commands as verbs
-from tmuxreap.interfaces.remote.mouth import Output
 from tmuxreap.system.environment import Settings
 
+BEAT_S = 5.0
 SILENCE_S = 12.0  # of the caller; noticed at the next look, in less than 15 s
 SETTLED_S = 1.0  # a watch of this host has recorded the event by then: it is reported once
 WATCH, NEWS = "watch", {"follow": True, "since": "1s"}
+
+
+class Output:
+    """Writes lines as long as the caller reads; a closed pipe is no error."""
+
+    def __init__(self) -> None:
+        self._out = os.dup(1)
+        self._lock = threading.Lock()
+        self.is_open = True
+
+    def say(self, what: Say, **facts: object) -> None:
+        data = (say(what, **facts) + "\n").encode("utf-8", "backslashreplace")
+        with self._lock:
+            try:
+                while data and self.is_open:
+                    data = data[os.write(self._out, data) :]
+            except OSError:
+                self.is_open = False
+
+    def beat(self) -> None:
+        """Send a sign of life regularly, in a thread."""
+        quiet = threading.Event()
+
+        def work() -> None:
+            while not quiet.wait(BEAT_S):
+                self.say(Say.BEAT)
+
+        threading.Thread(target=work, daemon=True).start()
 
 
 def run_endless(output: Output, request: Request) -> None:
