@@ -19,10 +19,11 @@ from tmuxreap.commands import agents as agents_verb
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind
 from tmuxreap.core.answers import endings
+from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Exit
-from tmuxreap.core.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
+from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import BadRow
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.file import Registry
+from tmuxreap.registry.rows import BadRow
 
 
 def bad(registry: Registry, index: int) -> BadRow:

@@ -9,7 +9,7 @@ import pytest
 
 import tmuxreap
 from tmuxreap.core.model import StoppedBy
-from tmuxreap.registry.rows import read_row
+from tmuxreap.registry.rows import fields_of, has_field, read_row
 
 PACKAGE = Path(tmuxreap.__file__).parent
 # The ledger's mirror holds rows verbatim, for its own readers.
@@ -38,10 +38,10 @@ def test_a_field_that_others_wrote_in_their_way_is_what_it_can_be() -> None:
         },
     )
     assert (row.ttl, row.store, row.ended_at, row.stopped_by) == ("7", None, "noon", None)
-    assert row.has("pane", "pid")
-    assert not row.has("pane", "cwd")
-    assert not row.has("name", "pane")
-    assert "store" in row.fields
+    assert has_field(row, "pane", "pid")
+    assert not has_field(row, "pane", "cwd")
+    assert not has_field(row, "name", "pane")
+    assert "store" in fields_of(row)
 
 
 def test_who_ended_it_is_a_word_of_ours() -> None:

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from tests.fakes import Story
 from tests.yaml_documents import KEYS, Made, documents
 from tmuxreap.core import cache
-from tmuxreap.core.model import BadRow
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry import edits, kept
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
 from tmuxreap.registry.kept import CachedRows, Change, Excerpt
 from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.rows import BadRow
 from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.registry.yaml.fields import REMOVE
 from tmuxreap.registry.yaml.parse import parse

@@ -8,10 +8,11 @@ import pytest
 
 from tests.registry_text import ROWS as TEXT
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Remove, Row
+from tmuxreap.core.model import Row
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import edited, edited_where_safe
 from tmuxreap.registry.rows import folder_of
+from tmuxreap.registry.transitions import Remove
 
 
 def test_rows_and_bad_rows_in_their_order(registry: Registry) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import BadRow, Row
-from tmuxreap.registry.rows import is_protected, read_row
+from tmuxreap.core.model import Row
+from tmuxreap.registry.rows import BadRow, is_protected, read_row
 from tmuxreap.registry.targets import AnyRow, Chosen, Questions, Wanted, choose
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.model import Conversation, Remove, Status, StoppedBy, Verb
+from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core.model import Status, StoppedBy, Verb
 from tmuxreap.core.times import iso
 from tmuxreap.registry.transitions import (
     END_FIELDS,
@@ -13,6 +14,7 @@ from tmuxreap.registry.transitions import (
     TRANSITIONS,
     End,
     Event,
+    Remove,
     end_changes,
     next_status,
     revive_changes,

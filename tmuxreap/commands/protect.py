@@ -6,13 +6,14 @@ from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Protected
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Remove, Row
+from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.registry.targets import Wanted
+from tmuxreap.registry.transitions import Remove
 from tmuxreap.sessions.context import Context
 
 

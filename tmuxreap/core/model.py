@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from tmuxreap.core.answers.base import Answer
-from tmuxreap.core.values import field, frozen
-
-
-class Word(str, Enum):
-    """An enum whose members equal their text and are printed as it."""
-
-    def __str__(self) -> str:
-        return str(self.value)
+from tmuxreap.core.values import Word, field, frozen
 
 
 class Status(Word):
@@ -296,11 +288,6 @@ class Row:
     store = PathField("store")  # the folder of its agent's conversations, if not the default one
 
     @property
-    def fields(self) -> set[str]:
-        """The names of all its keys."""
-        return set(self.data)
-
-    @property
     def ended_at(self) -> str | None:
         """When it was stopped or terminated, as written in the row."""
         return self.stopped_at or self.terminated_at
@@ -308,39 +295,3 @@ class Row:
     @property
     def stopped_by(self) -> StoppedBy | None:
         return next((by for by in StoppedBy if by == self.data.get("stopped_by")), None)
-
-    def has(self, *path: str) -> bool:
-        """Tell whether the row has that field, even an empty one."""
-        value: object = self.data
-        for key in path:
-            if not isinstance(value, Mapping) or key not in value:
-                return False
-            value = value[key]
-        return True
-
-
-@frozen
-class BadRow:
-    """A row that cannot be read or edited safely; only targets that match it fail."""
-
-    index: int
-    name: str | None
-    reason: str
-    line: int
-    column: int
-
-
-class Remove(Enum):
-    """The marker value that deletes a field's key."""
-
-    KEY = "remove"
-
-
-@frozen
-class Conversation(Answer):
-    """An agent's conversation, and whether it is on disk."""
-
-    id: str | None = None
-    source: str | None = None
-    path: str | None = None
-    exists: bool = False

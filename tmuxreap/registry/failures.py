@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import BadRow
+from tmuxreap.registry.rows import BadRow
 
 if TYPE_CHECKING:
     from tmuxreap.registry.edits import Unsafe  # it loads YAML

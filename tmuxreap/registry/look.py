@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.core.cache import CacheEntry, cache_stamp
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import BadRow, Row
+from tmuxreap.core.model import Row
 from tmuxreap.registry import kept as kept
 from tmuxreap.registry.failures import invalid, row_invalid, unsafe
 from tmuxreap.registry.kept import CachedRows, Change, Excerpt
-from tmuxreap.registry.rows import cached_row, read_row
+from tmuxreap.registry.rows import BadRow, cached_row, read_row
 from tmuxreap.registry.targets import AnyRow
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.system.files import Content

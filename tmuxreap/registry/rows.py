@@ -8,12 +8,24 @@ from typing import Any, TypeVar
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 from tmuxreap.core.times import epoch_of
+from tmuxreap.core.values import frozen
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # a cheap first test on every field of thousands of rows
 E = TypeVar("E", bound=Enum)
 
 NO_PANE, NO_TMUX = RecordedPane(), RecordedTmux()
+
+
+@frozen
+class BadRow:
+    """A row that cannot be read or edited safely; only targets that match it fail."""
+
+    index: int
+    name: str | None
+    reason: str
+    line: int
+    column: int
 
 
 def conversation_field(agent: str) -> str:
@@ -107,6 +119,21 @@ def is_protected(row: Row) -> bool:
     """Tell whether it is protected; any word of another tool except a plain no means yes."""
     word = row.data.get("keep")
     return bool(word) and str(word).lower() not in ("false", "no", "off", "0")
+
+
+def fields_of(row: Row) -> set[str]:
+    """Return the names of all its fields, those of other tools included."""
+    return set(row.data)
+
+
+def has_field(row: Row, *path: str) -> bool:
+    """Tell whether the row has that field, even an empty one."""
+    value: object = row.data
+    for key in path:
+        if not isinstance(value, Mapping) or key not in value:
+            return False
+        value = value[key]
+    return True
 
 
 def folder_of(row: Row) -> str | None:

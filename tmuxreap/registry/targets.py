@@ -8,9 +8,9 @@ from enum import Enum
 from fnmatch import fnmatchcase
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import BadRow, Row
+from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
-from tmuxreap.registry.rows import is_protected
+from tmuxreap.registry.rows import BadRow, is_protected
 
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits, as in the kernel's largest numbers; int() refuses very long ones

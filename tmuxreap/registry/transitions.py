@@ -6,11 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from tmuxreap.core.model import Conversation, Remove, Row, Status, StoppedBy, Verb
+from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core.model import Row, Status, StoppedBy, Verb
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 
 Path = tuple[str, ...]
+
+
+class Remove(Enum):
+    """The marker value that deletes a field's key."""
+
+    KEY = "remove"
 
 
 class Event(Enum):

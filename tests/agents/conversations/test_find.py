@@ -24,7 +24,8 @@ from tmuxreap.agents.conversations.find import (
 )
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.model import Conversation, ProcessId
+from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
 
 DEMO = load_profiles(None).agents["demo"]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.contents import read_json
 from tmuxreap.agents.profiles import GoesOn, Profile
-from tmuxreap.core.model import Conversation, Process, ProcessId
+from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Word
+from tmuxreap.core.values import Word
 
 
 class Level(Word):

@@ -19,12 +19,13 @@ from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.find import find_drifts
 from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import BadRow, Live
+from tmuxreap.core.model import Live
 from tmuxreap.core.results import megabytes
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.restarts import policy_of
+from tmuxreap.registry.rows import BadRow
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK

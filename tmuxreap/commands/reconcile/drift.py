@@ -8,8 +8,9 @@ from enum import Enum
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.core.answers import news as answers
+from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.errors import command
-from tmuxreap.core.model import Conversation, Live, Row, Scope, Server, ServerLook, Verb
+from tmuxreap.core.model import Live, Row, Scope, Server, ServerLook, Verb
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption

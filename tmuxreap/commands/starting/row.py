@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.model import (
-    BadRow,
     Pane,
     RecordedPane,
     RecordedTmux,
@@ -26,7 +25,13 @@ from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.failures import row_invalid, unsafe
 from tmuxreap.registry.look import RegistryLook, edited
-from tmuxreap.registry.rows import conversation_field, recorded_conversation
+from tmuxreap.registry.rows import (
+    BadRow,
+    conversation_field,
+    fields_of,
+    has_field,
+    recorded_conversation,
+)
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
@@ -172,10 +177,10 @@ def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, 
 
 
 def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], spec: Launch) -> Changes:
-    changes = dict(revive_changes(row.fields))
+    changes = dict(revive_changes(fields_of(row)))
     for path, value in fields.items():
         is_same_agent = path == ("agent",) and row.agent == spec.agent
-        if not is_same_agent and (value is not None or row.has(*path)):
+        if not is_same_agent and (value is not None or has_field(row, *path)):
             changes[path] = value
     if row.terminal is not now.terminal:
         changes[("terminal",)] = now.terminal.value
@@ -191,7 +196,7 @@ def _conversation(spec: Launch, row: Row | None) -> list[tuple[str, Value]]:
     values: list[tuple[str, Value]] = [(field_name, spec.conversation)]
     if spec.source is not None:
         values.append(("conversation_source", spec.source))
-    elif row is not None and row.has("conversation_source"):
+    elif row is not None and has_field(row, "conversation_source"):
         values.append(("conversation_source", None))
     return values
 

@@ -48,6 +48,16 @@ class Process(Answer):
 
 
 @frozen
+class Conversation(Answer):
+    """An agent's conversation, and whether it is on disk."""
+
+    id: str | None = None
+    source: str | None = None
+    path: str | None = None
+    exists: bool = False
+
+
+@frozen
 class Draft(Answer):
     """A half-typed prompt and the event that keeps it; on a terminal its text is shown, too."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.answers.base import Answer, Draft, Problem, Process
-from tmuxreap.core.model import Conversation
+from tmuxreap.core.answers.base import Answer, Conversation, Draft, Problem, Process
 from tmuxreap.core.values import frozen
 
 

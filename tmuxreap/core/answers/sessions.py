@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.answers.base import Answer, Problem, Process
-from tmuxreap.core.model import Conversation, Outcome, Status
+from tmuxreap.core.answers.base import Answer, Conversation, Problem, Process
+from tmuxreap.core.model import Outcome, Status
 from tmuxreap.core.values import frozen
 
 

@@ -2,6 +2,7 @@
 
 Holds no code, and is imported when one of them is used."""
 
+from tmuxreap.core.answers.base import Conversation as Conversation
 from tmuxreap.core.answers.base import Draft as Draft
 from tmuxreap.core.answers.base import Problem as Problem
 from tmuxreap.core.answers.base import Process as Process
@@ -15,7 +16,6 @@ from tmuxreap.core.answers.news import Action as Action
 from tmuxreap.core.answers.news import Drift as Drift
 from tmuxreap.core.answers.news import Event as Event
 from tmuxreap.core.answers.news import Reconciled as Reconciled
-from tmuxreap.core.model import Conversation as Conversation
 from tmuxreap.interfaces.python.errors import EndingError as EndingError
 from tmuxreap.interfaces.python.errors import Error as Error
 from tmuxreap.interfaces.python.errors import LockHeld as LockHeld

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from tmuxreap.core.model import Remove
+from tmuxreap.registry.transitions import Remove
 from tmuxreap.registry.yaml import rows
 from tmuxreap.registry.yaml.rows import Entry, Node, read_row
 from tmuxreap.registry.yaml.scalars import Value, as_loaded, same
