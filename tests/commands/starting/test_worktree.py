@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
+from tmuxreap.commands.starting.launch import worktree_made
 from tmuxreap.commands.starting.row import Start
-from tmuxreap.commands.starting.worktree import worktree_made
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import replace
 from tmuxreap.system.git import Worktree

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.doctor.findings import note, ok, problem
-from tmuxreap.commands.doctor.versions import Probe, ask_all, entries, find_program
+from tmuxreap.commands.doctor.versions import Probe, ask_all, find_program
 from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.registry.look import RegistryLook
@@ -61,8 +61,9 @@ class Setup:
     @cached_property
     def servers(self) -> Mapping[str, ServerLook]:
         """Look at all known servers concurrently: one that hangs must not delay the rest."""
-        paths = (path for path in entries(self.folder) if stat.S_ISSOCK(os.lstat(path).st_mode))
-        sockets = list(dict.fromkeys([*self.used, *paths]))
+        paths = sorted(Path(self.folder).glob("*"))  # none if it cannot be listed
+        found = (str(path) for path in paths if stat.S_ISSOCK(path.lstat().st_mode))
+        sockets = list(dict.fromkeys([*self.used, *found]))
         with ThreadPoolExecutor(TOGETHER) as pool:
             return dict(zip(sockets, pool.map(self.app.tmux.look, sockets), strict=True))
 

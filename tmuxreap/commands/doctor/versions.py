@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tmuxreap.core.values import frozen
 
@@ -102,11 +101,3 @@ def _end_group(asked: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(asked.pid, signal.SIGKILL)
     asked.wait()
-
-
-def entries(folder: str) -> list[str]:
-    """Return the full paths of the folder's entries; none if it cannot be listed."""
-    try:
-        return sorted(str(path) for path in Path(folder).iterdir())
-    except OSError:
-        return []

@@ -9,7 +9,8 @@ import contextlib
 import os
 import shlex
 import uuid
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.announce import marks_of, open_start
@@ -38,6 +39,9 @@ from tmuxreap.sessions.look import BANNER_OPTION, sight_of
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import defer_interrupts
 
+if TYPE_CHECKING:
+    from tmuxreap.system.git import Worktree
+
 BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
 
@@ -51,7 +55,7 @@ def launch(context: Context, spec: Launch) -> answers.Session:
             start.is_cleared = True  # nothing of it exists yet
             spec.again.check()
             start.is_cleared = False
-        with _worktree(context, spec, start):
+        with worktree_made(context, spec.name, spec.worktree, start):
             if spec.terminal is Terminal.TMUX:
                 return _launch_in_tmux(context, spec, start)
             from tmuxreap.commands.starting.headless import launch_headless  # few sessions need it
@@ -59,12 +63,33 @@ def launch(context: Context, spec: Launch) -> answers.Session:
             return launch_headless(context, spec, start)
 
 
-def _worktree(context: Context, spec: Launch, start: Start) -> AbstractContextManager[None]:
-    if spec.worktree is None:
-        return contextlib.nullcontext()
-    from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
+@contextlib.contextmanager
+def worktree_made(
+    context: Context, name: str, tree: Worktree | None, start: Start
+) -> Iterator[None]:
+    """Create the git worktree if it does not exist; a failed start removes it again, but never one
+    that existed before."""
+    if tree is None or tree.existed:
+        yield
+        return
+    from tmuxreap.system.git import add_worktree, undo_add_worktree  # few starts need it
 
-    return worktree_made(context, spec.name, spec.worktree, start)
+    environ = context.settings.environ
+    try:
+        with defer_interrupts():  # git handles an interrupt itself, and cleans up
+            new_branch = add_worktree(name, tree, environ)
+    except Failure:
+        start.is_cleared = True
+        raise
+    try:
+        yield
+    except BaseException as error:
+        # Not while a process of the session may still live in it.
+        stays = undo_add_worktree(name, tree, new_branch, environ) if start.is_cleared else None
+        if stays is not None and isinstance(error, Failure):
+            message = f"{error.message}; {stays.message}"
+            raise Failure(error.code, message, error.hint) from None
+        raise
 
 
 def make_way(
