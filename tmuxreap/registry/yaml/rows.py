@@ -4,7 +4,6 @@ Never gets a row with trouble: no anchors, aliases, tags, merge keys, duplicate 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import yaml
@@ -28,16 +27,13 @@ class Sequence:
     start: int
     end: int
     flow: bool
+    last: Leaf | None  # the scalar at the end of a block collection
 
 
 @frozen
-class Mapping:
-    start: int
-    end: int
-    flow: bool
+class Mapping(Sequence):
     column: int
     entries: tuple[Entry, ...]
-    last: Leaf | None  # the scalar at the end of a block mapping
 
 
 Node: TypeAlias = "Leaf | Sequence | Mapping"
@@ -55,10 +51,7 @@ class Entry:
 
 
 def read_row(text: str) -> Node:
-    event = parse.LOADER(text).get_event
-    event()
-    event()
-    return _Builder(text, event).node(event())
+    return _node(text, yaml.compose(text, Loader=parse.LOADER))
 
 
 def find_colon(text: str, key_end: int) -> int | None:
@@ -67,51 +60,32 @@ def find_colon(text: str, key_end: int) -> int | None:
     return key_end if text[key_end : key_end + 1] == ":" else None
 
 
-class _Builder:
-    def __init__(self, text: str, event: Callable[[], Any]) -> None:
-        self.text = text
-        self.next = event
-        self.end = 0
-        self.last: Leaf | None = None
+def _node(text: str, node: Any) -> Node:
+    if isinstance(node, yaml.ScalarNode):
+        return _leaf(text, node)
+    start, end, flow = node.start_mark.index, node.end_mark.index, bool(node.flow_style)
+    if isinstance(node, yaml.SequenceNode):
+        last = None if flow else _node(text, node.value[-1])
+        return Sequence(start, last.end if last else end, flow, _last_leaf(last))
+    entries = tuple(_entry(text, *pair) for pair in node.value)
+    last = None if flow else entries[-1].value
+    column = node.start_mark.column
+    return Mapping(start, last.end if last else end, flow, _last_leaf(last), column, entries)
 
-    def node(self, event: Any) -> Node:
-        if event.__class__ is yaml.ScalarEvent:
-            self.last = self.leaf(event)
-            self.end = self.last.end
-            return self.last
-        is_mapping = event.__class__ is yaml.MappingStartEvent
-        return self.mapping(event) if is_mapping else self.sequence(event)
 
-    def leaf(self, event: Any) -> Leaf:
-        start, end = event.start_mark.index, event.end_mark.index
-        return Leaf(start, real_end(self.text, start, end, event.style), event.style)
+def _leaf(text: str, node: Any) -> Leaf:
+    start, end = node.start_mark.index, node.end_mark.index
+    return Leaf(start, real_end(text, start, end, node.style), node.style)
 
-    def sequence(self, start: Any) -> Sequence:
-        while (event := self.next()).__class__ is not yaml.SequenceEndEvent:
-            self.node(event)
-        self.close(event)
-        return Sequence(start.start_mark.index, self.end, bool(start.flow_style))
 
-    def mapping(self, start: Any) -> Mapping:
-        entries = []
-        while (event := self.next()).__class__ is not yaml.MappingEndEvent:
-            entries.append(self.entry(event))
-        self.close(event)
-        mark = start.start_mark
-        return Mapping(
-            mark.index, self.end, bool(start.flow_style), mark.column, tuple(entries), self.last
-        )
+def _last_leaf(last: Node | None) -> Leaf | None:
+    return last if last is None or isinstance(last, Leaf) else last.last
 
-    def entry(self, event: Any) -> Entry:
-        key = self.leaf(event)
-        colon = find_colon(self.text, key.end)
-        value = self.node(self.next())
-        if value.start == value.end:  # the loaders disagree on the position of an empty value
-            place = key.end if colon is None else colon + 1
-            value = self.last = Leaf(place, place)
-            self.end = place
-        return Entry(key, colon, value)
 
-    def close(self, event: Any) -> None:
-        if event.end_mark.index > event.start_mark.index:  # a bracket
-            self.end, self.last = event.end_mark.index, None
+def _entry(text: str, key_node: Any, value_node: Any) -> Entry:
+    key, value = _leaf(text, key_node), _node(text, value_node)
+    colon = find_colon(text, key.end)
+    if value.start == value.end:  # the loaders disagree on the position of an empty value
+        place = key.end if colon is None else colon + 1
+        value = Leaf(place, place)
+    return Entry(key, colon, value)
