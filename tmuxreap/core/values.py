@@ -33,18 +33,14 @@ class Word(str, Enum):
 class Field:
     """The settings of a field that has more than a plain default."""
 
-    __slots__ = ("compare", "default_factory", "repr")
+    __slots__ = ("compare", "default_factory", "shown")
 
     def __init__(
-        self,
-        default_factory: Callable[[], object] | None,
-        *,
-        compare: bool,
-        repr: bool,  # noqa: A002
+        self, default_factory: Callable[[], object] | None, compare: bool, shown: bool
     ) -> None:
         self.default_factory = default_factory
         self.compare = compare
-        self.repr = repr
+        self.shown = shown
 
 
 def field(
@@ -53,7 +49,7 @@ def field(
     compare: bool = True,
     repr: bool = True,  # noqa: A002 - as in dataclasses
 ) -> Any:
-    return Field(default_factory, compare=compare, repr=repr)
+    return Field(default_factory, compare, repr)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -159,7 +155,7 @@ def _compiled(cls: type) -> Callable[..., None]:
 def _repr(self: object) -> str:
     fields: dict[str, object] = type(self).__fields__  # type: ignore[attr-defined]
     shown = [
-        name for name, default in fields.items() if not isinstance(default, Field) or default.repr
+        name for name, default in fields.items() if not isinstance(default, Field) or default.shown
     ]
     return (
         f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"

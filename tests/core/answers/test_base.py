@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tmuxreap.core.answers.base import Answer, Draft, Problem, Process, as_json, fields_of, read
+from tmuxreap.core.answers.base import Answer, Draft, Problem, Process, fields_of, read
 from tmuxreap.core.answers.endings import Counts, Ending, Rung
 from tmuxreap.core.answers.sessions import Launched, Listed, Session, Shown
 from tmuxreap.core.answers.shapes import SHAPES
@@ -40,7 +40,7 @@ def test_words_of_a_list_are_told_as_text() -> None:
 def test_what_is_rare_is_left_out_where_there_is_nothing_to_tell() -> None:
     assert {"plan", "verdict"} & set(WHOLE.as_json()) == set()
     assert "evidence" in WHOLE.as_json()
-    assert as_json(Process(7, "sh")) == {"pid": 7, "name": "sh"}
+    assert Process(7, "sh").as_json() == {"pid": 7, "name": "sh"}
     assert "error" not in Session("a").as_json()
     assert Launched("a").as_json()["error"] is None
 

@@ -22,8 +22,17 @@ class Answer:
     NOT_IN_JSON = frozenset[str]()  # never in JSON: for a terminal only
 
     def as_json(self) -> dict[str, object]:
-        """Return it as `--json` prints it."""
-        return as_json(self)
+        """Return it as `--json` prints it, with the answers in it."""
+        fields = as_dict(self)
+        for name in self.RARE:
+            if fields[name] is None:
+                del fields[name]
+        for name in self.NOT_IN_JSON:
+            del fields[name]
+        for name, value in fields.items():
+            if value.__class__ not in JSON_TYPES:
+                fields[name] = plain_json(value)
+        return fields
 
 
 @frozen
@@ -66,20 +75,6 @@ class Draft(Answer):
     chars: int
     event: int | None = None
     text: str = ""
-
-
-def as_json(answer: Answer) -> dict[str, object]:
-    """Convert an answer's fields to JSON, recursively."""
-    fields = as_dict(answer)
-    for name in answer.RARE:
-        if fields[name] is None:
-            del fields[name]
-    for name in answer.NOT_IN_JSON:
-        del fields[name]
-    for name, value in fields.items():
-        if value.__class__ not in JSON_TYPES:
-            fields[name] = plain_json(value)
-    return fields
 
 
 def plain_json(value: object) -> object:

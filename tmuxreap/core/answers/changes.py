@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.answers.base import Answer, Problem, as_json
+from tmuxreap.core.answers.base import Answer, Problem
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.values import frozen
 
@@ -42,7 +42,7 @@ class Change(Answer):
 
     def as_json(self) -> dict[str, object]:
         """Return the fields of its kind of event; for a reaped session also the whole ending."""
-        fields = as_json(self)
+        fields = Answer.as_json(self)
         names = (
             "name",
             "event",
