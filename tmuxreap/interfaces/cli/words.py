@@ -16,21 +16,13 @@ GROUPS = {
     "Set-up": "config hooks agents popup completion",
 }
 SYNONYMS = {
-    "status": "list",
-    "ps": "list",
-    "rm": "forget",
-    "delete": "forget",
-    "remove": "forget",
-    "end": "stop",
-    "quit": "stop",
-    "exit": "stop",
-    "restore": "resume",
-    "open": "attach",
-    "new": "start",
-    "run": "start",
-    "logs": "events",
-    "log": "events",
-    "history": "events",
+    "list": "status ps",
+    "forget": "rm delete remove",
+    "stop": "end quit exit",
+    "resume": "restore",
+    "attach": "open",
+    "start": "new run",
+    "events": "logs log history",
 }
 TAKING_ALL = ("list", "show", "stop", "kill", "resume", "forget")
 
@@ -58,7 +50,8 @@ def check_words(words: Sequence[str], known: Sequence[str]) -> None:
     if verb and verb not in known:
         from difflib import get_close_matches  # only unknown verbs need it
 
-        suggestion = SYNONYMS.get(verb) or next(iter(get_close_matches(verb, known, 1)), None)
+        meant = [ours for ours, others in SYNONYMS.items() if verb in others.split()]
+        suggestion = next(iter(meant or get_close_matches(verb, known, 1)), None)
         hint = (
             f"did you mean: tmuxreap {suggestion}"
             if suggestion
