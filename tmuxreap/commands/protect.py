@@ -60,4 +60,4 @@ def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dic
 def _item(row: Row, request: ProtectRequest, changes: bool, failure: Failure | None) -> Item:
     done = changes and not request.dry_run and failure is None
     keep = request.keep if done or not changes else not request.keep
-    return Protected(row.name, keep, done, problem_of(failure))
+    return Protected(row.name, keep, done, error=problem_of(failure))

@@ -58,11 +58,11 @@ def _installed(skill: Skill, dest: Path, request: SkillsRequest) -> answers.Skil
             write(comparison, names)
     except OSError as error:
         problem = problem_of(_unwritable(folder, error))
-        return answers.Skill(skill.name, "failed", str(folder), problem)
+        return answers.Skill(skill.name, "failed", str(folder), error=problem)
     if request.dry_run and names:
         outcome = f"would be {outcome}"
     kept = _changed(comparison) if changed and not request.yes else None
-    return answers.Skill(skill.name, outcome, str(folder), problem_of(kept))
+    return answers.Skill(skill.name, outcome, str(folder), error=problem_of(kept))
 
 
 def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:

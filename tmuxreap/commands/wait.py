@@ -154,7 +154,7 @@ def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> No
 def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool, done: bool) -> Awaited:
     failure = None if one.reached or done else _why_not(one, request, in_time)
     waited_ms = round(one.waited_s * 1000)
-    return Awaited(one.row.name, one.state, one.reached, waited_ms, problem_of(failure))
+    return Awaited(one.row.name, one.state, one.reached, waited_ms, error=problem_of(failure))
 
 
 def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | None:

@@ -4,9 +4,10 @@ prints anything."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers.base import Problem, failure_of, plain_json, problem_of
+from tmuxreap.core.answers.base import Item as Item
+from tmuxreap.core.answers.base import failure_of, plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure, shared_exit
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen
@@ -22,33 +23,19 @@ def megabytes(size: int) -> float:
     return round(size / (1024 * 1024), 1)
 
 
-class Item(Protocol):
-    """One result in the envelope."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def error(self) -> Problem | None: ...
-
-    def as_json(self) -> dict[str, object]: ...
-
-
 def failure_in(item: Item) -> Failure | None:
     """Return the failure of this target, with its exit status."""
     return failure_of(item.error)
 
 
 @frozen
-class RemoteResult:
+class RemoteResult(Item):
     """A result from another host, as received. `shown`: the same as a local value, for the table
     that users see."""
 
-    name: str
     host: str
     facts: Mapping[str, object]
     lines: tuple[str, ...] = ()  # for people
-    error: Problem | None = None
     shown: Session | None = None
 
     @property

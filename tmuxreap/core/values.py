@@ -33,23 +33,27 @@ class Word(str, Enum):
 class Field:
     """The settings of a field that has more than a plain default."""
 
-    __slots__ = ("compare", "default_factory", "shown")
+    __slots__ = ("compare", "default", "default_factory", "kw_only", "shown")
 
-    def __init__(
-        self, default_factory: Callable[[], object] | None, compare: bool, shown: bool
-    ) -> None:
+    def __init__(self, default: object, default_factory: Callable[[], object] | None) -> None:
+        self.default = default
         self.default_factory = default_factory
-        self.compare = compare
-        self.shown = shown
+        self.compare = self.shown = True
+        self.kw_only = False
 
 
 def field(
     *,
+    default: Any = NOTHING,
     default_factory: Callable[[], Any] | None = None,
     compare: bool = True,
     repr: bool = True,  # noqa: A002 - as in dataclasses
+    kw_only: bool = False,
 ) -> Any:
-    return Field(default_factory, compare, repr)
+    """Declare a field as in dataclasses; one that is `kw_only` comes after those of a subclass."""
+    made = Field(default, default_factory)
+    made.compare, made.shown, made.kw_only = compare, repr, kw_only
+    return made
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -106,10 +110,13 @@ def _reader(cls: type) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, .
 
 def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:
     """Create the class anew: slots must be given at creation, and defaults must not be class
-    attributes then. Fields of the base class come first."""
+    attributes then. Fields of the base class come first, but for those it declares `kw_only`."""
     members = dict(vars(cls))
     own = {name: members.pop(name, NOTHING) for name in cls.__annotations__}
     fields = {**getattr(cls.__base__, "__fields__", {}), **own}
+    for name in getattr(cls.__base__, "__slots__", ()):
+        if isinstance(fields.get(name), Field) and fields[name].kw_only:
+            fields[name] = fields.pop(name)
     for name in ("__dict__", "__weakref__"):
         members.pop(name, None)
     members.update(
@@ -132,14 +139,17 @@ def _compiling_init(self: object, *args: object, **named: object) -> None:
 def _compiled(cls: type) -> Callable[..., None]:
     names: dict[str, Any] = {"NOTHING": NOTHING}
     parameters, lines = [], []
-    for name, default in cls.__fields__.items():  # type: ignore[attr-defined]
+    for name, setting in cls.__fields__.items():  # type: ignore[attr-defined]
         names[f"_set_{name}"] = getattr(cls, name).__set__  # including the base class's fields
         stored = name
-        if isinstance(default, Field) and default.default_factory is not None:
-            names[f"_new_{name}"] = default.default_factory
+        is_field = isinstance(setting, Field)
+        default = setting.default if is_field else setting
+        factory = setting.default_factory if is_field else None
+        if factory is not None:
+            names[f"_new_{name}"] = factory
             stored = f"_new_{name}() if {name} is NOTHING else {name}"
             parameters.append(f"{name}=NOTHING")
-        elif default is NOTHING or isinstance(default, Field):
+        elif default is NOTHING:
             parameters.append(name)
         else:
             names[f"_default_{name}"] = default

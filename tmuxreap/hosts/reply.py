@@ -68,7 +68,7 @@ def item_of(host: Host, facts: Mapping[str, object], text: object = None) -> Rem
     lines = [plain(str(line)) for line in text] if isinstance(text, list) else []
     error = problem_of(failure_of(facts.get("error"), f"{name}@{host.name}"))
     shown = _with_host(lines, plain(name), host.name)
-    return RemoteResult(name, host.name, facts, shown, error)
+    return RemoteResult(name, host.name, facts, shown, error=error)
 
 
 def _with_host(lines: list[str], name: str, host: str) -> tuple[str, ...]:

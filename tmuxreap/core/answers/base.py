@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import as_dict, frozen
+from tmuxreap.core.values import as_dict, field, frozen
 
 T = TypeVar("T")
 JSON_TYPES = {str, int, float, bool, type(None)}
@@ -22,7 +22,7 @@ class Answer:
     NOT_IN_JSON = frozenset[str]()  # never in JSON: for a terminal only
 
     def as_json(self) -> dict[str, object]:
-        """Return it as `--json` prints it, with the answers in it."""
+        """Return it as `--json` prints it."""
         fields = as_dict(self)
         for name in self.RARE:
             if fields[name] is None:
@@ -42,6 +42,14 @@ class Problem(Answer):
     code: str
     message: str
     hint: str
+
+
+@frozen
+class Item(Answer):
+    """One result in the envelope: what a verb says of one target."""
+
+    name: str
+    error: Problem | None = field(default=None, kw_only=True)
 
 
 @frozen

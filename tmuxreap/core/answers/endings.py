@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.answers.base import Answer, Conversation, Draft, Problem, Process
+from tmuxreap.core.answers.base import Answer, Conversation, Draft, Item, Process
 from tmuxreap.core.values import frozen
 
 
@@ -19,12 +19,11 @@ class Rung(Answer):
 
 
 @frozen
-class Ending(Answer):
+class Ending(Item):
     """What became of one session that `stop`, `kill` or `reap` was to end."""
 
     RARE = frozenset({"plan", "verdict", "evidence"})
 
-    name: str
     outcome: str | None = None
     status: str | None = None
     agent: str | None = None
@@ -49,7 +48,6 @@ class Ending(Answer):
     joined: bool = False
     duration_ms: int = 0
     warnings: tuple[str, ...] = ()
-    error: Problem | None = None
     plan: Mapping[str, object] | None = None
     verdict: str | None = None
     evidence: Mapping[str, object] | None = None
@@ -95,55 +93,45 @@ class Reaping(Answer):
 
 
 @frozen
-class Forgotten(Answer):
+class Forgotten(Item):
     """Whether a row was removed."""
 
-    name: str
     forgotten: bool = False
     history: bool = False
-    error: Problem | None = None
 
 
 @frozen
-class Protected(Answer):
+class Protected(Item):
     """Whether patterns skip a session, and whether that was changed."""
 
-    name: str
     keep: bool = False
     changed: bool = False
-    error: Problem | None = None
 
 
 @frozen
-class Interrupted(Answer):
+class Interrupted(Item):
     """Whether an agent's turn was ended, and its state since then. `keys`: those that were sent, or
     would be."""
 
-    name: str
     outcome: str = ""
     agent: str | None = None
     state: str | None = None
     keys: tuple[str, ...] = ()
     draft: Draft | None = None
     duration_ms: int = 0
-    error: Problem | None = None
 
 
 @frozen
-class Awaited(Answer):
+class Awaited(Item):
     """The state of a session's agent, and whether it is an awaited one."""
 
-    name: str
     state: str | None = None
     reached: bool = False
     waited_ms: int = 0
-    error: Problem | None = None
 
 
 @frozen
-class Beat(Answer):
+class Beat(Item):
     """The state that was recorded."""
 
-    name: str
     state: str | None = None
-    error: Problem | None = None

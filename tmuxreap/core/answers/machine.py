@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from tmuxreap.core.answers.base import Answer, Problem
+from tmuxreap.core.answers.base import Answer, Item
 from tmuxreap.core.values import frozen
 
 
 @frozen
-class Finding(Answer):
+class Finding(Item):
     """One check of `doctor` and its result."""
 
-    name: str
     level: str | None = None
     message: str | None = None
     hint: str | None = None
-    error: Problem | None = None
 
 
 @frozen
-class Reached(Answer):
+class Reached(Item):
     """Whether a host answers, and what runs on it."""
 
-    name: str
     host: str | None = None
     state: str | None = None
     version: str | None = None
@@ -30,14 +27,12 @@ class Reached(Answer):
     round_trip_ms: int | None = None
     registry: str | None = None
     tags: tuple[str, ...] = ()
-    error: Problem | None = None
 
 
 @frozen
-class Agent(Answer):
+class Agent(Item):
     """What is known of a kind of agents."""
 
-    name: str
     about: str | None = None
     verified: str | None = None
     process: tuple[str, ...] = ()
@@ -47,50 +42,41 @@ class Agent(Answer):
     resume: str | None = None
     locators: tuple[str, ...] = ()
     purge: bool = False
-    error: Problem | None = None
 
 
 @frozen
-class Hooked(Answer):
+class Hooked(Item):
     """What was done to an agent's hooks file."""
 
-    name: str
     file: str | None = None
     action: str | None = None
     events: tuple[str, ...] = ()
     diff: tuple[str, ...] = ()
-    error: Problem | None = None
 
 
 @frozen
-class Skill(Answer):
+class Skill(Item):
     """What was done to the files of a skill."""
 
-    name: str
     outcome: str | None = None
     folder: str | None = None
-    error: Problem | None = None
 
 
 @frozen
-class Script(Answer):
+class Script(Item):
     """The completion script of a shell."""
 
-    name: str
     script: tuple[str, ...] = ()
-    error: Problem | None = None
 
 
 @frozen
-class Default(Answer):
+class Default(Item):
     """A default, the user's or built in; `place`: the variable, or the file with its line."""
 
-    name: str
     value: str | float | bool | tuple[str, ...] | None = None
     source: str | None = None
     place: str | None = None
     note: str | None = None
-    error: Problem | None = None
 
 
 @frozen

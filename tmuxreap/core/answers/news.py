@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.answers.base import Answer, Problem
+from tmuxreap.core.answers.base import Answer, Item
 from tmuxreap.core.values import frozen
 
 
 @frozen
-class Drift(Answer):
+class Drift(Item):
     """A disagreement of registry and world; `settled`: certain enough to be recorded."""
 
-    name: str
     drift: str | None = None
     evidence: str | None = None
     settled: bool = False
     hint: str | None = None
     cause: str | None = None
-    error: Problem | None = None
 
 
 @frozen
@@ -40,13 +38,11 @@ class Reconciled(Answer):
 
 
 @frozen
-class Event(Answer):
+class Event(Item):
     """An event of the ledger; `before` is the row's text before it."""
 
-    name: str
     id: int | None = None
     timestamp: str | None = None
     kind: str | None = None
     data: Mapping[str, object] | None = None
     before: str | None = None
-    error: Problem | None = None

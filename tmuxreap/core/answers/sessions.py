@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.answers.base import Answer, Conversation, Problem, Process
+from tmuxreap.core.answers.base import Answer, Conversation, Item, Problem, Process
 from tmuxreap.core.model import Outcome, Status
 from tmuxreap.core.values import frozen
 
 
 @frozen
-class Session(Answer):
+class Session(Item):
     """What is known of one row: its fields, and what a look at its session shows."""
 
     RARE = frozenset({"error"})
 
-    name: str
     agent: str | None = None
     status: str | None = None
     live: str | None = None
@@ -47,7 +46,6 @@ class Session(Answer):
     restart: str | None = None
     start_command: str | None = None
     socket: str | None = None
-    error: Problem | None = None
 
     @property
     def ended(self) -> bool:
