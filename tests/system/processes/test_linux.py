@@ -12,6 +12,7 @@ from signal import SIGKILL
 
 import pytest
 
+from tests.real import until
 from tmuxreap.core.model import ProcessId
 from tmuxreap.system.processes import linux as module
 from tmuxreap.system.processes.linux import LinuxProcesses, boot_id, host, real_processes
@@ -125,3 +126,39 @@ def test_no_look_misses_a_chain_of_forks(processes: LinuxProcesses, tmp_path: Pa
     assert child.stdout.read() == ""  # the last of them has exited
     child.stdout.close()
     assert all(any(one.sid == session for one in look.values()) for look in looks)
+
+
+def test_a_second_look_reads_all_and_takes_apart_what_has_changed(
+    processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken_apart = list[int]()
+    process_of = module.process_of
+
+    def counted(pid: int, *facts: object) -> object:
+        taken_apart.append(pid)
+        return process_of(pid, *facts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "process_of", counted)
+    child = subprocess.Popen(["sh", "-c", "read _; exec sleep 60"], stdin=subprocess.PIPE)
+    kept = subprocess.Popen(["sleep", "60"])
+    try:
+        until("both sleep", lambda: processes.look()[child.pid].state == "S" and sleeps(kept.pid))
+        assert processes.look()[child.pid].comm == "sh"
+        taken_apart.clear()
+        before = processes.look()
+        assert child.stdin
+        child.stdin.close()
+        until("the exec", lambda: processes.look()[child.pid].comm == "sleep")
+        assert child.pid in taken_apart
+        assert kept.pid not in taken_apart
+        assert processes.look()[kept.pid] is before[kept.pid]
+        assert processes.memory(before[kept.pid].id) > 0
+    finally:
+        for one in (child, kept):
+            one.kill()
+            one.wait()
+    assert kept.pid not in processes.look()
+
+
+def sleeps(pid: int) -> bool:
+    return Path(f"/proc/{pid}/comm").read_text() == "sleep\n"

@@ -22,6 +22,7 @@ T = TypeVar("T")
 LOOK_AGAIN_S = 0.02  # polling interval where the kernel cannot notify us
 # A single listing misses a fork: the parent exits before it is read, the child comes after.
 LISTINGS = 50
+NOTHING: tuple[bytes, Process | None] = (b"", None)
 LONGEST_POLL_MS = 2**31 - 1  # 24 days; longer waits poll again
 
 
@@ -53,32 +54,31 @@ class LinuxProcesses:
         has_pidfds = hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
         self._pidfds = pidfds and has_pidfds
         self._watched: dict[ProcessId, int] = {}  # pidfds of the processes that `wait` was given
-        self._pages: dict[ProcessId, int] = {}  # resident pages at the last look
+        # What each stat said at the last look, and what it means: most are the same at the next.
+        self._stats: dict[int, tuple[bytes, Process]] = {}
 
     def close(self) -> None:
         self._unwatch(list(self._watched))
 
     def look(self) -> Mapping[int, Process]:
         processes, read = dict[int, Process](), set[int]()
-        self._pages.clear()
+        before, self._stats = self._stats, {}
         for _ in range(LISTINGS):
             fresh = {int(name) for name in os.listdir("/proc") if name.isdigit()} - read  # noqa: PTH208
             if not fresh:
                 break
             read |= fresh
             for pid in sorted(fresh):
-                process = self._seen(pid)
-                if process is not None and not process.dead:
+                text = procfs.stat_of(pid)
+                if text is None:
+                    continue
+                said, process = before.get(pid, NOTHING)
+                if process is None or said != text:
+                    process = process_of(pid, *procfs.facts_in(text))
+                self._stats[pid] = text, process
+                if not process.dead:
                     processes[pid] = process
         return processes
-
-    def _seen(self, pid: int) -> Process | None:
-        facts = procfs.facts_of(pid)
-        if facts is None:
-            return None
-        process = process_of(pid, *facts)
-        self._pages[process.id] = int(facts[1][procfs.PAGES])
-        return process
 
     def identify(self, pid: int) -> ProcessId | None:
         process = stat(pid)
@@ -116,8 +116,15 @@ class LinuxProcesses:
         return procfs.members_in(scope)
 
     def memory(self, process: ProcessId) -> int:
-        pages = self._pages.get(process) or self._read_own(process, procfs.resident_pages) or 0
+        pages = self._pages(process) or self._read_own(process, procfs.resident_pages) or 0
         return pages * resource.getpagesize()
+
+    def _pages(self, process: ProcessId) -> int:
+        """Return its resident pages at the last look; 0 when it was not in it."""
+        text, seen = self._stats.get(process.pid, NOTHING)
+        if seen is None or seen.id != process:
+            return 0
+        return int(procfs.facts_in(text)[1][procfs.PAGES])
 
     def started_epoch(self, process: ProcessId) -> float:
         return procfs.boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")

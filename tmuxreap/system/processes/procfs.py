@@ -27,10 +27,18 @@ EXITING = 0x4  # PF_EXITING: it is closing its files and runs no more of its cod
 def facts_of(pid: int, *, whole: bool = False) -> tuple[bytes, list[bytes]] | None:
     """Return its name and numbers, up to PAGES or of the `whole` line, even of a zombie; None when
     it is gone or hidden."""
+    text = stat_of(pid)
+    return None if text is None else facts_in(text, whole=whole)
+
+
+def stat_of(pid: int) -> bytes | None:
     try:
-        text = read(f"/proc/{pid}/stat")
+        return read(f"/proc/{pid}/stat")
     except OSError:
         return None
+
+
+def facts_in(text: bytes, *, whole: bool = False) -> tuple[bytes, list[bytes]]:
     # A name may contain spaces and parentheses.
     name, _, rest = text.partition(b"(")[2].rpartition(b")")
     return name, rest.split(None, -1 if whole else PAGES + 1)
