@@ -38,6 +38,8 @@ if not status:
     posix.kill(posix.getpid(), 9)
 posix._exit(status[0])
 """
+REHEARSED = (("list",), ("list", "--json"), ("reconcile", "--json"), ("stop", "none", "--json"))
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD)
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _warm: list[Warm] = []
 
@@ -91,6 +93,9 @@ def _serve(listening: socket.socket) -> None:
     listening = socket.socket(fileno=kept)
     caller, _ = listening.accept()
     _import_all()
+    _rehearse()
+    gc.collect()
+    gc.freeze()
     while True:
         if os.fork() == 0:
             listening.close()
@@ -106,8 +111,25 @@ def _import_all() -> None:
         if module.name.rpartition(".")[2] not in ("__main__", "demo_agent"):
             importlib.import_module(module.name)
     importlib.import_module("tmuxreap.__main__")
-    gc.collect()
-    gc.freeze()
+
+
+def _rehearse() -> None:
+    """Run a few verbs on an empty registry: what a first run imports, compiles and parses is then
+    there for all forks."""
+    from tmuxreap.__main__ import main
+
+    environ, handlers = dict(os.environ), {n: signal.getsignal(n) for n in HANDLED}
+    with tempfile.TemporaryDirectory(prefix="tw", dir="/tmp") as folder:
+        registry = Path(folder) / "agent-sessions.yaml"
+        registry.write_text("tmux_sessions: []\n")
+        for name in ("HOME", "TMUX_TMPDIR", "XDG_CONFIG_HOME"):
+            os.environ[name] = folder
+        for words in REHEARSED:
+            main([*words, "--registry", str(registry)])
+    os.environ.clear()
+    os.environ.update(environ)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def _run(caller: socket.socket) -> None:
