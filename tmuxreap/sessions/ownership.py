@@ -108,28 +108,25 @@ class Index:
 
     @classmethod
     def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
-        group = _grouped(processes.values())
-        marks, panes, terminals = defaultdict(list), defaultdict(list), defaultdict(list)
-        scopes = defaultdict(list)
+        children, by_session, by_tty = defaultdict(list), defaultdict(list), defaultdict(list)
+        for pid, process in processes.items():
+            children[process.ppid].append(pid)
+            by_session[process.sid].append(pid)
+            if process.tty:
+                by_tty[process.tty].append(pid)
+        by_mark, by_pane, by_scope = defaultdict(list), defaultdict(list), defaultdict(list)
+        by_terminal = defaultdict(list)
         for pid, trace in traces.items():
             if trace.mark:
-                marks[trace.mark].append(pid)
+                by_mark[trace.mark].append(pid)
             if trace.tmux and trace.pane:
-                panes[(trace.tmux, trace.pane)].append(pid)
+                by_pane[(trace.tmux, trace.pane)].append(pid)
             if trace.scope:
-                scopes[trace.scope].append(pid)
+                by_scope[trace.scope].append(pid)
             for terminal in trace.terminals:
-                terminals[terminal].append(pid)
+                by_terminal[terminal].append(pid)
         return cls(
-            processes=processes,
-            traces=traces,
-            children=group(lambda p: [p.ppid]),
-            by_session=group(lambda p: [p.sid]),
-            by_tty=group(lambda p: [p.tty] if p.tty else []),
-            by_mark=marks,
-            by_pane=panes,
-            by_terminal=terminals,
-            by_scope=scopes,
+            processes, traces, children, by_session, by_tty, by_mark, by_pane, by_terminal, by_scope
         )
 
 
@@ -235,18 +232,3 @@ def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> 
 
 def _belongings(index: Index, reasons: Mapping[int, str]) -> tuple[Belonging, ...]:
     return tuple([Belonging(index.processes[pid], why) for pid, why in sorted(reasons.items())])
-
-
-def _grouped(
-    processes: Iterable[Process],
-) -> Callable[[Callable[[Process], list[int]]], Mapping[int, list[int]]]:
-    all_processes = list(processes)
-
-    def group(keys: Callable[[Process], list[int]]) -> Mapping[int, list[int]]:
-        groups: dict[int, list[int]] = defaultdict(list)
-        for process in all_processes:
-            for key in keys(process):
-                groups[key].append(process.pid)
-        return groups
-
-    return group
