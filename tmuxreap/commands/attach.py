@@ -47,7 +47,8 @@ def _row(context: Context, name: str) -> Row:
     bad = look.bad_row(name)
     if bad is not None and bad.name == name:
         raise row_invalid(look.path, bad)
-    raise not_registered(context, name) or unknown(name, look.rows)
+    ports = context.servers, context.tmux, context.default_server
+    raise not_registered(*ports, name) or unknown(name, look.rows)
 
 
 def _nothing_to_attach_to(context: Context, row: Row) -> Failure:

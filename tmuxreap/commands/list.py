@@ -14,7 +14,8 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure
-from tmuxreap.sessions.results import session_results, sights_for_list
+from tmuxreap.sessions.look import sights_of
+from tmuxreap.sessions.results import session_results
 from tmuxreap.sessions.sight import Sight
 
 SORT_KEYS: dict[str, Callable[[Session], object]] = {
@@ -51,7 +52,7 @@ def run(context: Context, request: ListRequest) -> Result:
     if request.targets:
         chosen = choose_rows(context, look, request.targets, Wanted.ALL)
         rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen, Session), ()
-    sights = sights_for_list(context, rows)
+    sights = sights_of(context, rows, unregistered=True, briefly=True)
     sessions: Sequence[Session] = [
         session for session in session_results(context, rows, sights) if _wanted(session, request)
     ]

@@ -87,7 +87,8 @@ def _explained(context: Context, one: Missing) -> Missing:
         return one
     from tmuxreap.sessions.newcomers import not_registered  # only unknown names need it
 
-    return replace(one, failure=not_registered(context, one.target) or one.failure)
+    ports = context.servers, context.tmux, context.default_server
+    return replace(one, failure=not_registered(*ports, one.target) or one.failure)
 
 
 def not_chosen(

@@ -138,6 +138,18 @@ class Tmux(Protocol):
 DRAW_S = 0.2  # redraw interval
 
 
+def ask_each(tmux: Tmux, questions: Sequence[tuple[str, Question]]) -> list[str | None]:
+    """Ask questions, each with the socket of its server, in one call to each server; return the
+    answers in their order."""
+    answers: dict[int, str | None] = {}
+    for socket in dict.fromkeys(socket for socket, _ in questions):
+        places = [at for at, (asked, _) in enumerate(questions) if asked == socket]
+        answers.update(
+            zip(places, tmux.ask(socket, [questions[at][1] for at in places]), strict=True)
+        )
+    return [answers[at] for at in range(len(questions))]
+
+
 class Progress(Protocol):
     """A listener for the progress of each ending. The interfaces decide how to draw it."""
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.model import Row, Verb
+from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.one_at_a_time import ActiveIntents, MarkInProgress, with_options
 from tmuxreap.ending.plan import Policy
@@ -21,6 +22,7 @@ from tmuxreap.registry.look import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_changes
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.observe import Place
 
 DEADLINE_SLACK_S = 30.0
 
@@ -46,7 +48,8 @@ def begin(
         fresh = _recordable(
             context.registry, now, [it for it in endings if it not in stale], policy
         )
-        news = [_new_intent(context, ending) for ending in fresh]
+        ports = context.processes, context.clock, context.place
+        news = [_new_intent(*ports, ending) for ending in fresh]
         answers = context.books.begin(
             news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is Verb.KILL
         )
@@ -72,9 +75,9 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
     return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
 
 
-def _new_intent(context: Context, ending: Ending) -> NewIntent:
+def _new_intent(processes: Processes, clock: Clock, place: Place, ending: Ending) -> NewIntent:
     plan, policy = ending.plan, ending.policy
-    owner = context.processes.identify(context.place.pid)
+    owner = processes.identify(place.pid)
     assert owner is not None  # noqa: S101 - this very process
     longest_s = sum(rung.wait_s for rung in plan.rungs if rung.skipped is None)
     longest_s += plan.after_turn_s or 0.0
@@ -84,8 +87,8 @@ def _new_intent(context: Context, ending: Ending) -> NewIntent:
         reason=policy.reason.encode("utf-8", "backslashreplace").decode(),
         scope=policy.scope.value,
         owner=owner,
-        boot_id=context.place.boot_id,
-        deadline=context.clock.now() + longest_s + DEADLINE_SLACK_S,
+        boot_id=place.boot_id,
+        deadline=clock.now() + longest_s + DEADLINE_SLACK_S,
         options=plan.options,
         plan=json.dumps(plan.as_json()),
     )

@@ -4,20 +4,18 @@ another session works. Nothing else needs removal: `start` creates nothing else 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.file import Registry
 
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
@@ -36,16 +34,6 @@ def clean_up_after(
         failure = remove_worktree(books.registry, environ, row) or failure
     set_task(books, row, policy.task_status, policy.reason)
     return replace(result, error=problem_of(failure) or result.error)
-
-
-def clean_up_as_planned(
-    books: Books, environ: Mapping[str, str], row: Row, intent: Intent
-) -> Failure | None:
-    """Do the same for an ending whose owner died, as its recorded plan says."""
-    plan = json.loads(intent.plan)
-    set_task(books, row, plan.get("task_status"), intent.reason)
-    cleanup = plan.get("cleanup") is True
-    return remove_worktree(books.registry, environ, row) if cleanup else None
 
 
 def early_answer(ending: Ending, registry: Registry, environ: Mapping[str, str]) -> Item | None:
@@ -79,17 +67,13 @@ def remove_worktree(registry: Registry, environ: Mapping[str, str], row: Row) ->
     if tree is None or not tree.strip():
         return None
     if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
-        return _cleanup_failed(
-            row, f"{tree} is told from a folder that the row does not name", "write its whole path"
-        )
+        reason = f"{tree} is told from a folder that the row does not name"
+        return _cleanup_failed(row, reason, "write its whole path")
     path = str(Path(row.pane.cwd or "/", tree))
     users = [other.name for other in _running(registry, row) if _within(other, path)]
     if users:
-        return _cleanup_failed(
-            row,
-            f"{', '.join(users)} works in {path} too",
-            f"stop that first: {command('stop', users[0])}",
-        )
+        hint = f"stop that first: {command('stop', users[0])}"
+        return _cleanup_failed(row, f"{', '.join(users)} works in {path} too", hint)
     from tmuxreap.system import git  # late: rarely needed
 
     return git.remove_worktree(row.name, path, environ)
@@ -108,6 +92,4 @@ def _within(row: Row, folder: str) -> bool:
 
 
 def _cleanup_failed(row: Row, reason: str, hint: str) -> Failure:
-    return Failure(
-        Code.CLEANUP_FAILED, f"could not remove the worktree of {row.name}: {reason}", hint
-    )
+    return could_not("remove the worktree of", row.name, reason, hint, Code.CLEANUP_FAILED)

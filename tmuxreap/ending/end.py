@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 
 from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.errors import Code, Failure, LockIsHeld
+from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Outcome, Row
 from tmuxreap.core.results import Item
@@ -191,18 +191,22 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
 
 
 def _lost_in_takeover(ending: Ending) -> Failure:
-    reason = (
-        f"could not {ending.policy.verb.value} {ending.name}: another took it over, and what came"
-        " of it is not recorded"
+    verb, reason = (
+        ending.policy.verb.value,
+        "another took it over, and what came of it is not recorded",
     )
-    return Failure(Code.STILL_RUNNING, reason, "see what is left: tmuxreap reconcile")
+    hint = "see what is left: tmuxreap reconcile"
+    return could_not(verb, ending.name, reason, hint, Code.STILL_RUNNING)
 
 
 def _row_vanished(look: RegistryLook, name: str) -> Failure:
     if (bad := look.bad_row(name)) is not None:
         return row_invalid(look.path, bad)
-    reason = f"could not end {name}: its row vanished from the registry meanwhile"
-    return Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
+    reason, hint = (
+        "its row vanished from the registry meanwhile",
+        "see all rows with: tmuxreap list",
+    )
+    return could_not("end", name, reason, hint, Code.SESSION_NOT_REGISTERED)
 
 
 def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
@@ -222,9 +226,9 @@ def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
 
 
 def _interrupted(name: str, policy: Policy) -> Item:
-    reason = f"could not {policy.verb.value} {name}: interrupted on the way"
-    hint = f"finish it with: tmuxreap {policy.verb.value} {name}"
-    return failed_target(name, Failure(Code.INTERRUPTED, reason, hint))
+    verb, hint = policy.verb.value, f"finish it with: tmuxreap {policy.verb.value} {name}"
+    failure = could_not(verb, name, "interrupted on the way", hint, Code.INTERRUPTED)
+    return failed_target(name, failure)
 
 
 def _run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
@@ -247,6 +251,6 @@ def _prepare_write(registry: Registry, names: Collection[str]) -> None:
 
 
 def _row_kept_changing(name: str) -> Item:
-    reason = f"could not end {name}: its row changed again and again under our hands"
+    reason = "its row changed again and again under our hands"
     hint = "see who writes it with: tmuxreap events, then try again"
-    return failed_target(name, Failure(Code.LOCK_TIMEOUT, reason, hint))
+    return failed_target(name, could_not("end", name, reason, hint, Code.LOCK_TIMEOUT))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import Scope, Verb
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.values import as_dict
@@ -54,7 +54,7 @@ def hand_over(
 
 def _handover_failed(name: str, why: str) -> Failure:
     hint = "call from another session"
-    return Failure(Code.OWN_SESSION, f"could not hand {name} over: {why}", hint)
+    return could_not("hand", f"{name} over", why, hint, Code.OWN_SESSION)
 
 
 def start_outside(words: Sequence[str], environ: Mapping[str, str]) -> int:

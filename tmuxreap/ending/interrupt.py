@@ -3,14 +3,15 @@ never a row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.profiles import Key
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Interrupted
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
+from tmuxreap.core.ports import Clock
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -22,9 +23,10 @@ from tmuxreap.ending.ladder.interrupt import (
     why_not_interruptible,
 )
 from tmuxreap.ending.one_at_a_time import ActiveIntents
-from tmuxreap.ending.plan import Policy, why_no_keys
+from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import REFUSALS
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.state import STATE_OF_SCREEN
@@ -46,7 +48,8 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
         for ending in batch:
             took_ms = round((context.clock.monotonic() - began) * 1000)
             if ending.outcome is Outcome.INTERRUPTED:
-                _note_interrupt(context, ending)
+                asked_by = context.caller.as_recorded(context.books)
+                _note_interrupt(context.books, context.clock, ending, asked_by)
             answers[ending.name] = _result(ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
@@ -69,32 +72,21 @@ def _early_answer(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
 
 def _refusal(ending: Ending, busy: bool) -> Failure | None:
     name, pane = ending.name, ending.sight.pane
-    if ending.answer is not None:
-        return _refusal_of(name, failure_in(ending.answer))
-    if ending.sight.live is Live.GONE:
-        return _gone(name)
+    if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
+        own = failure.code is Code.OWN_SESSION
+        hint = "call from another session" if own else failure.hint
+        return Failure(failure.code, failure.message, hint)
+    if ending.answer is not None or ending.sight.live is Live.GONE:
+        hint = f"take up its conversation: {command('resume', name)}"
+        return could_not("interrupt", name, "there is no agent any more", hint, Code.GONE)
     if busy:
         return not_interruptible(name, "it is being ended, or started, at this moment")
-    agent_named = ending.row.agent is not None and ending.row.tmux.known
-    reason = why_no_keys(ending.sight, ending.profile, POLICY, agent_named=agent_named)
+    reason = ending.plan.rungs[0].skipped
     if reason is None and not (ending.profile and ending.profile.turn_keys):
         reason = "no key is known that ends the turn of this agent"
     if reason is None and pane is not None and pane.synchronized:
         reason = "the keys of its pane go to others too (synchronize-panes)"
     return not_interruptible(name, reason) if reason is not None else None
-
-
-def _refusal_of(name: str, failure: Failure | None) -> Failure:
-    """Return the refusal of an ending, with a hint that fits `interrupt`."""
-    if failure is None:
-        return _gone(name)
-    own = failure.code is Code.OWN_SESSION
-    return Failure(failure.code, failure.message, "call from another session") if own else failure
-
-
-def _gone(name: str) -> Failure:
-    reason = f"could not interrupt {name}: there is no agent any more"
-    return Failure(Code.GONE, reason, f"take up its conversation: {command('resume', name)}")
 
 
 def _keys(ending: Ending) -> list[str]:
@@ -118,14 +110,16 @@ def _result(ending: Ending, took_ms: int) -> Item:
     return replace(item, draft=draft, duration_ms=took_ms)
 
 
-def _note_interrupt(context: Context, ending: Ending) -> None:
+def _note_interrupt(
+    books: Books, clock: Clock, ending: Ending, asked_by: Mapping[str, object]
+) -> None:
     """Note the event, and an idle heartbeat: a cancelled turn calls no hook, and the agent's last
     heartbeat still says "working"."""
-    books, name, keys = context.books, ending.name, _keys(ending)
-    books.note(name, "interrupted", {"keys": keys, "asked_by": context.caller.as_recorded(books)})
+    name, keys = ending.name, _keys(ending)
+    books.note(name, "interrupted", {"keys": keys, "asked_by": asked_by})
     pulse = books.pulses().get(name)
     if pulse is not None and pulse.state == "working":
-        books.beat(Heartbeat(name, context.clock.now(), "idle", "turn_end", None, {}))
+        books.beat(Heartbeat(name, clock.now(), "idle", "turn_end", None, {}))
 
 
 def _item(

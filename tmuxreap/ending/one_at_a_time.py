@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.errors import Code, Failure, LockIsHeld, command
+from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item
@@ -134,13 +134,11 @@ def under_way(books: Books) -> Iterator[MarkInProgress]:
 
 def _stuck(intent: Intent, *, suspended: bool) -> Failure:
     state = "is suspended" if suspended else "did not end in its time"
-    message = (
-        f"could not end {intent.name}: another {intent.verb} of it (pid {intent.owner.pid}) {state}"
-    )
+    reason = f"another {intent.verb} of it (pid {intent.owner.pid}) {state}"
     hint = f"take it over with: {command('kill', intent.name)}"
     if intent.verb == START:  # a kill would find nothing to end
         hint = f"end that start first: kill {intent.owner.pid}"
-    return Failure(Code.STILL_RUNNING, message, hint)
+    return could_not("end", intent.name, reason, hint, Code.STILL_RUNNING)
 
 
 def _joined(closed: Intent | None) -> Item | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers.base import Process, problem_of
 from tmuxreap.core.answers.endings import Rung
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Outcome, Row, Scope, StoppedBy, Terminal, Verb
 from tmuxreap.core.ports import Clock, Processes
@@ -93,26 +93,20 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
     event = event_of(ending)
     lost = event is Event.PURGED or ending.cut_off
     again = None if lost else resume_command(row, ending.known, ending.profile)
-    return EndResult(
-        name=row.name,
+    return replace(
+        _known_before(ending),
         outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ending.outcome,
         status=next_status(row.status, event) if gone else row.status,
-        agent=ending.agent,
-        pid=pid_of(row, ending.first.pane),
         stopped_by=stopped_by_of(ending),
         stop_reason=policy.reason if event is not Event.SWEPT else row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
-        task_id=row.task_id,
         ended_at=iso(clock.now()) if gone else None,
-        grace_s=policy.grace,
-        conversation=ending.conversation,
         resumable=ending.conversation.exists and not lost,
         resume_command=again,
         rungs=tuple(map(_rung, ending.rungs)),
         purged=purged.paths if purged else (),
         left=purged.left if purged else (),
         swept=as_answer(ending.swept),
-        spared=as_answer(ending.first.owned.spared, why=True),
         survivors=_survivors(processes, ending),
         draft=ending.draft,
         freed_mb=megabytes(ending.memory) if gone else 0.0,
@@ -190,8 +184,7 @@ def _still_alive(ending: Ending) -> Failure:
     if ending.denied:
         code = Code.PERMISSION_DENIED
         hint = "end them as the user that they belong to, then stop again"
-    reason = f"could not {policy.verb.value} {ending.name}: still alive: {names}"
-    return Failure(code, reason, hint)
+    return could_not(policy.verb.value, ending.name, f"still alive: {names}", hint, code)
 
 
 def event_record(
@@ -220,20 +213,25 @@ def _dialog_state(ending: Ending, result: EndResult) -> dict[str, object]:
 
 def pending_result(ending: Ending, outcome: Outcome) -> EndResult:
     """Return the answer for a session that is not ended yet: planned, or handed over."""
+    warnings = (*beyond_reach(ending.beyond), *ending.known.warnings)
+    return replace(_known_before(ending), outcome=outcome, warnings=warnings)
+
+
+def _known_before(ending: Ending) -> EndResult:
+    """Return what the answer says of the session whether it has ended or not."""
     row, policy = ending.row, ending.policy
     return EndResult(
         name=row.name,
-        outcome=outcome,
+        outcome=ending.outcome,
         status=row.status,
         agent=ending.agent,
-        pid=pid_of(row, ending.sight.pane),
+        pid=pid_of(row, ending.first.pane),
         stop_reason=policy.reason,
         task_id=row.task_id,
         grace_s=policy.grace,
         conversation=ending.conversation,
         resumable=ending.conversation.exists,
-        spared=as_answer(ending.sight.owned.spared, why=True),
-        warnings=(*beyond_reach(ending.beyond), *ending.known.warnings),
+        spared=as_answer(ending.first.owned.spared, why=True),
     )
 
 

@@ -8,8 +8,8 @@ from enum import Enum
 
 from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live, Pane, Process, Scope, Server, Status, Verb
+from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.model import Live, Pane, Scope, Server, Status, Verb
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
@@ -38,7 +38,7 @@ class Rung(Enum):
 RUNGS: dict[Verb, tuple[Rung, ...]] = {
     Verb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
     Verb.KILL: (Rung.TERM, Rung.KILL),
-    Verb.INTERRUPT: (),
+    Verb.INTERRUPT: (Rung.KEYS,),
 }
 
 
@@ -143,54 +143,37 @@ class Plan:
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
     """Return why this session must not be touched, or None."""
-    replaced = sight.trouble is not None and sight.trouble.code is Code.SESSION_REPLACED
-    if (
-        sight.trouble is not None
-        and not _may_ignore(sight.trouble, policy)
-        and not (status.ended and replaced)
-    ):
+    code = sight.trouble.code if sight.trouble is not None else None
+    replaced = code is Code.SESSION_REPLACED
+    any_pane = code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
+    if sight.trouble is not None and not any_pane and not (status.ended and replaced):
         return sight.trouble
     # A live session under the name of an ended row belongs to something else.
     if status.ended and (replaced or sight.session is not None):
-        return Failure(
-            Code.SESSION_ALIVE,
-            f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of"
-            " that name is alive",
-            f"if it is yours, record it first: {command('adopt', name)}",
-        )
+        reason = f"its row is {status.value}, yet a session of that name is alive"
+        hint = f"if it is yours, record it first: {command('adopt', name)}"
+        return could_not(policy.verb.value, name, reason, hint, Code.SESSION_ALIVE)
     if sight.contains_caller and not policy.own_session:
-        return Failure(
-            Code.OWN_SESSION,
-            f"could not {policy.verb.value} {name}: this command runs inside it",
-            "use --self to end it all the same, or call from another session",
-        )
+        reason = "this command runs inside it"
+        hint = "use --self to end it all the same, or call from another session"
+        return could_not(policy.verb.value, name, reason, hint, Code.OWN_SESSION)
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)
-    nested = sight.nested
-    return _elsewhere(nested.agent, nested.socket, policy, name) if nested else None
-
-
-def _elsewhere(agent: Process, socket: str | None, policy: Policy, name: str) -> Failure:
-    where = f"-S {socket} " if socket else ""
-    return Failure(
-        Code.BEYOND_REACH,
-        f"could not {policy.verb.value} {name}: its agent {agent.comm} ({agent.pid}) lives in"
-        " another tmux, which its pane only shows",
-        f"end it there: its sessions are told by: tmux {where}ls",
+    if sight.nested is None:
+        return None
+    agent, socket = sight.nested.agent, sight.nested.socket
+    reason = (
+        f"its agent {agent.comm} ({agent.pid}) lives in another tmux, which its pane only shows"
     )
-
-
-def _may_ignore(trouble: Failure, policy: Policy) -> bool:
-    return trouble.code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
+    listing = f"tmux -S {socket} ls" if socket else "tmux ls"
+    hint = f"end it there: its sessions are told by: {listing}"
+    return could_not(policy.verb.value, name, reason, hint, Code.BEYOND_REACH)
 
 
 def foreign_panes(panes: Iterable[Pane], verb: Verb, name: str) -> Failure:
-    return Failure(
-        Code.FOREIGN_PANES,
-        f"could not {verb.value} {name}: other panes of the session are at work:"
-        f" {describe_panes(panes)}",
-        "end them too with --whole-session, or only the agent's pane with --pane-only",
-    )
+    reason = f"other panes of the session are at work: {describe_panes(panes)}"
+    hint = "end them too with --whole-session, or only the agent's pane with --pane-only"
+    return could_not(verb.value, name, reason, hint, Code.FOREIGN_PANES)
 
 
 def make_plan(

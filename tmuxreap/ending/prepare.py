@@ -78,9 +78,9 @@ def _ending(
     )
     ending.answer = _early_answer(context, ending, shown.environment)
     if ending.answer is None and policy.purge:
-        from tmuxreap.ending.purge import planned_purge
+        from tmuxreap.agents.conversations.purge import would_purge
 
-        purge = planned_purge(ending)
+        purge = would_purge(profile, known.clues.store, ending.conversation)
         ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
     return ending
 
@@ -99,7 +99,8 @@ def _early_answer(context: Context, ending: Ending, environment: str | None) -> 
     if failure is not None:
         answer = failed_target(row.name, failure)
         return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
-    if row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
+    was_purged = row.termination_mode == MODES[Event.PURGED]
+    if row.status.ended and not sight.owned.own and (not policy.purge or was_purged):
         return already_stopped(ending)
     return None
 
@@ -115,10 +116,6 @@ def _registered_elsewhere(
     if owner is None:
         return None
     return registered_elsewhere(ending.policy.verb.value, ending.name, owner)
-
-
-def _was_purged(row: Row) -> bool:
-    return row.termination_mode == MODES[Event.PURGED]
 
 
 def already_stopped(ending: Ending) -> EndResult:

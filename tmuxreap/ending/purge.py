@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
-from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable, would_purge
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Row, Terminal, Verb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -15,12 +15,8 @@ from tmuxreap.ending.results import out_of_reach
 from tmuxreap.registry.file import Registry
 from tmuxreap.sessions.conversation import Finder
 
+PURGE = "purge the conversation of"
 Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
-
-
-def planned_purge(ending: Ending) -> Purged:
-    """Return which paths a purge would delete, and which it would leave."""
-    return would_purge(ending.profile, ending.known.clues.store, ending.conversation)
 
 
 def why_no_purge_yet(ending: Ending, rows: Rows) -> Failure | None:
@@ -33,15 +29,14 @@ def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
     """Return why the conversation may not be purged: it must be certain, and only this row's."""
     row, conversation = ending.row, ending.conversation
     if ending.known.candidates:
-        ids = ", ".join(ending.known.candidates)
-        reason = f"could not purge the conversation of {row.name}: it could be any of {ids}"
+        reason = f"it could be any of {', '.join(ending.known.candidates)}"
         hint = f"stop it without: {command('stop', row.name)}"
-        return Failure(Code.AMBIGUOUS_CONVERSATION, reason, hint)
+        return could_not(PURGE, row.name, reason, hint, Code.AMBIGUOUS_CONVERSATION)
     users = _users(rows(), conversation.id, row.name) if conversation.id is not None else []
     if users:
-        reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
         hint = f"forget that row first: {command('forget', users[0])}"
-        return Failure(Code.CONVERSATION_IN_USE, reason, hint)
+        reason = f"{', '.join(users)} has it too"
+        return could_not(PURGE, row.name, reason, hint, Code.CONVERSATION_IN_USE)
     if (
         conversation.id is None
         and ending.profile is not None
@@ -88,6 +83,6 @@ def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
     warnings = finder.background_warnings(ending.known, ending.profile)
     if not warnings:
         return None
-    reason = f"could not purge the conversation of {ending.name}: {warnings[0].partition(': ')[2]}"
+    reason = warnings[0].partition(": ")[2]
     hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
-    return Failure(Code.CONVERSATION_IN_USE, reason, hint)
+    return could_not(PURGE, ending.name, reason, hint, Code.CONVERSATION_IN_USE)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tmuxreap.core.answers.base import Process, problem_of
 from tmuxreap.core.answers.endings import Counts, Ending
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome, StoppedBy, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen
@@ -56,12 +56,12 @@ def failed_target(name: str, failure: Failure) -> EndResult:
 
 def out_of_reach(verb: Verb, name: str, carrier: str | None) -> Failure:
     """Return the failure for an agent of which only the carrier was ended."""
-    return Failure(
-        Code.BEYOND_REACH,
-        f"could not {verb.value} what {name} ran behind {carrier}: only {carrier} itself was"
-        " ended; what it carried cannot be seen from here and may go on",
-        f"end it where it runs: {command(verb.value, name, '--host', 'HOST')}",
+    what = f"what {name} ran behind {carrier}"
+    reason = (
+        f"only {carrier} itself was ended; what it carried cannot be seen from here and may go on"
     )
+    hint = f"end it where it runs: {command(verb.value, name, '--host', 'HOST')}"
+    return could_not(verb.value, what, reason, hint, Code.BEYOND_REACH)
 
 
 REFUSALS = frozenset(

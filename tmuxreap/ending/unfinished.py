@@ -5,6 +5,7 @@ Never judges whether an owner is dead: the caller has checked it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from tmuxreap.core import deeds
@@ -35,10 +36,14 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
     context.warnings.extend(warnings)
     if not ended:
         return
-    from tmuxreap.ending.clean_up import clean_up_as_planned  # late: rarely needed
+    from tmuxreap.ending.clean_up import remove_worktree, set_task  # late: rarely needed
 
     for row, intent in ended:
-        failure = clean_up_as_planned(context.books, context.settings.environ, row, intent)
+        plan = json.loads(intent.plan)
+        set_task(context.books, row, plan.get("task_status"), intent.reason)
+        if plan.get("cleanup") is not True:
+            continue
+        failure = remove_worktree(context.registry, context.settings.environ, row)
         if failure is not None:
             context.warnings.append(f"{failure.code.text}: {failure.message}")
 

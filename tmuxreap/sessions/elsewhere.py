@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Row, Server, Session
 from tmuxreap.core.ports import Question, Tmux
 from tmuxreap.core.values import frozen
@@ -57,15 +57,10 @@ def owner_of(
 
 def registered_elsewhere(verb: str, name: str, owner: Owner, hint: str = "") -> Failure:
     """Return the refusal for a session of another registry, with the command to use there."""
-    other_command = command(
-        verb if verb in ("stop", "kill") else "show", owner.name, "--registry", str(owner.registry)
-    )
-    return Failure(
-        Code.REGISTERED_ELSEWHERE,
-        f"could not {verb} {name}: it is the running session {owner.name} of the registry"
-        f" {owner.registry}",
-        f"{hint}{other_command}",
-    )
+    ours = verb if verb in ("stop", "kill") else "show"
+    there = command(ours, owner.name, "--registry", str(owner.registry))
+    reason = f"it is the running session {owner.name} of the registry {owner.registry}"
+    return could_not(verb, name, reason, f"{hint}{there}", Code.REGISTERED_ELSEWHERE)
 
 
 def _marks(environment: str) -> Mapping[str, str]:

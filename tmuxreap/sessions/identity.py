@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
 from tmuxreap.sessions.panes import (
     agent_among,
@@ -24,12 +24,9 @@ PANE = Scope.PANE.value
 
 def why_unknown(row: Row, server: ServerLook, world: World) -> Failure | None:
     if row.tmux.host is not None and row.tmux.host != world.host:
-        return Failure(
-            Code.TMUX_UNREACHABLE,
-            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is"
-            f" {world.host}",
-            f"run the command on {row.tmux.host}",
-        )
+        reason = f"it runs on the host {row.tmux.host}, this is {world.host}"
+        hint = f"run the command on {row.tmux.host}"
+        return could_not("look at", row.name, reason, hint, Code.TMUX_UNREACHABLE)
     if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
         return None
     return unreachable_failure(f"look at {row.name}", server)
@@ -158,11 +155,9 @@ def _has_agent(row: Row, session: Session, profile: Profile | None, world: World
 def moved_failure(row: Row, holder: Session) -> Failure:
     """Return the failure for a pane that is in another session now (join-pane, move-window), or
     whose session was renamed."""
-    return Failure(
-        Code.SESSION_REPLACED,
-        f"could not take {row.name} for the recorded session: its pane stands in the session"
-        f" {holder.name} now",
-        f"record that one: {command('adopt', holder.name)}, or move the pane back",
+    reason = f"its pane stands in the session {holder.name} now"
+    return _not_taken(
+        row, reason, f"record that one: {command('adopt', holder.name)}, or move the pane back"
     )
 
 
@@ -183,13 +178,10 @@ def _on_another_server(
         process_tree(world.index, process.pid), profile, world
     ):
         return None
-    return Failure(
-        Code.TMUX_UNREACHABLE,
-        f"could not look at {row.name}: nothing of it is on {server.socket}, but its process"
-        f" {process.pid} lives on {socket}",
-        "set TMUX_TMPDIR as for that server, or record its path:"
-        f" {command('adopt', row.name, '--server', socket)}",
-    )
+    reason = f"nothing of it is on {server.socket}, but its process {process.pid} lives on {socket}"
+    again = command("adopt", row.name, "--server", socket)
+    hint = f"set TMUX_TMPDIR as for that server, or record its path: {again}"
+    return could_not("look at", row.name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
 def _pane_ended_before(row: Row, session: Session) -> bool:
@@ -240,9 +232,11 @@ def same_server(row: Row, server: ServerLook, world: World) -> bool:
 
 
 def _replaced(row: Row, now: Session) -> Failure:
-    return Failure(
-        Code.SESSION_REPLACED,
-        f"could not take {row.name} for the recorded session: the one of that name now is {now.id},"
-        " made later or on another server",
-        f"if it is the one you mean, record it: {command('adopt', row.name)}",
-    )
+    reason = f"the one of that name now is {now.id}, made later or on another server"
+    hint = f"if it is the one you mean, record it: {command('adopt', row.name)}"
+    return _not_taken(row, reason, hint)
+
+
+def _not_taken(row: Row, reason: str, hint: str) -> Failure:
+    what = f"{row.name} for the recorded session"
+    return could_not("take", what, reason, hint, Code.SESSION_REPLACED)

@@ -8,12 +8,14 @@ from itertools import chain
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Live, ProcessId, Row
-from tmuxreap.core.ports import Question, Tmux
+from tmuxreap.core.ports import Question, Tmux, ask_each
 from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import was_pane_only_ending
 from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.reach import is_certainly_gone
+from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.see import see
 from tmuxreap.sessions.sight import Past, Sight, past_of, wanted_by
 from tmuxreap.sessions.world import World
@@ -32,7 +34,8 @@ def look_at(
 ) -> list[tuple[Sight, Past]]:
     """Look once at all rows; return each sight with the past that a later look needs."""
     plain = Past(pane_only=pane_only, whole_session=whole_session)
-    looks = _look(context, rows, _pasts(context, rows, plain, known or {}))
+    pasts = _pasts(context.books, context.place.boot_id, rows, plain, known or {})
+    looks = _look(context, rows, pasts)
     return [(sight, past_of(sight, before)) for sight, before in looks]
 
 
@@ -41,7 +44,8 @@ def sights_of(
 ) -> list[Sight]:
     """Look at the rows without ending any of them. `briefly`: for output only; what matters only
     for an ending is not read."""
-    pasts = _pasts(context, rows, Past(whole_session=briefly), {})
+    plain = Past(whole_session=briefly)
+    pasts = _pasts(context.books, context.place.boot_id, rows, plain, {})
     looks = _look(context, rows, pasts, unregistered=unregistered, briefly=briefly, final=True)
     return [sight for sight, _ in looks]
 
@@ -55,12 +59,11 @@ NONE: frozenset[ProcessId] = frozenset()
 
 
 def _pasts(
-    context: Context, rows: Sequence[Row], plain: Past, known: Mapping[str, Past]
+    books: Books, boot_id: str, rows: Sequence[Row], plain: Past, known: Mapping[str, Past]
 ) -> list[Past]:
     """Return what the ledger remembers of each row: nothing, of most."""
-    marks = context.books.marks([row.name for row in rows if _needs_recorded_mark(row)])
-    survivors = context.books.survivors(context.place.boot_id)
-    planned = context.books.planned(context.place.boot_id)
+    marks = books.marks([row.name for row in rows if _needs_recorded_mark(row)])
+    survivors, planned = books.survivors(boot_id), books.planned(boot_id)
 
     def past(row: Row) -> Past:
         if row.name in known:
@@ -85,7 +88,7 @@ def _look(
     final: bool = False,
 ) -> Iterator[tuple[Sight, Past]]:
     """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
-    sockets = context.servers.of_all(rows)
+    sockets, agents, books = context.servers.of_all(rows), context.agents, context.books
     expected = {
         row.pane.pid: sockets[row.name] for row in rows if row.pane.pid and not row.tmux.known
     }
@@ -103,7 +106,7 @@ def _look(
         ):
             yield gone[socket], before
         else:
-            yield _sight(context, row, socket, world, before, briefly=briefly)
+            yield _sight(agents, books, row, socket, world, before, briefly=briefly)
 
 
 def _needs_recorded_mark(row: Row) -> bool:
@@ -112,16 +115,22 @@ def _needs_recorded_mark(row: Row) -> bool:
 
 
 def _sight(
-    context: Context, row: Row, socket: str, world: World, before: Past, *, briefly: bool
+    agents: RowAgents,
+    books: Books,
+    row: Row,
+    socket: str,
+    world: World,
+    before: Past,
+    *,
+    briefly: bool,
 ) -> tuple[Sight, Past]:
-    agents, books = context.agents, context.books
     profile = agents.profile(row)
     sight = see(row, socket, profile, agents.spares(profile), world, before)
     if agents.of(row) is None and not briefly:
         agent = _only_agent(agents.profiles, sight, world)
         if agent is not None:
             agents.seen[row.name] = agent
-            return _sight(context, row, socket, world, before, briefly=briefly)
+            return _sight(agents, books, row, socket, world, before, briefly=briefly)
     if (
         before.mark is None
         and not _needs_recorded_mark(row)
@@ -131,7 +140,7 @@ def _sight(
         # The pane's leader, which carries the mark, is gone; processes left behind may have no
         # other evidence than the mark.
         marked = replace(before, mark=mark, registry=str(books.registry.resolved))
-        return _sight(context, row, socket, world, marked, briefly=briefly)
+        return _sight(agents, books, row, socket, world, marked, briefly=briefly)
     return sight, before
 
 
@@ -170,32 +179,25 @@ def read_panes(
     profiles: Sequence[Profile | None],
 ) -> list[PaneContents]:
     """Read screens and options, in the order of the sights; those without a session stay empty."""
-    shown = [PaneContents()] * len(sights)
-    for socket in dict.fromkeys(sight.socket for sight in sights):
-        places = [
-            place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
-        ]
-        each = (_questions(sights[place], options[place], profiles[place]) for place in places)
-        questions = list(chain.from_iterable(each))
-        answers = iter(tmux.ask(socket, questions))
-        for place in places:
-            environment = next(answers)
-            screens = (next(answers), next(answers)) if sights[place].pane else (None, None)
-            shown[place] = PaneContents(
-                *screens, {option: next(answers) for option in options[place]}, environment
-            )
-    return shown
+    each = map(_questions, sights, options, profiles)
+    answers = iter(ask_each(tmux, list(chain.from_iterable(each))))
+    return [_contents(sight, its, answers) for sight, its in zip(sights, options, strict=True)]
 
 
-def _questions(sight: Sight, options: Sequence[str], profile: Profile | None) -> list[Question]:
+def _questions(
+    sight: Sight, options: Sequence[str], profile: Profile | None
+) -> list[tuple[str, Question]]:
     """Return what to ask about one sight; screen and options need a pane."""
     questions = [Question(sight.session.id, environment=True)] if sight.session else []
-    if sight.pane is None:
-        return questions
-    pane, styled = sight.pane.id, profile is not None and profile.is_styled
-    return [
-        *questions,
-        Question(pane, styled=styled),
-        Question(pane, joined=True),
-        *(Question(pane, option) for option in options),
-    ]
+    if sight.pane is not None:
+        pane, styled = sight.pane.id, profile is not None and profile.is_styled
+        questions += [Question(pane, styled=styled), Question(pane, joined=True)]
+        questions += [Question(pane, option) for option in options]
+    return [(sight.socket, question) for question in questions]
+
+
+def _contents(sight: Sight, options: Sequence[str], answers: Iterator[str | None]) -> PaneContents:
+    """Take the answers about one sight."""
+    environment = next(answers) if sight.session else None
+    text, joined = (next(answers), next(answers)) if sight.pane else (None, None)
+    return PaneContents(text, joined, {it: next(answers) for it in options}, environment)

@@ -9,10 +9,12 @@ from itertools import chain
 
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row, Server, ServerLook, Session
+from tmuxreap.core.ports import Tmux
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.panes import agents_in
+from tmuxreap.sessions.servers import Servers
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
 
@@ -53,17 +55,20 @@ def describe(found: Sequence[Newcomer]) -> str:
     return ", ".join([*names, *rest])
 
 
-def not_registered(context: Context, target: str) -> Failure | None:
+def not_registered(
+    servers: Servers, tmux: Tmux, default_server: str | None, target: str
+) -> Failure | None:
     """Return the failure for a name without a row, if a session of that name is alive."""
-    for socket in context.servers.default_sockets(context.default_server):
-        server = context.tmux.look(socket)
+    for socket in servers.default_sockets(default_server):
+        server = tmux.look(socket)
         if isinstance(server, Server) and server.named(target) is not None:
-            flag = context.servers.flag(socket)
+            flag = servers.flag(socket)
             hint = f"register it with: {command('adopt', target, *flag)}"
             if not flag:
                 hint += f", or end it without: {command('stop', target, '--unregistered')}"
-            there = "but tmux has a session of that name"
-            reason = f"could not find {target!r} in the registry, {there}"
+            reason = (
+                f"could not find {target!r} in the registry, but tmux has a session of that name"
+            )
             return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
     return None
 

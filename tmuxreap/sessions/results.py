@@ -17,17 +17,12 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import pid_of
-from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
     from tmuxreap.agents.profiles import Profile
     from tmuxreap.sessions.state import StateReport
-
-
-def sights_for_list(context: Context, rows: Sequence[Row]) -> list[Sight]:
-    return sights_of(context, rows, unregistered=True, briefly=True)
 
 
 def session_results(

@@ -4,7 +4,7 @@ pane and which processes are the agent's. Never looks itself."""
 from __future__ import annotations
 
 from tmuxreap.agents.profiles import Profile, Spares
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, Session, Terminal
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.identity import (
@@ -242,9 +242,8 @@ def _see_headless(
 
 
 def _untracked(row: Row) -> Failure:
-    return Failure(
-        Code.NO_TRACKED_PID,
-        f"could not look at {row.name}: its row has no process that could be told from a stranger"
-        " with its pid",
-        "record pane.pid together with pane.created_epoch (the start of that process, in seconds)",
+    reason = "its row has no process that could be told from a stranger with its pid"
+    hint = (
+        "record pane.pid together with pane.created_epoch (the start of that process, in seconds)"
     )
+    return could_not("look at", row.name, reason, hint, Code.NO_TRACKED_PID)

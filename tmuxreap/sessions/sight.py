@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, ServerLook, Session
-from tmuxreap.core.values import field, frozen
+from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.sessions.nested import Carried, Nested
 from tmuxreap.sessions.ownership import Owned, Reach
 from tmuxreap.sessions.world import Wanted
@@ -58,25 +58,22 @@ class Sight:
 
 def past_of(sight: Sight, before: Past) -> Past:
     """Return what to remember of a look: a process that belonged once belongs permanently."""
-    leaders = sight.reach.leaders if sight.reach else frozenset()
-    return Past(
-        mark=before.mark or (sight.reach.mark if sight.reach else None),
+    reach = sight.reach
+    return replace(
+        before,
+        mark=before.mark or (reach.mark if reach else None),
         remembered=before.remembered | sight.owned.ids,
         first=before.first or sight,
-        leaders=before.leaders | leaders,
-        pane_only=before.pane_only,
-        whole_session=before.whole_session,
-        struck=before.struck,
+        leaders=before.leaders | (reach.leaders if reach else frozenset()),
         foreign_seen=before.foreign_seen or (before.first is not None and bool(sight.foreign)),
-        registry=before.registry,
-        scopes=before.scopes | (sight.reach.scopes if sight.reach else frozenset()),
+        scopes=before.scopes | (reach.scopes if reach else frozenset()),
     )
 
 
 def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) -> Wanted:
     """Return everything that these rows could mean."""
-    sessions, pids, identified_by_start = set[str](), set[int](), set[int]()
-    scopes = set[str]()
+    sessions, scopes = set[str](), set[str]()
+    pids, identified_by_start = set[int](), set[int]()
     for row, past in known:
         sessions.update(spellings(row.name))
         sessions.add(row.name)
@@ -85,7 +82,7 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) 
         if past.first is not None and past.first.session is not None:
             sessions.add(past.first.session.id)
         if past.remembered or past.leaders:
-            pids.update(process.pid for process in (*past.remembered, *past.leaders))
+            pids.update(process.pid for process in past.remembered | past.leaders)
         if row.pane.pid:
             pids.add(row.pane.pid)
             if row.pane.created_epoch is not None:

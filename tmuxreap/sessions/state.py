@@ -15,7 +15,7 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
 from tmuxreap.core.cache import cache_entry, cache_stamp, cached_value
 from tmuxreap.core.model import Live, Row
-from tmuxreap.core.ports import Clock, Processes, Question, Tmux
+from tmuxreap.core.ports import Clock, Processes, Question, Tmux, ask_each
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
@@ -154,25 +154,15 @@ class States:
                 shown[at] = ScreenState(AgentState(entry[1]), entry[2])  # type: ignore[arg-type]
             else:
                 changed.append(at)
-        for at, text in self._capture(sights, changed):
+        panes = [(sights[at].socket, pane) for at in changed if (pane := sights[at].pane)]
+        texts = ask_each(self._tmux, [(socket, Question(pane.id)) for socket, pane in panes])
+        for at, text in zip(changed, texts, strict=True):
             shown[at] = read(profiles[at], text)
         if changed and len(wanted) > CACHED_ABOVE:
             self._cache(
                 {_key(sights[at]): _entry(sights[at], shown[at]) for at in wanted}, profiles
             )
         return shown
-
-    def _capture(
-        self, sights: Sequence[Sight], places: Sequence[int]
-    ) -> Iterable[tuple[int, str | None]]:
-        for socket in dict.fromkeys(sights[at].socket for at in places):
-            batch = [at for at in places if sights[at].socket == socket]
-            panes = [pane.id for at in batch if (pane := sights[at].pane)]
-            yield from zip(
-                batch,
-                self._tmux.ask(socket, [Question(pane) for pane in panes]),
-                strict=True,
-            )
 
     def _cached(
         self, wanted: Sequence[int], profiles: Sequence[Profile | None]

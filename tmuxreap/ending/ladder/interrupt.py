@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tmuxreap.agents.profiles import KeyStep, Profile
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
@@ -56,7 +56,7 @@ def why_not_interruptible(screen: Screen | None, profile: Profile) -> str | None
 
 def not_interruptible(name: str, reason: str) -> Failure:
     hint = f"see what it shows: {command('show', name)}"
-    return Failure(Code.NOT_INTERRUPTIBLE, f"could not interrupt {name}: {reason}", hint)
+    return could_not("interrupt", name, reason, hint, Code.NOT_INTERRUPTIBLE)
 
 
 def _press_keys(ending: Ending, screen: Screen) -> Steps[bool]:
@@ -88,8 +88,9 @@ def _send_turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
 def _confirm(ending: Ending, sent: bool) -> Steps[TurnResult]:
     screen = yield from _settled_state(ending)
     if ending.awaited and not (yield from ask(Wait(ending.awaited, ending.now))):
-        reason = f"could not interrupt {ending.name}: its agent has left"
-        return Outcome.FAILED, Failure(Code.GONE, reason, "settle its row: tmuxreap reconcile")
+        hint = "settle its row: tmuxreap reconcile"
+        failure = could_not("interrupt", ending.name, "its agent has left", hint, Code.GONE)
+        return Outcome.FAILED, failure
     if screen.state in RESTING:
         return (Outcome.INTERRUPTED if sent else Outcome.ALREADY_IDLE), None
     if not sent:

@@ -177,7 +177,7 @@ def _send_safe_keys(ending: Ending, limit: float | None, seen: Screen | None) ->
         result = yield from _send_keys(ending, again, last, pause_s)
     # After a cut the agent may be exiting: the terminal goes before the last of its processes.
     if result in (_KeysResult.STAYED, _KeysResult.CUT):
-        exited = yield from wait_for_exit(ending, ending.awaited, until - ending.now, limit)
+        exited = yield from wait_for_exit(ending, until - ending.now, limit)
         result = _KeysResult.LEFT if exited else _KeysResult.STAYED
     return result
 
@@ -191,21 +191,21 @@ def _send_keys(
 ) -> Steps[_KeysResult]:
     """Send key after key while the agent lives, then wait for its exit. `seen`: the screen as just
     read."""
-    agent, sent = ending.awaited, False
+    sent = False
     for step in steps:
         if limit is not None and ending.now >= limit:
             return _KeysResult.STAYED
         if isinstance(step, Pause):
-            if (yield from wait_for_exit(ending, agent, step.seconds, limit)):
+            if (yield from wait_for_exit(ending, step.seconds, limit)):
                 return _KeysResult.LEFT
         elif (yield from _press(ending, step, seen)):
             sent = True
-        elif (yield from wait_for_exit(ending, agent, 0, limit)):
+        elif (yield from wait_for_exit(ending, 0, limit)):
             return _KeysResult.LEFT
         else:
             return _KeysResult.CUT if sent else _KeysResult.BROKEN
         seen = None
-    exited = yield from wait_for_exit(ending, agent, leave_s, limit)
+    exited = yield from wait_for_exit(ending, leave_s, limit)
     return _KeysResult.LEFT if exited else _KeysResult.STAYED
 
 

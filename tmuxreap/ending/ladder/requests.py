@@ -145,7 +145,7 @@ def wait_for_screen(
     """Read the screen until the condition holds, the agent exits or the time is up."""
     until = ending.now + seconds
     while True:
-        left = yield from wait_for_exit(ending, ending.awaited, LOOK_S, None)
+        left = yield from wait_for_exit(ending, LOOK_S)
         screen = yield from ask(ReadScreen())
         if left or holds(screen) or ending.now >= until:
             return screen
@@ -159,7 +159,7 @@ def settled_screen(ending: Ending, screen: Screen, before: Screen | None) -> Ste
     for _ in range(DRAWN_LOOKS):
         if sure or screen.state is State.IDLE:
             break
-        if (yield from wait_for_exit(ending, ending.awaited, LOOK_S, None)):
+        if (yield from wait_for_exit(ending, LOOK_S)):
             break
         yield from keep_draft(ending, screen.draft)
         before, screen = screen, (yield from ask(ReadScreen()))
@@ -178,9 +178,7 @@ def keep_draft(ending: Ending, text: str) -> Steps[None]:
     ending.draft = Draft(len(whole), event, whole)
 
 
-def wait_for_exit(
-    ending: Ending, agent: frozenset[ProcessId], seconds: float, limit: float | None
-) -> Steps[bool]:
+def wait_for_exit(ending: Ending, seconds: float, limit: float | None = None) -> Steps[bool]:
     until = ending.now + seconds
     last = until if limit is None else min(until, limit)
-    return not (yield from ask(Wait(agent, last)))
+    return not (yield from ask(Wait(ending.awaited, last)))
