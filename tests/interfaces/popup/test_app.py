@@ -43,12 +43,12 @@ class Held(Desk):
         super().__init__(story.app, Client(story.SOCKET, "/dev/pts/1"))
         self.may_end = threading.Event()
         self.may_end.set()
-        self.ended: list[tuple[Verb, tuple[str, ...]]] = []
+        self.ended: list[tuple[Verb | None, tuple[str, ...]]] = []
 
-    def end(self, verb: Verb, names: object, progress: Progress) -> Result:
+    def end(self, host: str, verb: Verb | None, names: Sequence[str], progress: Progress) -> Result:
         self.may_end.wait(PATIENCE_S)
-        self.ended.append((verb, tuple(names)))  # type: ignore[arg-type]
-        return super().end(verb, names, progress)  # type: ignore[arg-type]
+        self.ended.append((verb, tuple(names)))
+        return super().end(host, verb, names, progress)
 
 
 Play = Callable[["Pilot[None]", Popup], Awaitable[None]]
@@ -301,7 +301,7 @@ def test_a_bug_is_not_kept_quiet(story: Story) -> None:
     story.agent("acme")
 
     class Broken(Desk):
-        def resume(self, names: object) -> Result:
+        def end(self, *_: object) -> Result:
             raise ZeroDivisionError("as if")
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
@@ -617,9 +617,11 @@ class Hosted(Held):
     def remote_screen(self, target: str) -> str:
         return f"what {target} shows"
 
-    def end_remote(self, verb: Verb | None, targets: Sequence[str]) -> Result:
-        self.ended_there.append((verb, tuple(targets)))
-        parted = [(one, *one.split("@")) for one in targets]
+    def end(self, host: str, verb: Verb | None, names: Sequence[str], progress: Progress) -> Result:
+        if not host:
+            return super().end(host, verb, names, progress)
+        self.ended_there.append((verb, tuple(names)))
+        parted = [(one, *one.split("@")) for one in names]
         far = [
             RemoteResult(name, host, {"outcome": "stopped"}, (f"{one}: stopped",))
             for one, name, host in parted

@@ -6,7 +6,7 @@ from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
+from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
@@ -36,9 +36,9 @@ def result(*items: object, failure: Failure | None = None) -> Result:
 
 
 def test_a_rung_is_told_with_its_time() -> None:
-    assert step_text("stop", None, 5.0) == "stop ..."
-    assert step_text("stop", (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
-    assert step_text("stop", (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
+    assert step_text(Verb.STOP, None, 5.0) == "stopping ..."
+    assert step_text(Verb.STOP, (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
+    assert step_text(Verb.STOP, (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
 
 
 def test_one_is_told_by_its_receipt_and_many_by_their_number() -> None:

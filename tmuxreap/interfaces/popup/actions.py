@@ -16,7 +16,7 @@ from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.core.answers.news import Drift
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.deeds import SwitchClient
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Server, Status, Verb
 from tmuxreap.core.results import Result
@@ -63,20 +63,22 @@ class Desk:
         seen = self._result_or_failure(lambda context: _look(context, chosen))
         return Seen(failure=seen) if isinstance(seen, Failure) else seen
 
-    def end(self, verb: Verb, names: Sequence[str], progress: Progress) -> Result:
-        """End sessions; the caller has already asked for confirmation."""
+    def end(self, host: str, verb: Verb | None, names: Sequence[str], progress: Progress) -> Result:
+        """End sessions of a host, "" for this machine, or resume them without a verb; the caller
+        has already asked for confirmation."""
 
         def work(context: Context) -> Result:
+            if host:
+                _check_exact([name.rpartition("@")[0] for name in names])
+                return far.end(context, verb, names)
+            _check_exact(names)
+            targets = tuple(names)
+            if verb is None:
+                return resume.run(context, resume.ResumeRequest(targets))
             policy = Policy(verb, REASONS[verb])
-            return stop.run(context, stop.EndRequest(_exact(names), policy, yes=True))
+            return stop.run(context, stop.EndRequest(targets, policy, yes=True))
 
-        return self._answer(verb.value, work, progress)
-
-    def resume(self, names: Sequence[str]) -> Result:
-        def work(context: Context) -> Result:
-            return resume.run(context, resume.ResumeRequest(_exact(names)))
-
-        return self._answer("resume", work)
+        return self._answer(verb.value if verb else "resume", work, progress)
 
     def adopt(self, names: Sequence[str]) -> Result:
         """Register these agents' sessions."""
@@ -117,13 +119,6 @@ class Desk:
         screen = self._result_or_failure(lambda context: far.screen(context, target))
         return "" if isinstance(screen, Failure) else screen
 
-    def end_remote(self, verb: Verb | None, targets: Sequence[str]) -> Result:
-        def work(context: Context) -> Result:
-            _exact([target.rpartition("@")[0] for target in targets])
-            return far.end(context, verb, targets)
-
-        return self._answer(verb.value if verb else "resume", work)
-
     def attach_command(self, target: str) -> tuple[str, ...] | Failure | None:
         return self._result_or_failure(lambda context: attach_command(context, target))
 
@@ -131,13 +126,13 @@ class Desk:
         """Switch the client to the session, if it is still the one that was seen."""
 
         def work(context: Context) -> Result:
-            _jump(context, _row(context, name), self._client)
-            return Result("jump", context.registry_name, context.clock.now())
+            _jump(context, name, self._client)
+            return context.result("jump")
 
         return self._answer("jump", work)
 
     def _run(self, work: Callable[[Context], T], progress: Progress | None = None) -> T:
-        context = self._new_app(progress=progress) if progress else self._new_app()
+        context = self._new_app(progress=progress)
         try:
             return work(context)
         finally:
@@ -156,8 +151,7 @@ class Desk:
             try:
                 return work(context)
             except Failure as failure:
-                name, now = context.registry_name, context.clock.now()
-                return Result(command, name, now, (), tuple(context.warnings), failure)
+                return context.result(command, failure=failure)
 
         return self._run(answered, progress)
 
@@ -203,12 +197,11 @@ def _why(context: Context, one: Session | None) -> str:
     return f"{drift.drift}: {drift.evidence}; {fix}"
 
 
-def _exact(names: Sequence[str]) -> tuple[str, ...]:
-    for name in names:
-        if name in RESERVED:
-            reason = f"could not choose {name!r}: as a target it means more than that session"
-            raise Failure(Code.ROW_INVALID, reason, "rename the row")
-    return tuple(names)
+def _check_exact(names: Sequence[str]) -> None:
+    reserved = next((name for name in names if name in RESERVED), None)
+    if reserved is not None:
+        reason = f"could not choose {reserved!r}: as a target it means more than that session"
+        raise Failure(Code.ROW_INVALID, reason, "rename the row")
 
 
 def _row(context: Context, name: str) -> Row:
@@ -230,23 +223,20 @@ def _screen(context: Context, one: Session) -> str:
     return kept_screen(text or "")
 
 
-def _jump(context: Context, row: Row, client: Client | None) -> None:
-    sight = sight_of(context, row)
+def _jump(context: Context, name: str, client: Client | None) -> None:
+    sight = sight_of(context, _row(context, name))
     if sight.session is None or not isinstance(sight.server, Server):
-        hint = f"begin it again with: {command('resume', row.name)}"
-        raise _no_jump(row, "it has no session", hint, Code.SESSION_NOT_REGISTERED)
+        hint = f"begin it again with: {command('resume', name)}"
+        code = Code.SESSION_NOT_REGISTERED
+        raise could_not("go to", name, "it has no session", hint, code)
     attach = f"tmux -S {sight.socket} attach -t '{sight.session.id}'"
     if client is None:
-        raise _no_jump(row, "this is no tmux client", f"attach to it: {attach}")
+        raise could_not("go to", name, "this is no tmux client", f"attach to it: {attach}")
     if client.socket != sight.socket:
         hint = f"in another terminal: {attach}"
-        raise _no_jump(row, "it lives on another tmux server", hint)
+        raise could_not("go to", name, "it lives on another tmux server", hint)
     pane = sight.pane or sight.session.panes[0]
     switch = SwitchClient(sight.server, sight.session, pane, client.name)
     if not context.tmux.do(sight.socket, [switch]):
-        hint = "close the popup, then: tmux choose-tree"
-        raise _no_jump(row, "tmux did not switch the client", hint, Code.TMUX_UNREACHABLE)
-
-
-def _no_jump(row: Row, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:
-    return Failure(code, f"could not go to {row.name}: {reason}", hint)
+        reason, hint = "tmux did not switch the client", "close the popup, then: tmux choose-tree"
+        raise could_not("go to", name, reason, hint, Code.TMUX_UNREACHABLE)

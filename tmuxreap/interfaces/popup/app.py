@@ -23,9 +23,9 @@ from tmuxreap.hosts.engines import run_in_terminal
 from tmuxreap.interfaces.popup import far, view
 from tmuxreap.interfaces.popup.actions import Desk, silent_progress
 from tmuxreap.interfaces.popup.choosing import Choosing
-from tmuxreap.interfaces.popup.drawing import WIDE
+from tmuxreap.interfaces.popup.drawing import WIDE, Doing
 from tmuxreap.interfaces.popup.keys import KEYS, line
-from tmuxreap.interfaces.popup.widgets import Doing, Filter, Question, Sessions
+from tmuxreap.interfaces.popup.widgets import Filter, Question, Sessions
 
 LOOK_S, FAR_S = 1.0, 3.0  # on this machine, and on other hosts
 DRAW_S = 0.2
@@ -97,7 +97,7 @@ class Popup(Choosing):
 
         def answered(agreed: bool | None) -> None:
             if agreed:
-                self._start_work("stopping" if verb is Verb.STOP else "killing", names, verb)
+                self._start_work(verb, names)
 
         if len(names) > 1:
             self.push_screen(Question(view.question(verb.value, names)), answered)
@@ -106,26 +106,17 @@ class Popup(Choosing):
 
     def action_resume(self) -> None:
         if names := self._selected_names():
-            self._start_work("resuming", names, None)
+            self._start_work(None, names)
 
-    def _start_work(self, word: str, names: list[str], verb: Verb | None) -> None:
+    def _start_work(self, verb: Verb | None, names: list[str]) -> None:
         """Start the work on each host separately: none waits for another."""
         self._message_text = None
         for host, targets in far.by_host(names, self._host_of).items():
-            self._start_work_on(host, Doing(word, verb, silent_progress()), targets)
+            doing = Doing(verb, silent_progress())
+            self._doing.update(dict.fromkeys(targets, doing))
+            work = partial(self._desk.end, host, verb, targets, doing.progress)
+            self._submit(work, partial(self._show_result, doing))
         self._draw()
-
-    def _start_work_on(self, host: str, doing: Doing, names: list[str]) -> None:
-        self._doing.update(dict.fromkeys(names, doing))
-
-        def work() -> Result:
-            if host:
-                return self._desk.end_remote(doing.verb, names)
-            if doing.verb:
-                return self._desk.end(doing.verb, names, doing.progress)
-            return self._desk.resume(names)
-
-        self._submit(work, partial(self._show_result, doing))
 
     def _show_result(self, doing: Doing, result: Result) -> None:
         """Show the result, except for sessions that a kill took over: the kill reports those."""

@@ -12,15 +12,26 @@ from textual.widgets import Static
 
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Verb
 from tmuxreap.core.text import plain
+from tmuxreap.core.values import frozen
 from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.interfaces.popup import far, view
 from tmuxreap.interfaces.popup.actions import Desk, Seen
 from tmuxreap.interfaces.popup.choices import Choices, arranged
 from tmuxreap.interfaces.popup.patient import BackgroundApp
-from tmuxreap.interfaces.popup.widgets import Doing, Sessions
+from tmuxreap.interfaces.popup.widgets import Sessions
+from tmuxreap.interfaces.text.progress import Progress
 
 WIDE = 150  # from here on list and screen are side by side
+
+
+@frozen
+class Doing:
+    """What is being done with a session; without a verb it is being resumed."""
+
+    verb: Verb | None
+    progress: Progress
 
 
 class Drawing(BackgroundApp):
@@ -161,7 +172,7 @@ class Drawing(BackgroundApp):
         word = None
         if doing:
             rung = doing.progress.at.get(plain(one.name))
-            word = view.step_text(doing.word, rung, time.monotonic())
+            word = view.step_text(doing.verb, rung, time.monotonic())
         marked = one.name in self._marked
         return view.cells(one, marked=marked, progress=word, name=room, label=label, host=host)
 

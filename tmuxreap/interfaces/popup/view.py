@@ -13,7 +13,7 @@ from rich.text import Text
 from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live
+from tmuxreap.core.model import Live, Verb
 from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
@@ -47,6 +47,7 @@ RUNGS: dict[Enum, str] = {
     Rung.TERM: "SIGTERM",
     Rung.KILL: "SIGKILL",
 }
+DOING = {Verb.STOP: "stopping", Verb.KILL: "killing", None: "resuming"}
 COLORS: dict[str, str] = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
 STATE_COLOURS: dict[str, str] = {
     AgentState.WAITING.value: "bold reverse yellow",
@@ -120,8 +121,12 @@ def state(one: Session) -> Text:
     return Text(live.replace("_", " "), style=COLORS.get(live, "red"))
 
 
-def step_text(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
-    return f"{verb} ..." if rung is None else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
+def step_text(verb: Verb | None, rung: tuple[Enum, float] | None, now: float) -> str:
+    return (
+        f"{DOING[verb]} ..."
+        if rung is None
+        else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
+    )
 
 
 def host_messages(troubles: Sequence[Failure], waiting: int) -> list[str]:

@@ -16,19 +16,6 @@ from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Button, DataTable, Input, Static
 
-from tmuxreap.core.model import Verb
-from tmuxreap.core.values import frozen
-from tmuxreap.interfaces.text.progress import Progress
-
-
-@frozen
-class Doing:
-    """What is being done with a session."""
-
-    word: str
-    verb: Verb | None  # None: it is being resumed
-    progress: Progress
-
 
 class Question(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
