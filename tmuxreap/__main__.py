@@ -12,7 +12,7 @@ import time
 from importlib import import_module
 
 from tmuxreap import __version__
-from tmuxreap.core.errors import Code, Exit, Failure, OutputLost, interrupted
+from tmuxreap.core.errors import Code, Exit, Failure, OutputLost, interrupted, printing
 
 OUT = ("stdout", "stderr")
 OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
@@ -97,7 +97,8 @@ def _run(words: list[str]) -> int:
         status = _answer_quick_command(words)
         if status is None:
             status = import_module("tmuxreap.interfaces.cli.main").main(words)
-        _flush()
+        with printing():
+            sys.stdout.flush()
         return status
     except OutputLost:
         raise
@@ -134,13 +135,6 @@ def _prints_text_only(words: list[str]) -> bool:
 
     ours = own_words(words)
     return ours[:1] in (["help"], ["schema"]) or not {"--help", "-h"}.isdisjoint(ours)
-
-
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        raise OutputLost(error.errno, error.strerror) from None
 
 
 def _report_failure(words: list[str], failure: Failure) -> int:

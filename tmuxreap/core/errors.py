@@ -3,7 +3,8 @@ command and never prints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum, IntEnum
 
 
@@ -104,6 +105,15 @@ class LockIsHeld(Failure):
 
 class OutputLost(OSError):  # noqa: N818 - the answer has no reader left
     """The command has done its work, but its answer could not be written."""
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Tell a lost output from every other error of the system."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputLost(error.errno, error.strerror) from None
 
 
 def command(verb: str, name: str, *more: str) -> str:

@@ -45,10 +45,7 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
     if isinstance(value, str):
         return plain(value, keep=keep)
     if isinstance(value, Mapping):
-        return {
-            plain_value(k): plain_value(v, keep="\n" if k == "screen" else keep)
-            for k, v in value.items()
-        }
+        return {plain_value(name): _plain_member(name, it, keep) for name, it in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(plain_value(one, keep=keep) for one in value))
     if isinstance(value, (list, tuple)):
@@ -56,11 +53,12 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
     fields = None if isinstance(value, (type, Enum)) else getattr(value, "__fields__", None)
     if fields is None:
         return value
-    replaced = {
-        name: plain_value(getattr(value, name), keep="\n" if name == "screen" else keep)
-        for name in fields
-    }
+    replaced = {name: _plain_member(name, getattr(value, name), keep) for name in fields}
     return type(value)(**replaced)
+
+
+def _plain_member(name: object, value: Any, keep: str) -> Any:
+    return plain_value(value, keep="\n" if name == "screen" else keep)
 
 
 def width(text: str) -> int:

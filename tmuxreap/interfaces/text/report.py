@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.errors import Failure, OutputLost
+from tmuxreap.core.errors import Failure, printing
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import Style, plain, plain_value
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 
 def report(result: Result, style: Style) -> None:
-    try:
+    with printing():
         _report(result, style)
         sys.stdout.flush()
-    except OSError as error:
-        raise OutputLost(error.errno, error.strerror) from None
 
 
 def _report(result: Result, style: Style) -> None:
@@ -63,11 +61,9 @@ def report_line(item: Item, style: Style) -> None:
         if style.json
         else list(_item_lines(plain_value(item), style))
     )
-    try:
+    with printing():
         for line in printed:
             print(line, flush=True)
-    except OSError as error:
-        raise OutputLost(error.errno, error.strerror) from None
 
 
 def _print_problems(result: Result, style: Style) -> None:
