@@ -22,15 +22,15 @@ def main(argv: Sequence[str]) -> int:
     called = verb_of(words)
     known = {**{verb: verb for verb in VERBS}, **ALIASES}
     check_words(words, [*known, *HIDDEN])
-    chosen = {name: file for name, file in {**known, **HIDDEN}.items() if name == called}
+    verb = {**known, **HIDDEN}.get(called)
     try:
-        if words[0] in chosen:
-            command = declared(chosen[called])
+        if verb is not None and words[0] == called:
+            command = declared(verb)
             arguments = read(command.parameters, words[1:])
             if arguments is not None:
                 command.call(**arguments)
                 return 0
         program = import_module("tmuxreap.interfaces.cli.program")
-        return int(program.run(words, chosen or known, (*HIDDEN, "hook")))
+        return int(program.run(words, {called: verb} if verb else known, (*HIDDEN, "hook")))
     except Done as done:
         return done.status

@@ -28,7 +28,10 @@ def main(words: list[str]) -> int | None:
     """Answer; None if a heartbeat needs the full command line, for its flags or its error."""
     if words[0] == "hook":
         return hook(words[1:])
-    return 0 if heartbeat(words[1:]) else None
+    try:
+        return 0 if _is_recorded(words[1:]) else None
+    except (sqlite3.Error, OSError, ValueError):
+        return None
 
 
 def hook(words: list[str]) -> int:
@@ -90,15 +93,8 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
         return answer
 
 
-def heartbeat(words: list[str]) -> bool:
+def _is_recorded(words: list[str]) -> bool:
     """Record a heartbeat; False leaves everything but the plain case to the command line."""
-    try:
-        return _record_heartbeat(words)
-    except (sqlite3.Error, OSError, ValueError):
-        return False
-
-
-def _record_heartbeat(words: list[str]) -> bool:
     given = _arguments(words)
     if given is None:
         return False
