@@ -85,7 +85,8 @@ def _problem_writing(registry: Path, report: JobReport) -> str | None:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
             directory = os.open(registry.parent / folder, flags)
             try:
-                for end, write in WRITERS.items():
+                # The event log first: the job file holds the number of its last line.
+                for end, write in ((EVENTS, _append_event), (JOB, _rewrite_job)):
                     problems.append(_write_safely(directory, f"{report.job}{end}", write, report))
             finally:
                 os.close(directory)
@@ -233,7 +234,3 @@ def _replace(directory: int, name: str, data: bytes, before: os.stat_result) -> 
         with contextlib.suppress(OSError):
             os.unlink(new, dir_fd=directory)
         raise
-
-
-# The event log first: the job file holds the number of its last line.
-WRITERS: Mapping[str, Writer] = {EVENTS: _append_event, JOB: _rewrite_job}

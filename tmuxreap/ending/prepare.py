@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
@@ -76,7 +76,9 @@ def _ending(
         last_screen=shown.joined,
         memory=sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own),
     )
-    ending.answer = _early_answer(context, ending, shown.environment)
+    ours, boot_id = context.own_registry, context.place.boot_id
+    failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
+    ending.answer = _early_answer(ending, failure, lambda: context.registry.look().usable)
     if ending.answer is None and policy.purge:
         from tmuxreap.agents.conversations.purge import would_purge
 
@@ -85,17 +87,17 @@ def _ending(
     return ending
 
 
-def _early_answer(context: Context, ending: Ending, environment: str | None) -> Item | None:
-    """Return the answer of a session that must not be ended, or that needs no ending.
-    `environment`: of the session."""
+def _early_answer(
+    ending: Ending, failure: Failure | None, rows: Callable[[], Iterable[Row]]
+) -> Item | None:
+    """Return the answer of a session that must not be ended, or that needs no ending. `failure`: if
+    it belongs to another registry; `rows`: of ours."""
     row, sight, policy = ending.row, ending.sight, ending.policy
-    ours, boot_id = context.own_registry, context.place.boot_id
-    failure = _registered_elsewhere(ours, boot_id, ending, environment)
     failure = failure or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
         from tmuxreap.ending.purge import why_no_purge_yet  # late: rarely needed
 
-        failure = why_no_purge_yet(ending, lambda: context.registry.look().usable)
+        failure = why_no_purge_yet(ending, rows)
     if failure is not None:
         answer = failed_target(row.name, failure)
         return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
