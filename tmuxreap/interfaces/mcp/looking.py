@@ -40,20 +40,12 @@ class ListSessions(Arguments):
     fields: list[str] = Field([], description="Only these, as [state, cwd]. None: all.")
 
     def words(self) -> dict[str, object]:
-        self._check_fields()
-        return {**super().words(), "status": self._status}
-
-    @property
-    def _status(self) -> str | None:
-        if self.status is None:
-            return None if self.targets else "running"
-        return None if self.status == "all" else self.status
-
-    def _check_fields(self) -> None:
         unknown = next((name for name in self.fields if name not in SHOWN | {"name"}), None)
         if unknown is not None:
             reason = f"could not list: there is no field {unknown!r}"
             raise Failure(Code.USAGE, reason, f"there are: {', '.join(sorted(SHOWN))}")
+        status = self.status or ("all" if self.targets else "running")
+        return {**super().words(), "status": None if status == "all" else status}
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
         kept = _limited(answer, self.limit, "sessions")

@@ -11,12 +11,12 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from tmuxreap import __version__
 from tmuxreap.app import real_app
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
@@ -155,11 +155,6 @@ def _identity(row: Row) -> dict[str, object]:
     }
 
 
-def _session_changed(name: str) -> Failure:
-    reason = f"could not end {name}: it is not the session any more that was confirmed"
-    return Failure(Code.SESSION_REPLACED, reason, "look at it again, then say it again")
-
-
 def _run(request: Request) -> Result:
     """Run the verb like the command line, without the sessions that must not be ended."""
     refused = _refused(request)
@@ -167,27 +162,12 @@ def _run(request: Request) -> Result:
     if refused and isinstance(words.get("targets"), list):
         words["targets"] = [target for target in _targets(request) if target not in refused]
         if not words["targets"]:
-            return _result(request, results=list(refused.values()))
-    result = _call(request, words)
+            return _context(request).result(request.verb, list(refused.values()))
+    tool = "cli" if request.here else "remote"
+    work = verbs.work_of(request.verb, words)
+    result = result_of(request.verb, work, request.registry, Style(json=True), tool)
     kept = [item for item in result.results if getattr(item, "name", None) not in refused]
     return replace(result, results=[*kept, *refused.values()]) if refused else result
-
-
-def _call(request: Request, words: Mapping[str, object]) -> Result:
-    try:
-        work = verbs.work_of(request.verb, words)
-        tool = "cli" if request.here else "remote"
-        return result_of(request.verb, work, request.registry, Style(json=True), tool)
-    except Failure as failure:
-        return _result(request, failure=failure)
-
-
-def _result(
-    request: Request, *, results: Sequence[Item] = (), failure: Failure | None = None
-) -> Result:
-    context = _context(request)
-    name, now = context.registry_name, context.clock.now()
-    return Result(request.verb, name, now, results, failure=failure)
 
 
 def _targets(request: Request) -> list[str]:
@@ -211,19 +191,19 @@ def _refused(request: Request) -> dict[str, Item]:
         for name, identity in (request.identities or {}).items():
             row = rows.get(name)
             if row is None or json.loads(json.dumps(_identity(row))) != identity:
-                refused[name] = failed_target(name, _session_changed(name))
+                reason = "it is not the session any more that was confirmed"
+                hint = "look at it again, then say it again"
+                changed = could_not("end", name, reason, hint, Code.SESSION_REPLACED)
+                refused[name] = failed_target(name, changed)
         own = context.books.name_of(request.mark) if request.mark else None
         is_named = own in rows and not request.words.get("itself")
         if own is not None and is_named and context.books.mark(own) == request.mark:
-            refused[own] = failed_target(own, _own_session(own))
+            reason, hint = "this command runs inside it", "call from another session"
+            inside = could_not("end", own, reason, hint, Code.OWN_SESSION)
+            refused[own] = failed_target(own, inside)
         targets = set(_targets(request))
         plan = bool(request.words.get("dry_run"))
         return {name: item for name, item in refused.items() if plan or name in targets}
-
-
-def _own_session(name: str) -> Failure:
-    reason = f"could not end {name}: this command runs inside it"
-    return Failure(Code.OWN_SESSION, reason, "call from another session")
 
 
 def _send_outcome(output: Output, request: Request) -> None:
