@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.sessions import Listed, Session
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Failure, could_not
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import as_dict, frozen
@@ -116,7 +116,7 @@ def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session
 def _known(flag: str, word: str | None, known: Iterable[str]) -> None:
     if word is not None and word not in known:
         hint = f"use one of: {', '.join(known)}"
-        raise Failure(Code.USAGE, f"could not read {flag}: unknown value {word!r}", hint)
+        raise could_not("read", flag, f"unknown value {word!r}", hint)
 
 
 def _wanted(one: Session, request: ListRequest) -> bool:

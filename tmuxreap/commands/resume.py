@@ -18,7 +18,6 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import MODES, Event, wants_restart
@@ -80,7 +79,6 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
-    look = context.registry.look()
     if exists(row, sight_of(context, row)):
         hint = f"attach to it, or stop it first: {command('stop', row.name)}"
         raise could_not("resume", row.name, "its session is alive", hint, Code.SESSION_EXISTS)
@@ -90,7 +88,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     if request.print_only:
         return launched
     spec = replace(take_up(context, row), confirm_s=request.confirm_s)
-    make_way(context, look, row, spec, replace=False)
+    make_way(context, context.registry.look(), row, spec, replace=False)
     if request.dry_run:
         return replace(launched, outcome=Outcome.PLANNED)
     if wants_restart(row):
@@ -106,9 +104,8 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 def take_up(context: Context, row: Row) -> Launch:
     """Plan how the row's conversation continues; Failure if it has none or it is in use."""
-    look = context.registry.look()
     profile, conversation, environment = resumable(context, row)
-    _not_in_use(context, look, row, profile, conversation)
+    _not_in_use(context, row, profile, conversation)
     return Launch(
         name=row.name,
         agent=profile.name,
@@ -155,13 +152,11 @@ def _is_on_disk(context: Context, row: Row, profile: Profile, conversation: str)
     return with_path(profile, store, conversation, None).exists
 
 
-def _not_in_use(
-    context: Context, look: RegistryLook, row: Row, profile: Profile, conversation: str
-) -> None:
+def _not_in_use(context: Context, row: Row, profile: Profile, conversation: str) -> None:
     """Check that no live agent, registered or not, uses this conversation."""
     others = [
         other
-        for other in look.usable
+        for other in context.registry.look().usable
         if other.name != row.name
         and not other.status.ended
         and recorded_conversation(other, context.agents.of(other)) == conversation

@@ -12,7 +12,7 @@ from tmuxreap.core.answers.news import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
-from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import unfinished
 from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
@@ -60,13 +60,7 @@ def settle(
     if only is None and not dry_run:
         context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
-    written = {id(drift) for drift in done.written}  # a set: there may be thousands
-    drifts = [
-        _with_refusal(drift, done.refused)
-        for drift in drifts
-        if drift.changes is None or id(drift) in written or drift.name in done.refused
-    ]
-    answers = [drift.answer for drift in drifts]
+    answers = [drift.answer for drift in done.drifts]
     greeting = "nothing to settle among the sessions that could be looked at"
     result = context.result(
         "reconcile",
@@ -119,9 +113,8 @@ def _not_seen(seen: Seen) -> list[str]:
 
 @frozen
 class _Done:
-    written: Sequence[Drift]
+    drifts: Sequence[Drift]  # as they stand: without what others have settled meanwhile
     actions: Sequence[Action] = ()
-    refused: Mapping[str, Failure] = field(default_factory=dict)  # rows that could not be edited
     stamp: Stamp | None = None  # of our write, if nobody else wrote since the look
 
 
@@ -158,7 +151,13 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     for drift in drifts:
         unfinished.restore_options(context.tmux, _changed_options(rows, drift))
     settled = [_action(drift, SETTLED.get(drift.kind, "healed")) for drift in written]
-    return _Done(written, settled + finished, refused, stamp)
+    known = {id(drift) for drift in written}  # a set: there may be thousands
+    left = [
+        _with_refusal(drift, refused)
+        for drift in drifts
+        if drift.changes is None or id(drift) in known or drift.name in refused
+    ]
+    return _Done(left, settled + finished, stamp)
 
 
 def _action(drift: Drift, done: str) -> Action:

@@ -124,7 +124,7 @@ def record_session(
     if start is not None:
         context.books.remember_mark(spec.name, start.mark)
     event = _event(context, row, spec, before, start)
-    context.books.follow(after, [event], start.closing if start is not None else ())
+    context.books.follow(after, [event], start.closing if start else ())
     now = after.named(spec.name)
     assert now is not None  # noqa: S101 - just written
     if wants_restart(now) or "restart" in spec.fields:

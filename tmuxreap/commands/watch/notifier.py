@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Failure, could_not
 
 EXEC_S = 30.0
 AT_ONCE = 8  # at most, even for a thousand events
@@ -37,9 +37,8 @@ def _shell(*words: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _unusable(command: str, reason: str) -> Failure:
-    return Failure(
-        Code.USAGE, f"could not use --exec {command!r}: {reason}", "give a command that sh can run"
-    )
+    hint = "give a command that sh can run"
+    return could_not("use", f"--exec {command!r}", reason, hint)
 
 
 def execute(command: str, event: str) -> None:
