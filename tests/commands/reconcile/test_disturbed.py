@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.reconcile import disturbed, reconcile
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.reconcile import Settled
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.records import START, Closing, NewIntent
@@ -230,7 +230,7 @@ def test_a_mirror_is_its_writers_as_long_as_he_is_at_it(story: Story) -> None:
     story.agent("second")
     begun(story, story.processes.add("tmuxreap", pid=OWNER), name="third")
     app = story.app()
-    assert not disturbed.is_behind(app, app.registry.look())
+    assert not reconcile.is_behind(app, app.registry.look())
 
 
 def test_an_older_registry_is_never_shown_over_a_newer_one(story: Story) -> None:

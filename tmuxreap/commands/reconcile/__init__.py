@@ -1,3 +1,2 @@
 """Owns the agreement of registry and reality: `find` finds what differs, by `drift` for a row and
-by `starts` for one that was never written; `disturbed` tells what changed during the look, and
-`reconcile` writes what is certain."""
+by `starts` for one that was never written; `reconcile` writes what is certain."""

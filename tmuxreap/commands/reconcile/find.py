@@ -1,15 +1,18 @@
-"""Finds all drift between registry, ledger and tmux by one look. Never writes."""
+"""Finds all drift between registry, ledger and tmux by one look. Never writes.
+
+What was seen of rows that other verbs changed during the look is out of date, and never judged."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
-from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drifts_of
 from tmuxreap.commands.reconcile.starts import drift_of_start, is_headless
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ledger.records import START
+from tmuxreap.ending.one_at_a_time import ActiveIntents
+from tmuxreap.ledger.records import START, Intent
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
@@ -28,13 +31,25 @@ class Found:
     again: bool = False  # other verbs changed rows during the look: these were left out
 
 
+@frozen
+class _Others:
+    """The rows that other processes are changing now, or changed during the look."""
+
+    busy: frozenset[str]
+    passed: frozenset[str]  # opened, closed, handed over or rewritten during the look
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.busy or name in self.passed
+
+
 def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | None = None) -> Found:
     """Return all drift, or only that of the rows in `only`."""
     rows = [row for row in look.usable if only is None or row.name in only]
-    before = begin(context, look)
+    # an intent that opens between these two reads counts as new
+    latest, intents = context.books.latest_intent(), context.books.open_intents()
     seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
-    others = others_at_work(context, before)
-    abandoned = {name: intent for name, intent in before.intents.items() if name not in others}
+    others = _others_at_work(context, look, latest, intents)
+    abandoned = {name: intent for name, intent in intents.items() if name not in others}
     starts = [intent for intent in abandoned.values() if intent.verb == START]
     endings = {name: intent for name, intent in abandoned.items() if intent.verb != START}
     drifts: list[Drift] = []
@@ -58,6 +73,23 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
     return Found(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+
+
+def _others_at_work(
+    context: Context, look: RegistryLook, latest: int, intents: Mapping[str, Intent]
+) -> _Others:
+    """Compare with the newest and the open intents before the look. Owners are checked before the
+    ledger is read: an intent still open after its owner's death was not closed."""
+    busy = ActiveIntents.of(context).busy(intents)
+    now, started = context.books.open_intents(), context.books.begun_since(latest)
+    ended = {name for name, then in intents.items() if not _is_unchanged(then, now.get(name))}
+    is_same = context.registry.is_unchanged_since(look)
+    rewritten = set() if is_same else look.differing(context.registry.look())
+    return _Others(frozenset(busy), frozenset(ended | started | rewritten))
+
+
+def _is_unchanged(then: Intent, now: Intent | None) -> bool:
+    return now is not None and (now.id, now.owner) == (then.id, then.owner)
 
 
 def _is_same(found: Drift, start: Drift) -> bool:

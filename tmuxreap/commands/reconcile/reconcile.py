@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
-from tmuxreap.commands.reconcile.disturbed import is_behind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind
 from tmuxreap.commands.reconcile.find import Seen, find_drifts
 from tmuxreap.core.answers.news import Action
@@ -14,6 +13,7 @@ from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import unfinished
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
@@ -21,6 +21,8 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT
 from tmuxreap.system.files import Stamp
 
+# The ledger follows the registry within this time, unless its writer died between the two writes.
+CATCH_UP_S = 0.31
 SETTLED = {
     DriftKind.DEAD: "recorded as ended",
     DriftKind.ID_CHANGED: "recorded its conversation",
@@ -71,6 +73,20 @@ def settle(
         greeting=None if findings.confirmed else greeting,
     )
     return Settled(result, findings.seen, findings.again, done.stamp)
+
+
+def is_behind(context: Context, look: RegistryLook) -> bool:
+    """Tell whether the ledger's mirror stays behind the registry, with no update to come."""
+    age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
+    left_s, pause_s = CATCH_UP_S - max(age_s, 0.0), 0.01
+    while context.books.is_behind(look) and context.registry.is_unchanged_since(look):
+        if ActiveIntents.of(context).busy():
+            return False
+        if left_s <= 0:
+            return True
+        context.processes.wait((), min(pause_s, left_s))
+        left_s, pause_s = left_s - pause_s, pause_s * 2
+    return False
 
 
 def _try(look: RegistryLook, drifts: Sequence[Drift]) -> None:
