@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,10 +96,9 @@ def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
     ]
 
 
-def test_our_own_colours_stay() -> None:
-    to = io.StringIO()
-    print_failure(Failure(Code.USAGE, "no"), Style(color=True), to)
-    assert to.getvalue() == "\x1b[31merror:\x1b[0m no\n"
+def test_our_own_colours_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    print_failure(Failure(Code.USAGE, "no"), Style(color=True))
+    assert capsys.readouterr().err == "\x1b[31merror:\x1b[0m no\n"
 
 
 def test_show_says_of_each_process_why_it_is_there() -> None:

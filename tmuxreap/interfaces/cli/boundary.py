@@ -152,7 +152,7 @@ def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
         for line in _briefly(plan.command, planned) if several else lines(plan, style):
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
-            print_failure(problem, style, sys.stderr)
+            print_failure(problem, style)
         if not plan.results:
             return True
         them = f"{len(planned)} sessions" if several else "them"

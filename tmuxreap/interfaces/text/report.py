@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Failure, printing
@@ -71,13 +71,13 @@ def _print_problems(result: Result, style: Style) -> None:
         print(f"{style.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures: list[Failure | Problem] = [item.error for item in result.results if item.error]
     for failure in [*failures, *result.others, *([result.failure] if result.failure else [])]:
-        print_failure(failure, style, sys.stderr)
+        print_failure(failure, style)
 
 
-def print_failure(failure: Failure | Problem, style: Style, to: TextIO) -> None:
-    print(f"{style.paint('error:', 'red')} {_indented(failure.message)}", file=to)
+def print_failure(failure: Failure | Problem, style: Style) -> None:
+    print(f"{style.paint('error:', 'red')} {_indented(failure.message)}", file=sys.stderr)
     if failure.hint:
-        print(f"hint: {_indented(failure.hint)}", file=to)
+        print(f"hint: {_indented(failure.hint)}", file=sys.stderr)
 
 
 def _indented(text: str) -> str:
