@@ -105,7 +105,7 @@ def load_profiles(
 ) -> Profiles:
     """Load the profiles. `recall` and `keep`: a cache of the parsed files."""
     if user_file is None or not user_file.exists():
-        return _profiles(Block(_ours(_stamp(BUILT_IN)), validated=True))
+        return _built_in(_stamp(BUILT_IN))
     files = (user_file, BUILT_IN)
     stamp = _stamp(*files)
     cached = cached_value(recall, READING, stamp)
@@ -131,7 +131,12 @@ def _file_state(file: Path) -> tuple[object, ...]:
     return str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-# Read once for each state of the files: a server serves many requests.
+# Once for each state of the files: a server serves many requests.
+@lru_cache(maxsize=2)
+def _built_in(state: str) -> Profiles:
+    return _profiles(Block(_ours(state), validated=True))
+
+
 @lru_cache(maxsize=2)
 def _with_theirs(_state: str, user_file: Path) -> dict[str, object]:
     return yamlblocks.merged(_ours(_stamp(BUILT_IN)), _read(user_file))
