@@ -35,10 +35,7 @@ TALK_KEYS = (
     *("id", "artifact", "message", "query", "candidates", "folder", "folder_file", "identity"),
     *("locators", "purge", "shared", "delete", "goes_on"),
 )
-KEYS = (
-    *("idle", "safe", "again", "interrupt", "turn", "deny", "unqueue", "clear", "unstash"),
-    *("setup", "editor"),
-)
+KEYS = [name[: -len("_keys")] for name in Profile.__match_args__ if name.endswith("_keys")]
 LOCATOR_NEEDS = {
     "pidfile": ("path", "id"),
     "open-file": ("path",),

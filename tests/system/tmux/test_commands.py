@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.deeds import LeaveMode, SetOption, SetStatus
+from tmuxreap.core.deeds import LeaveMode, NewSession, SetOption, SetStatus
 from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.system.tmux.commands import (
     command_of,
+    creation_of,
     kill_pane_command,
     kill_session_command,
-    new_session,
     quoted,
-    send_keys,
-    send_text,
+    typed,
 )
 
 PANE = Pane("%5", 70, "/dev/pts/3", False, False, False, False, "@2", False, "off")
@@ -61,8 +60,8 @@ def test_a_pane_is_killed_by_its_whole_identity() -> None:
 
 def test_keys_text_and_options_go_to_a_pane_by_its_id() -> None:
     assert command_of(LeaveMode("%5")) == ["copy-mode", "-q", "-t", "%5"]
-    assert send_keys("%5", ["C-c", "Enter"]) == ["send-keys", "-t", "%5", "--", "C-c", "Enter"]
-    assert send_text("%5", "-l;") == ["send-keys", "-t", "%5", "-l", "--", "-l;"]
+    assert typed("%5", ["C-c", "Enter"]) == ["send-keys", "-t", "%5", "--", "C-c", "Enter"]
+    assert typed("%5", (), "-l;") == ["send-keys", "-t", "%5", "-l", "--", "-l;"]
     given, unset = SetOption("%5", "@x", "-1"), SetOption("%5", "@x", None)
     assert command_of(given) == ["set-option", "-p", "-t", "%5", "--", "@x", "-1"]
     assert command_of(unset) == ["set-option", "-p", "-u", "-t", "%5", "--", "@x"]
@@ -81,7 +80,8 @@ def test_the_status_is_set_where_it_is_wanted_and_as_it_is_written() -> None:
 
 
 def test_a_new_session_is_detached_wide_and_marked() -> None:
-    assert new_session("acme", "/w", ["claude", "--resume", "x"], {"A": "1", "B": "2"}) == [
+    new = NewSession("acme", "/w", ["claude", "--resume", "x"], {"A": "1", "B": "2"})
+    assert creation_of(new)[0] == [
         *(
             "new-session",
             "-d",
@@ -101,7 +101,7 @@ def test_a_new_session_is_detached_wide_and_marked() -> None:
     ("command", "run"), [(["claude"], ["env", "claude"]), ([], []), (["a", "b"], ["a", "b"])]
 )
 def test_no_shell_stands_around_the_program(command: list[str], run: list[str]) -> None:
-    words = new_session("acme", "/w", command, {})
+    [words] = creation_of(NewSession("acme", "/w", command))
     assert words[words.index("--") + 1 :] == run
 
 
@@ -110,5 +110,5 @@ def test_no_shell_stands_around_the_program(command: list[str], run: list[str]) 
     [("a#b", "a##b"), ("#{pid}", "##{pid}"), ("#[x]", "#[x]"), ("##[", "##["), ("##", "####")],
 )
 def test_names_and_folders_are_no_formats(text: str, escaped: str) -> None:
-    words = new_session(text, text, [], {})
+    [words] = creation_of(NewSession(text, text, []))
     assert (words[words.index("-s") + 1], words[words.index("-c") + 1]) == (escaped, escaped)

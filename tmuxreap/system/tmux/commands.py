@@ -54,31 +54,29 @@ def command_of(deed: deeds.Deed) -> list[str]:
 
 
 def creation_of(new: deeds.NewSession) -> list[list[str]]:
-    commands = [new_session(new.name, new.cwd, new.words, new.marks)]
-    if new.remains:
-        remains = deeds.SetOption(f"={new.name}:", "remain-on-exit", "on")
-        commands.append(command_of(remains))
-    return commands
+    """Create a detached session; prints CREATED_FORMAT."""
+    place = ["-s", _escape_format(new.name), "-c", _escape_format(new.cwd)]
+    marks = chain.from_iterable(("-e", f"{key}={value}") for key, value in new.marks.items())
+    words = ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *SIZE, *marks, "--"]
+    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
+    # the same.
+    created = [*words, *(["env"] if len(new.words) == 1 else []), *new.words]
+    remains = deeds.SetOption(f"={new.name}:", "remain-on-exit", "on")
+    return [created, command_of(remains)] if new.remains else [created]
 
 
-def send_keys(pane: str, keys: Sequence[str]) -> list[str]:
-    """Send key names, such as `C-c` or `Enter`."""
-    return ["send-keys", "-t", pane, "--", *keys]
+def typed(pane: str, keys: Sequence[str], text: str = "") -> list[str]:
+    """Send key names, such as `C-c`, or a literal text: no word of it is taken for a key name."""
+    return ["send-keys", "-t", pane, *(["-l", "--", text] if text else ["--", *keys])]
 
 
-def send_text(pane: str, text: str) -> list[str]:
-    """Send literal text; no word of it is taken for a key name."""
-    return ["send-keys", "-t", pane, "-l", "--", text]
-
-
-def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> list[str]:
+def press(server: Server, pane: Pane, keys: Sequence[str], text: str) -> list[str]:
     """Send keys or a text to a pane, if it is still the one that was seen and passes keys to its
     program alone."""
     pid = "" if pane.pid is None else str(pane.pid)
     seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid)]
     seen += [(state, "0") for state in REFUSES_KEYS]
-    command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
-    return _if_same(pane.id, seen, _line(command))
+    return _if_same(pane.id, seen, _line(typed(pane.id, keys, text)))
 
 
 def question(query: Question, end: str) -> list[str]:
@@ -156,18 +154,6 @@ def notice(server: Server, session: Session, client: str, text: str) -> list[str
     ]
     command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *commands])
     return _if_same(f"{session.id}:", _session_facts(server, session), command)
-
-
-def new_session(name: str, cwd: str, command: Sequence[str], marks: Mapping[str, str]) -> list[str]:
-    """Create a detached session that runs `command` without a shell (empty: the user's shell);
-    prints CREATED_FORMAT."""
-    place = ["-s", _escape_format(name), "-c", _escape_format(cwd)]
-    pairs = (("-e", f"{key}={value}") for key, value in marks.items())
-    environment = chain.from_iterable(pairs)
-    words = ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *SIZE, *environment, "--"]
-    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
-    # the same.
-    return [*words, "env", *command] if len(command) == 1 else [*words, *command]
 
 
 def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
