@@ -19,6 +19,8 @@ import mcp_types as sdk
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
 from tmuxreap import __version__
 from tmuxreap.core.errors import Exit, Failure
@@ -159,7 +161,7 @@ def described(tool: Tool) -> sdk.Tool:
         name=tool.name,
         title=tool.title,
         description=" ".join((tool.arguments.__doc__ or "").split()),
-        input_schema=_untitled(tool.arguments.model_json_schema()),
+        input_schema=_input(tool),
         output_schema=_output(tool),
         annotations=sdk.ToolAnnotations(
             title=tool.title,
@@ -181,19 +183,22 @@ def _output(tool: Tool) -> dict[str, Any]:
     return schema
 
 
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Drop titles, which pydantic derives from names, and descriptions."""
-    properties = {name: _simplified(field) for name, field in schema.get("properties", {}).items()}
-    kept = {key: value for key, value in schema.items() if key not in ("title", "description")}
-    return {**kept, "properties": properties}
+def _input(tool: Tool) -> dict[str, Any]:
+    schema = tool.arguments.model_json_schema(schema_generator=Plain)
+    return {key: value for key, value in schema.items() if key not in ("title", "description")}
 
 
-def _simplified(one: dict[str, Any]) -> dict[str, Any]:
-    """Simplify an optional argument: `null` and the obvious defaults go without saying."""
-    kept = {key: value for key, value in one.items() if key != "title"}
-    kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
-    if len(kinds) == 1:
-        kept = {**kinds[0], **{key: value for key, value in kept.items() if key != "anyOf"}}
-    if kept.get("default") in (None, False, []):
-        kept.pop("default", None)
-    return kept
+class Plain(GenerateJsonSchema):
+    """Leaves out what goes without saying: titles, `null`, and the obvious defaults."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
+
+    def nullable_schema(self, schema: NullableSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
+        field = super().default_schema(schema)
+        if field.get("default") in (None, False, []):
+            field.pop("default", None)
+        return field
