@@ -69,6 +69,7 @@ def test_hosts_are_an_argument_more() -> None:
 
 def test_flags_have_their_arguments() -> None:
     flags = flags_of(TOOLS["stop_session"].arguments)
-    assert flags["--self"] == "self"
-    assert flags["--whole-session"] == "whole_session"
-    assert flags_of(TOOLS["resume_session"].arguments)["--print"] == "print"
+    assert flags["--self"] == ("self", True)
+    assert flags["--whole-session"] == ("whole_session", True)
+    assert flags_of(TOOLS["resume_session"].arguments)["--print"] == ("print", True)
+    assert flags["--grace"] == ("grace", False)

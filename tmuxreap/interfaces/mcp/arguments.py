@@ -114,11 +114,13 @@ def with_host(arguments: type[Arguments]) -> type[Arguments]:
     )
 
 
-def flags_of(arguments: type[Arguments]) -> Mapping[str, str]:
-    """Map each flag of the command line to the argument that stands for it."""
+def flags_of(arguments: type[Arguments]) -> Mapping[str, tuple[str, bool]]:
+    """Map each flag of the command line to the argument that stands for it, and whether that is
+    true or false."""
     fields = arguments.model_fields
-    flags = {"--host": "host"} if "host" in fields else {}
+    flags = {"--host": ("host", False)} if "host" in fields else {}
     for one in plain_command(arguments.verb).parameters:
-        if one.name in fields:
-            flags.update(dict.fromkeys(one.flags, fields[one.name].alias or one.name))
+        if field := fields.get(one.name):
+            argument = (field.alias or one.name, field.annotation is bool)
+            flags.update(dict.fromkeys(one.flags, argument))
     return flags

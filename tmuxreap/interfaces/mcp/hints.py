@@ -68,17 +68,17 @@ def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
         words = iter(shlex.split(rest))
     except ValueError:
         return None
-    names, arguments = flags_of(tool.arguments), dict[str, Any]()
+    flags, arguments = flags_of(tool.arguments), dict[str, Any]()
     for word in words:
         if not word.startswith("--"):
             _add_argument(arguments, PARTS.get(tool.verb, "targets"), word)
         elif word == "--host":
             _add_argument(arguments, "host", next(words, "HOST"))
-        elif word not in names:
+        elif word not in flags:
             return None
         else:
-            name = names[word]
-            _add_argument(arguments, name, True if _is_switch(tool, name) else next(words, True))
+            name, is_switch = flags[word]
+            _add_argument(arguments, name, True if is_switch else next(words, True))
     return arguments
 
 
@@ -89,17 +89,10 @@ def _add_argument(arguments: dict[str, Any], name: str, value: object) -> None:
         arguments[name] = value
 
 
-def _is_switch(tool: Tool, name: str) -> bool:
-    return any(
-        (field.alias or own) == name and field.annotation is bool
-        for own, field in tool.arguments.model_fields.items()
-    )
-
-
 def _argument(found: re.Match[str], tool: Tool) -> str:
     """Turn `--grace 0` into `grace: 0`; leave a flag without an argument as it is."""
-    name = flags_of(tool.arguments).get(found["flag"])
-    if name is None:
+    name, is_switch = flags_of(tool.arguments).get(found["flag"], ("", False))
+    if not name:
         return found[0]
-    value = found["value"] or ("true" if _is_switch(tool, name) else None)
+    value = found["value"] or ("true" if is_switch else None)
     return name if value is None else f"{name}: {value}"
