@@ -20,7 +20,7 @@ class LedgerAccess(Database):
 
     @property
     def is_missing(self) -> bool:
-        return not self.is_open and not self.path.exists()
+        return not self.was_open and not self.path.exists()
 
     def use(self, warning: str, work: Callable[[Connection], T]) -> T | None:
         """Read or write; None, with this warning, if that is not possible."""
@@ -29,7 +29,7 @@ class LedgerAccess(Database):
         try:
             return self.run(work)
         except (LedgerUnavailable, OSError) as reason:
-            self._failed = not self.is_open
+            self._failed = not self.was_open
             self.warnings.append(f"{warning}: {reason}")
             return None
 

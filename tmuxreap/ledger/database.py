@@ -54,12 +54,9 @@ class Database:
         self.path = path
         self.clock = clock
         self.warnings = warnings
+        self.was_open = False
         self._connection: Connection | None = None
         self._file: FileId | None = None
-
-    @property
-    def is_open(self) -> bool:
-        return self._connection is not None
 
     def close(self) -> None:
         if self._connection is not None:
@@ -102,6 +99,7 @@ class Database:
             if self._file is None:
                 raise _Unreadable("it was set aside by another process")
             self._connection = _connect(self.path, self.busy_s, self.clock.now())
+            self.was_open = True
         return self._connection
 
     def _replace_broken(self, reason: str) -> None:
