@@ -10,7 +10,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from tmuxreap.core.answers.base import read
 from tmuxreap.core.errors import Failure
@@ -18,6 +18,7 @@ from tmuxreap.interfaces.python.errors import error_of
 
 T = TypeVar("T")
 Tell = Callable[[Mapping[str, object]], None]
+Items: TypeAlias = "queue.SimpleQueue[Mapping[str, object] | BaseException | None]"
 
 
 class CloseRequest:
@@ -40,17 +41,12 @@ class Stream(Generic[T], Iterator[T]):
 
     def __init__(self, kind: type[T], work: Callable[[Tell, CloseRequest], None]) -> None:
         self._kind = kind
-        self._items: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = (
-            queue.SimpleQueue()
-        )
+        self._items: Items = queue.SimpleQueue()
         self._ending = CloseRequest()
         words = (work, self._items, self._ending)
         self._thread = threading.Thread(target=_run, args=words, name="tmuxreap", daemon=True)
         self._thread.start()
         weakref.finalize(self, self._ending.ask)
-
-    def __iter__(self) -> Stream[T]:
-        return self
 
     def __next__(self) -> T:
         """Wait for the next item. A failure of the work is raised here."""
@@ -77,11 +73,7 @@ class Stream(Generic[T], Iterator[T]):
         self.close()
 
 
-def _run(
-    work: Callable[[Tell, CloseRequest], None],
-    items: queue.SimpleQueue[Mapping[str, object] | BaseException | None],
-    ending: CloseRequest,
-) -> None:
+def _run(work: Callable[[Tell, CloseRequest], None], items: Items, ending: CloseRequest) -> None:
     """Run the work. Not a method: a thread that holds the stream would keep it alive."""
     end: BaseException | None = None
     try:
