@@ -209,8 +209,9 @@ class FakeProcesses:
     def cwd(self, process: ProcessId) -> str | None:
         return self.table[process.pid].cwd if self.alive(process) else None
 
-    def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        return self.table[process.pid].open_files if self.alive(process) else ()
+    def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
+        files = self.table[process.pid].open_files if self.alive(process) else ()
+        return tuple(path for path in files if path.startswith(begin))
 
     def scope(self, process: ProcessId) -> str | None:
         return next((name for name, held in self.scopes.items() if process in held), None)

@@ -169,6 +169,8 @@ def test_what_is_known_of_one_process(
     assert arena.seam.cwd(process) == "/"
     assert "python" in (arena.seam.argv_and_executable(process)[1] or "")
     assert str(opened) in arena.seam.open_files(process)
+    assert arena.seam.open_files(process, str(opened)) == (str(opened),)
+    assert arena.seam.open_files(process, "/no/such/") == ()
     assert arena.seam.memory(process) > 100_000
     assert abs(arena.seam.started_epoch(process) - arena.clock.now()) < 5
 

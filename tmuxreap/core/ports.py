@@ -77,9 +77,9 @@ class Processes(Protocol):
 
     def cwd(self, process: ProcessId) -> str | None: ...
 
-    def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        """Return the paths of its open files as the kernel names them (a deleted one ends in
-        ' (deleted)')."""
+    def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
+        """Return the paths of its open files that begin so, as the kernel names them (a deleted one
+        ends in ' (deleted)')."""
 
     def scope(self, process: ProcessId) -> str | None:
         """Return the control group that tmux made for this process and its children; None where

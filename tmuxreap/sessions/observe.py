@@ -175,9 +175,7 @@ class Observer:
         return Trace(terminals=self._terminals(process))
 
     def _terminals(self, process: Process) -> frozenset[str]:
-        return frozenset(
-            path for path in self._processes.open_files(process.id) if path.startswith(PTS)
-        )
+        return frozenset(self._processes.open_files(process.id, PTS))
 
 
 def _started_since(processes: Mapping[int, Process], since: int) -> list[Process]:

@@ -106,8 +106,13 @@ class LinuxProcesses:
     def cwd(self, process: ProcessId) -> str | None:
         return self._read_own(process, lambda home: procfs.linked(f"{home}/cwd"))
 
-    def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        return self._read_own(process, procfs.open_files_in) or ()
+    def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
+        try:
+            paths = procfs.open_files_in(f"/proc/{process.pid}", begin)
+        except OSError:
+            return ()
+        # Few processes have such a file: of the others, nothing was read that needs an owner.
+        return paths if paths and procfs.is_alive(process) else ()
 
     def scope(self, process: ProcessId) -> str | None:
         return self._read_own(process, procfs.scope_in)

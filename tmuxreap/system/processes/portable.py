@@ -68,9 +68,9 @@ class PsutilProcesses:
     def cwd(self, process: ProcessId) -> str | None:
         return self._read_own(process, lambda handle: handle.cwd()) or None
 
-    def open_files(self, process: ProcessId) -> tuple[str, ...]:
+    def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
         files = self._read_own(process, lambda handle: handle.open_files()) or ()
-        return tuple(file.path for file in files)
+        return tuple(file.path for file in files if file.path.startswith(begin))
 
     def scope(self, process: ProcessId) -> str | None:
         """Return None: there are no control groups."""

@@ -154,14 +154,14 @@ def linked(path: str) -> str:
     return target
 
 
-def open_files_in(home: str) -> tuple[str, ...]:
+def open_files_in(home: str, begin: str = "") -> tuple[str, ...]:
     paths = []
     for descriptor in os.listdir(f"{home}/fd"):  # noqa: PTH208
         try:
             paths.append(os.readlink(f"{home}/fd/{descriptor}"))  # noqa: PTH115
         except OSError:
             continue
-    return tuple(paths)
+    return tuple(path for path in paths if path.startswith(begin))
 
 
 def scope_in(home: str) -> str | None:
