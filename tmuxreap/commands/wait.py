@@ -87,12 +87,12 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
     return context.result("wait", items)
 
 
-def event_waiter(context: Context) -> AbstractContextManager[Waiter]:
+def event_waiter(context: Context, kind: type[Waiter] = Waiter) -> AbstractContextManager[Waiter]:
     """Return a waiter for deaths, the registry and the ledger."""
     ledger = context.books.path
     files = (ledger, ledger.with_name(f"{ledger.name}-wal"))
     registry = context.registry.resolved
-    return contextlib.closing(Waiter(context.processes, registry, signals=False, more=files))
+    return contextlib.closing(kind(context.processes, registry, signals=False, more=files))
 
 
 def _wait(

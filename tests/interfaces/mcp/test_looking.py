@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.fakes import Story
+from tmuxreap.commands.wait import event_waiter
+from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.errors import Failure
 from tmuxreap.interfaces.mcp.looking import (
     LONGEST_S,
@@ -64,31 +66,26 @@ def test_a_wait_is_shorter_than_a_clients_patience(story: Story) -> None:
     assert LONGEST_S < 30
 
 
-class Deaf:
-    """A waiter that hears nothing, and records its timeouts."""
+def test_who_waits_hears_that_the_server_leaves(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context: Context = story.app()
+    waits: list[float] = []
 
-    def __init__(self) -> None:
-        self.waits: list[float] = []
-
-    def arm(self) -> None: ...
-
-    def wait(self, _: object, timeout_s: float) -> Any:
-        from tmuxreap.commands.watch.waiting import Woken
-
-        self.waits.append(timeout_s)
+    def hears_nothing(_: Waiter, processes: object, timeout_s: float) -> Woken:
+        waits.append(timeout_s)
         return Woken(frozenset(), changed=False, ending=False)
 
-
-def test_who_waits_hears_that_the_server_leaves(story: Story) -> None:
-    context: Context = story.app()
-
     def leaving(_: object, timeout_s: float) -> set[Any]:
-        if len(deaf.waits) == 3:
+        if len(waits) == 3:
             raise KeyboardInterrupt
         return set()
 
-    deaf = Deaf()
+    monkeypatch.setattr(Waiter, "wait", hears_nothing)
     context.processes.wait = leaving  # type: ignore[method-assign, assignment]
-    with pytest.raises(KeyboardInterrupt):
-        InterruptibleWaiter(context, deaf).wait((), 60.0)  # type: ignore[arg-type]
-    assert sum(deaf.waits) < 2
+    with (
+        event_waiter(context, InterruptibleWaiter) as waiter,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        waiter.wait((), 60.0)
+    assert sum(waits) < 2

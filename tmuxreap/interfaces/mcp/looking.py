@@ -107,8 +107,8 @@ class WaitSession(Arguments):
         request = wait.WaitRequest(
             tuple(self.targets), wait.Until(self.until), self.anyone, self._timeout_s
         )
-        with wait.event_waiter(context) as waiter:
-            return wait.run(context, request, InterruptibleWaiter(context, waiter))
+        with wait.event_waiter(context, InterruptibleWaiter) as waiter:
+            return wait.run(context, request, waiter)
 
     def words(self) -> dict[str, object]:
         return {**super().words(), "timeout": f"{self._timeout_s:g}"}
@@ -118,21 +118,14 @@ class WaitSession(Arguments):
         return min(self.timeout, LONGEST_S)
 
 
-class InterruptibleWaiter:
-    """Waits for what `wait` needs, and notices when the server has to exit."""
-
-    def __init__(self, context: Context, waiter: Waiter) -> None:
-        self._context = context
-        self._waiter = waiter
-
-    def arm(self) -> None:
-        self._waiter.arm()
+class InterruptibleWaiter(Waiter):
+    """A waiter that notices when the server has to exit."""
 
     def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
         awaited, left_s = frozenset(processes), timeout_s
         while True:
-            self._context.processes.wait((), 0.0)  # raises if the server has to exit
-            woken = self._waiter.wait(awaited, min(left_s, EXIT_CHECK_S))
+            self._processes.wait((), 0.0)  # raises if the server has to exit
+            woken = super().wait(awaited, min(left_s, EXIT_CHECK_S))
             left_s -= EXIT_CHECK_S
             if woken.gone or woken.changed or left_s <= 0:
                 return woken
