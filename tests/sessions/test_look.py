@@ -159,3 +159,19 @@ def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -
     assert contents[2] == PaneContents()
     assert asked == [7]
     assert "TMUXREAP_ID=mark-of-one" in (contents[0].environment or "")
+
+
+def test_what_an_older_pane_left_in_the_background_is_in_the_plan(story: Story) -> None:
+    """The row knows the start of its agent alone, in a pane that came later."""
+    session = story.tmux.open(story.SOCKET, "acme", "bash")
+    shell = session.panes[0]
+    daemon = story.processes.add("daemon", parent=shell.process, new_session=True)
+    orphan = story.processes.table[daemon.pid]
+    orphan.now = replace(orphan.now, ppid=1)
+    story.processes.wait((), 5.0)
+    story.tmux.split(story.SOCKET, session, *DEMO)
+    session.panes.reverse()  # the row is of the first one
+    story.add_row(story._row_of("acme", session, "running"))
+    app = story.app()
+    (looked,) = look_at(app, app.registry.look().usable, whole_session=True)
+    assert daemon in looked[0].owned.ids

@@ -31,8 +31,10 @@ from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
 from tmuxreap.sessions.identity import unreachable_failure, unreadable_failure
 from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.newcomers import all_newcomers, describe
+from tmuxreap.sessions.observe import BY_PANES
 from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.world import Wanted
 from tmuxreap.system.tmux.versions import spellings
 
 SHOWN_NAMES = 3
@@ -230,7 +232,8 @@ def _not_there(name: str, socket: str) -> Failure:
 
 def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
     """Look at the session as its row would, with the given agent or the only one recognized."""
-    world = context.observer.look([context.servers.of(row)], 0)
+    wanted = Wanted(frozenset({session.id}))
+    world = context.observer.look([context.servers.of(row)], BY_PANES, wanted=wanted)
     candidates = [row.agent] if row.agent else list(context.profiles.agents)
     matches = [
         (name, pane)

@@ -6,7 +6,7 @@ Reads and never acts; what could not be read counts as unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from tmuxreap.core.model import Process, ProcessId, ServerLook
@@ -29,6 +29,7 @@ PTS = "/dev/pts/"
 PTS_MAJOR = 136
 INIT, KERNEL = 1, 2  # the parents of orphans and of kernel threads
 HOPS = 8
+BY_PANES = 1 << 62  # later than any process: only the panes tell how far back to read
 
 
 @frozen
@@ -64,16 +65,18 @@ class Observer:
         wanted: Wanted = EVERYTHING,
         expected: Mapping[int, str] | None = None,
     ) -> World:
-        """Take one look. `since`: of processes started before, no trace is read. `known`: servers
-        that need not be asked. `wanted`: the sessions that it is for. `expected`: set for output
-        only; traces are then read only of processes without a terminal, and of these pids where
-        none of the panes on their socket has them."""
+        """Take one look. `since`: of processes that started before it, and before every pane of a
+        wanted session, no trace is read. `known`: servers that need not be asked. `wanted`: the
+        sessions that it is for. `expected`: set for output only; traces are then read only of
+        processes without a terminal, and of these pids where no pane on their socket has them."""
         asked = list(dict.fromkeys(sockets))
         if expected is None:
             servers = {**(known or {}), **self._ask_servers(asked)}
-            processes, traces = self._processes_and_traces(since)
+            panes = panes_of(servers.values())
+            leaders = {pane.pid or 0 for _, it, pane in panes if wanted.matches(it)}
+            processes, traces = self._processes_and_traces(since, leaders)
             # After the processes: a pid reused in between then means a listed process that is dead.
-            self._add_scopes(traces, processes, servers, wanted)
+            self._add_scopes(traces, processes, leaders, wanted.scopes)
             index, names = Index.of(processes, traces), {}
         else:
             answers = self._ask_in_background(asked)
@@ -130,13 +133,16 @@ class Observer:
             processes.pop(self._place.pid, None)
         return processes
 
-    def _processes_and_traces(self, since: int) -> tuple[dict[int, Process], dict[int, Trace]]:
+    def _processes_and_traces(
+        self, since: int, leaders: Collection[int]
+    ) -> tuple[dict[int, Process], dict[int, Trace]]:
         """Return all processes, and the traces of the young ones. An orphan that exited before it
         was read may have a child that is not listed yet: then all are listed again."""
         known: dict[ProcessId, Trace] = {}
         for _ in range(HOPS):
             processes = self._list_processes()
-            fresh = [it for it in _started_since(processes, since) if it.id not in known]
+            oldest = min([since, *(processes[pid].id.start for pid in leaders if pid in processes)])
+            fresh = [it for it in _started_since(processes, oldest) if it.id not in known]
             known.update((it.id, self._trace(it)) for it in fresh)
             if not any(self._exited_unread(it, known[it.id], processes) for it in fresh):
                 break
@@ -152,13 +158,12 @@ class Observer:
         self,
         traces: dict[int, Trace],
         processes: Mapping[int, Process],
-        servers: Mapping[str, ServerLook],
-        wanted: Wanted,
+        leaders: Collection[int],
+        known: frozenset[str],
     ) -> None:
-        pids = (pane.pid or 0 for _, it, pane in panes_of(servers.values()) if wanted.matches(it))
-        leaders = [processes[pid].id for pid in pids if pid in processes]
-        scopes = {scope for leader in leaders if (scope := self._processes.scope(leader))}
-        for scope in scopes | wanted.scopes:
+        ids = [processes[pid].id for pid in leaders if pid in processes]
+        scopes = {scope for leader in ids if (scope := self._processes.scope(leader))}
+        for scope in scopes | known:
             for pid in processes.keys() & self._processes.members(scope):
                 traces[pid] = replace(traces.get(pid, NO_TRACE), scope=scope)
 

@@ -23,6 +23,7 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     Live,
     ProcessId,
+    RecordedPane,
     RecordedTmux,
     Row,
     Server,
@@ -119,7 +120,8 @@ def make_way(
         from tmuxreap.ending.end import end_unregistered
         from tmuxreap.ending.plan import Policy
 
-        existing = _row(spec, identity_of(context, server, session))
+        tmux = identity_of(context, server, session)
+        existing = Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux)
         _raise_if_failed(end_unregistered(context, existing, Policy(Verb.STOP, "replaced")))
 
 
@@ -163,7 +165,7 @@ def _launch_in_tmux(context: Context, spec: Launch, start: Start) -> answers.Ses
             if isinstance(made, str):
                 start.is_cleared = True
                 raise _not_created(context, spec, made)
-            row = _provisional_row(context, spec, made.session)
+            row = _provisional_row(context, spec, made)
         faults.at(faults.Step.CREATED)
         sight = _confirm(context, spec, profile, row, made)
     except BaseException:  # also a KeyboardInterrupt
@@ -215,18 +217,17 @@ def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float)
     return bool(gone)
 
 
-def _provisional_row(context: Context, spec: Launch, session_id: str) -> Row:
-    """Return a provisional row, with what a look needs."""
+def _provisional_row(context: Context, spec: Launch, made: Created) -> Row:
+    """Return a provisional row, with what a look needs: nothing of it is older than its leader."""
+    leader = context.processes.identify(made.pid)
+    pane = RecordedPane(pid=leader.pid, start_ticks=leader.start) if leader else RecordedPane()
+    tmux = RecordedTmux()
     server = context.tmux.look(spec.socket)
     if isinstance(server, Server):
         for session in server.sessions:
-            if session.id == session_id:
-                return _row(spec, identity_of(context, server, session))
-    return _row(spec, RecordedTmux())
-
-
-def _row(spec: Launch, identity: RecordedTmux) -> Row:
-    return Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=identity)
+            if session.id == made.session:
+                tmux = identity_of(context, server, session)
+    return Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux, pane=pane)
 
 
 def _not_created(context: Context, spec: Launch, error: str) -> Failure:
