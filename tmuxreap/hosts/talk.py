@@ -19,7 +19,7 @@ from tmuxreap.hosts.wire import LONGEST_LINE, Line, parse_line
 LONGEST_NOISE = 1024 * 1024  # bytes of stderr that are kept
 LAST_WORDS = 400
 READ = 65536
-EXIT_S, LEAVE_S = 1.0, 0.2
+EXIT_S, LEAVE_S = 3.0, 0.2
 
 
 class SilentError(Exception):
