@@ -175,12 +175,15 @@ def _named(status: int) -> str:
 
 
 class Reporter:
-    """Sends the worker's reports to the parent."""
+    """Sends the worker's reports to the parent, but for fixtures that were set up or torn down
+    well: nothing is counted or printed of these."""
 
     def __init__(self, config: pytest.Config, link: Connection) -> None:
         self._config, self._link = config, link
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.passed and report.when != "call":
+            return
         hook = self._config.hook
         data = hook.pytest_report_to_serializable(config=self._config, report=report)
         self._link.send(("report", data))
