@@ -143,7 +143,7 @@ def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
     finally:
         watcher.kill()
         watcher.communicate()
-    assert told(result) == {"idle": ("idle", "stopped")}
+    assert told(result) == {"idle": ("idle", "stopped")}, kept(result)
     assert "a child of it is at work: sh (" in kept(result)["parent"]
     assert "it waits for a person" in kept(result)["asks"]
     assert kept(result)["watched"] == "somebody is attached to it"
