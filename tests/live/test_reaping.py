@@ -125,7 +125,7 @@ def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
         background = (
             "sh -c 'sleep 600; true' & exec "
             if name == "parent"
-            else "tail -f /dev/null | cat & exec "
+            else "sleep 600 | cat & exec "  # neither ever runs: tail wakes each second
         )
         real.start(name, command=["sh", "-c", background + " ".join(DEMO)])
     real.submit("/ask", "asks")
