@@ -200,3 +200,206 @@ def test_also_of_a_row_that_had_ended_before(story: Story, trees: tuple[Path, Pa
     assert not tree.exists()
     assert again(story) == ("already_stopped", None)
     assert story.path.read_bytes() == before
+
+
+def refused(story: Story, **environ: str) -> str:
+    error = stopped(story, **environ)["error"]
+    assert error["code"] == "cleanup_failed"
+    return str(error["message"])
+
+
+def settled(tree: Path, *words: str) -> None:
+    git("-C", str(tree), "config", *words)
+
+
+def hidden_by_status(main: Path, tree: Path) -> str:
+    settled(main, "status.showUntrackedFiles", "no")
+    return write(tree / "new.py")
+
+
+def hidden_by_flag(flag: str) -> Given:
+    def hide(main: Path, tree: Path) -> str:
+        committed(tree, "settings.py")
+        git("-C", str(tree), "update-index", flag, "settings.py")
+        return write(tree / "settings.py")
+
+    return hide
+
+
+def hidden_by_ignore_stat(main: Path, tree: Path) -> str:
+    settled(main, "core.ignoreStat", "true")
+    committed(tree, "settings.py")
+    return write(tree / "settings.py")
+
+
+def hidden_by_monitor(main: Path, tree: Path) -> str:
+    """A monitor that says that nothing has changed."""
+    committed(tree, "settings.py")
+    quiet = main / ".git" / "quiet"
+    quiet.write_text("#!/bin/sh\nprintf 'token\\0'\n")
+    quiet.chmod(0o755)
+    settled(main, "core.fsmonitor", str(quiet))
+    git("-C", str(tree), "update-index", "--fsmonitor")
+    git("-C", str(tree), "status")
+    return write(tree / "settings.py")
+
+
+def nested_repository(main: Path, tree: Path) -> str:
+    settled(main, "status.showUntrackedFiles", "no")
+    git("init", "-q", str(tree / "vendor"))
+    return write(tree / "vendor" / "only-copy").split("/")[-1] and "vendor/"
+
+
+def nested_worktree(main: Path, tree: Path) -> str:
+    settled(main, "status.showUntrackedFiles", "no")
+    git("-C", str(main), "worktree", "add", "-q", str(tree / "inner"))
+    return "inner/"
+
+
+def changed_submodule(main: Path, tree: Path) -> str:
+    library = main.parent / "library"
+    git("init", "-q", str(library))
+    committed(library, "code")
+    local = ["-c", "protocol.file.allow=always"]
+    git(*local, "-C", str(tree), "submodule", "--quiet", "add", str(library), "library")
+    git("-C", str(tree), "commit", "-q", "-m", "with a library")
+    settled(tree, "submodule.library.ignore", "all")
+    write(tree / "library" / "code")
+    return "library"
+
+
+def write(file: Path) -> str:
+    file.write_text("half a thought, and more of it")
+    return file.name
+
+
+def committed(tree: Path, name: str) -> None:
+    (tree / name).write_text("a whole thought")
+    git("-C", str(tree), "add", name)
+    git("-C", str(tree), "commit", "-q", "-m", name)
+
+
+HIDDEN = {
+    "by status.showUntrackedFiles": hidden_by_status,
+    "by assume-unchanged": hidden_by_flag("--assume-unchanged"),
+    "by skip-worktree": hidden_by_flag("--skip-worktree"),
+    "by core.ignoreStat": hidden_by_ignore_stat,
+    "by a file monitor": hidden_by_monitor,
+    "in a repository within": nested_repository,
+    "in a worktree within": nested_worktree,
+    "in a submodule": changed_submodule,
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_no_setting_of_git_s_hides_work(story: Story, trees: tuple[Path, Path], how: str) -> None:
+    name = HIDDEN[how](*trees)
+    at_work(story, f'"{trees[1]}"')
+    assert name in refused(story).partition("ignored ones: ")[2]
+    assert trees[1].exists()
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_a_flagged_file_without_a_change_hinders_nothing(
+    story: Story, trees: tuple[Path, Path], flag: str
+) -> None:
+    committed(trees[1], "settings.py")
+    git("-C", str(trees[1]), "update-index", flag, "settings.py")
+    at_work(story, f'"{trees[1]}"')
+    assert stopped(story)["error"] is None
+    assert not trees[1].exists()
+
+
+def test_a_sparse_checkout_is_removed(story: Story, trees: tuple[Path, Path]) -> None:
+    tree = trees[1]
+    (tree / "left-out").mkdir()
+    committed(tree, "left-out/file")
+    git("-C", str(tree), "sparse-checkout", "set", "kept")
+    assert not (tree / "left-out" / "file").exists()
+    at_work(story, f'"{tree}"')
+    assert stopped(story)["error"] is None
+    assert not tree.exists()
+
+
+def test_no_program_of_the_repository_is_run(story: Story, trees: tuple[Path, Path]) -> None:
+    main, tree = trees
+    program = main / ".git" / "monitor"
+    program.write_text(f"#!/bin/sh\ntouch {main}/run\n")
+    program.chmod(0o755)
+    settled(main, "core.fsmonitor", str(program))
+    at_work(story, f'"{tree}"')
+    assert stopped(story)["error"] is None
+    assert not (main / "run").exists()
+
+
+@pytest.mark.parametrize("how", ["cwd", "a folder below", "an open file", "its program"])
+def test_it_is_not_removed_below_a_living_process(
+    story: Story, trees: tuple[Path, Path], how: str
+) -> None:
+    tree = trees[1].resolve()
+    using: dict[str, dict[str, Any]] = {
+        "cwd": {"cwd": str(tree)},
+        "a folder below": {"cwd": f"{tree}/src"},
+        "an open file": {"open_files": (f"{tree}/log",)},
+        "its program": {"executable": f"{tree}/serve"},
+    }
+    stranger = story.processes.add("serve", **using[how])
+    at_work(story, f'"{tree}"')
+    answer = stopped(story)
+    assert (answer["error"]["code"], answer["removed"]) == ("cleanup_failed", [])
+    assert f"serve ({stranger.pid})" in answer["error"]["message"]
+    assert answer["error"]["hint"].endswith("tmuxreap stop acme --cleanup")
+    assert tree.exists()
+    story.processes.die(stranger)
+    assert again(story) == ("already_stopped", None)
+    assert not tree.exists()
+
+
+def test_a_process_that_may_not_be_looked_at_hinders_nothing(
+    story: Story, trees: tuple[Path, Path]
+) -> None:
+    hidden = story.processes.add("theirs", cwd=str(trees[1]))
+    story.processes.table[hidden.pid].cwd = None
+    story.processes.add("neighbour", cwd=f"{trees[1]}-2")
+    at_work(story, f'"{trees[1]}"')
+    assert stopped(story)["error"] is None
+    assert not trees[1].exists()
+
+
+def test_one_that_is_about_to_leave_is_waited_for(story: Story, trees: tuple[Path, Path]) -> None:
+    leaving = [story.processes.add("tmux", cwd=str(trees[1])) for _ in range(2)]
+    at_work(story, f'"{trees[1]}"')
+    looked = story.processes.open_files
+
+    def look(process: Any, begin: str = "") -> tuple[str, ...]:
+        if process == leaving[0]:
+            for seconds, one in zip((0.1, 0.2), leaving, strict=True):
+                story.processes.after(seconds, lambda one=one: story.processes.die(one))
+        return looked(process, begin)
+
+    story.processes.argv_and_executable = lambda process: (look(process), None)  # type: ignore[assignment]
+    assert stopped(story)["error"] is None
+    assert not trees[1].exists()
+
+
+def events_of(story: Story) -> list[Any]:
+    from tmuxreap.commands.events import EventsRequest, run
+
+    return [one.as_json() for one in run(story.app(), EventsRequest(("acme",))).results]
+
+
+def test_the_answer_and_an_event_name_what_was_removed(
+    story: Story, trees: tuple[Path, Path]
+) -> None:
+    at_work(story, f'"{trees[1]}"')
+    assert stopped(story)["removed"] == [str(trees[1])]
+    assert events_of(story)[-1]["data"]["removed"] == [str(trees[1])]
+
+
+def test_also_where_the_row_had_ended_before(story: Story, trees: tuple[Path, Path]) -> None:
+    at_work(story, f'"{trees[1]}"')
+    story.stop("acme")
+    again(story)
+    event = events_of(story)[-1]
+    assert (event["kind"], event["data"]["removed"]) == ("cleaned", [str(trees[1])])
+    assert event["data"]["ended_by"]["tool"] == "cli"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.real import Real
+from tests.real import Real, answer
 from tmuxreap.commands import start
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.values import replace
@@ -139,3 +139,20 @@ def test_a_branch_that_is_checked_out_elsewhere_is_git_s_to_refuse(
     assert "git -C" in failure.hint
     assert not (tmp_path / "tree").exists()
     assert real.sessions() == set()
+
+
+def test_it_stays_while_a_stranger_works_in_it(real: Real, main: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    started(real, main, tree)
+    with subprocess.Popen(["sleep", "300"], cwd=tree) as stranger:
+        try:
+            error = answer(real.stop(cleanup=True))["error"]
+        finally:
+            stranger.kill()
+    assert (error["code"], f"sleep ({stranger.pid})" in error["message"]) == (
+        "cleanup_failed",
+        True,
+    )
+    assert tree.exists()
+    assert answer(real.stop(cleanup=True))["removed"] == [str(tree)]
+    assert not tree.exists()

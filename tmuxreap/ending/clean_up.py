@@ -1,42 +1,48 @@
 """What is cleaned up after an ending: the pane of another terminal, the git worktree (`--cleanup`),
 the task. Removes a worktree with git's own command, never with force, and never one in which
-another session works. Nothing else needs removal: `start` creates nothing else on disk."""
+another session or any living process works. Nothing else needs removal: `start` creates nothing
+else on disk."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Live, Outcome, Row, Terminal
+from tmuxreap.core.model import Live, Outcome, Process, Row, Terminal
+from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.file import Registry
+from tmuxreap.sessions.context import Context
 
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
+CLEANED = "cleaned"  # the event of a removal after the session had ended
+NAMED = 5
+LEAVE_S = 0.5
 
 
-def clean_up_after(
-    ending: Ending, result: EndResult, books: Books, environ: Mapping[str, str]
-) -> EndResult:
+def clean_up_after(context: Context, ending: Ending, result: EndResult) -> EndResult:
     """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
     row, policy, failure = ending.row, ending.policy, None
     # A pane's number may be reused by now: the session's process must have been seen in it.
     was_alive = ending.first.live is Live.ALIVE
     if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
-        failure = _close_pane(environ, row, row.pane.id)
+        failure = _close_pane(context.settings.environ, row, row.pane.id)
     if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
-        failure = remove_worktree(books.registry, environ, row) or failure
-    set_task(books, row, policy.task_status, policy.reason)
+        result, not_removed = _without_worktree(context, row, result)
+        failure = not_removed or failure
+    set_task(context.books, row, policy.task_status, policy.reason)
     return replace(result, error=problem_of(failure) or result.error)
 
 
-def early_answer(ending: Ending, registry: Registry, environ: Mapping[str, str]) -> Item | None:
+def early_answer(context: Context, ending: Ending) -> Item | None:
     """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
     a row that had ended before; a missing one is fine."""
     answer, row = ending.answer, ending.row
@@ -44,9 +50,29 @@ def early_answer(ending: Ending, registry: Registry, environ: Mapping[str, str])
         return answer
     if answer.outcome != Outcome.ALREADY_STOPPED:
         return answer
-    gone = row.worktree and not os.path.lexists(Path(row.pane.cwd or "/", row.worktree))
-    failure = None if gone else remove_worktree(registry, environ, row)
+    if row.worktree and not os.path.lexists(_path_of(row, row.worktree)):
+        return answer
+    answer, failure = _without_worktree(context, row, answer)
+    if answer.removed:
+        by = ending.policy.asked_by or context.caller.as_recorded(context.books)
+        note_removed(context.books, row, answer.removed, by)
     return replace(answer, error=problem_of(failure))
+
+
+def note_removed(
+    books: Books, row: Row, removed: Sequence[str], ended_by: Mapping[str, object]
+) -> None:
+    """Record a removal that no event of an ending tells of."""
+    books.note_all([NewEvent(row.name, CLEANED, {"removed": removed, "ended_by": ended_by})])
+
+
+def _without_worktree(
+    context: Context, row: Row, result: EndResult
+) -> tuple[EndResult, Failure | None]:
+    path = remove_worktree(context, row)
+    if isinstance(path, Failure):
+        return result, path
+    return replace(result, removed=(path,) if path else ()), None
 
 
 def set_task(books: Books, row: Row, status: object, reason: str) -> None:
@@ -61,22 +87,60 @@ def _close_pane(environ: Mapping[str, str], row: Row, pane: str) -> Failure | No
     return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
 
 
-def remove_worktree(registry: Registry, environ: Mapping[str, str], row: Row) -> Failure | None:
-    """Remove the row's worktree. Return None on success, or when the row has none."""
+def remove_worktree(context: Context, row: Row) -> str | Failure | None:
+    """Remove the row's worktree and return its path, or why it stays; None when the row has
+    none."""
     tree = row.worktree
     if tree is None or not tree.strip():
         return None
     if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
         reason = f"{tree} is told from a folder that the row does not name"
         return _cleanup_failed(row, reason, "write its whole path")
-    path = str(Path(row.pane.cwd or "/", tree))
-    users = [other.name for other in _running(registry, row) if _within(other, path)]
+    path = _path_of(row, tree)
+    users = [other.name for other in _running(context.registry, row) if _within(other, path)]
     if users:
         hint = f"stop that first: {command('stop', users[0])}"
         return _cleanup_failed(row, f"{', '.join(users)} works in {path} too", hint)
+    strangers = _processes_in(context, path)
+    if strangers:
+        named = ", ".join(f"{process.comm} ({process.pid})" for process in strangers[:NAMED])
+        more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""
+        hint = f"when they have left it: {command('stop', row.name, '--cleanup')}"
+        return _cleanup_failed(row, f"living processes use {path}: {named}{more}", hint)
     from tmuxreap.system import git  # late: rarely needed
 
-    return git.remove_worktree(row.name, path, environ)
+    return git.remove_worktree(row.name, path, context.settings.environ) or path
+
+
+def _processes_in(context: Context, path: str) -> list[Process]:
+    """Return the living processes with their working directory, program or an open file in this
+    folder. One that may not be looked at counts as elsewhere."""
+    processes, folder = context.processes, os.path.realpath(path)
+    found = [
+        process
+        for process in processes.look().values()
+        if process.pid != context.place.pid and _uses(processes, process, folder)
+    ]
+    alive = {process.id for process in found}
+    # A tmux server that was started there leaves a moment after its last session.
+    while alive and (gone := processes.wait(alive, LEAVE_S)):
+        alive -= gone
+    return [process for process in found if process.id in alive]
+
+
+def _uses(processes: Processes, process: Process, folder: str) -> bool:
+    program = processes.argv_and_executable(process.id)[1]
+    if any(_is_in(place, folder) for place in (processes.cwd(process.id), program) if place):
+        return True
+    return any(_is_in(place, folder) for place in processes.open_files(process.id, folder))
+
+
+def _is_in(place: str, folder: str) -> bool:
+    return place == folder or place.startswith(folder + os.sep)
+
+
+def _path_of(row: Row, tree: str) -> str:
+    return str(Path(row.pane.cwd or "/", tree))
 
 
 def _running(registry: Registry, row: Row) -> list[Row]:
@@ -86,9 +150,9 @@ def _running(registry: Registry, row: Row) -> list[Row]:
 
 def _within(row: Row, folder: str) -> bool:
     inside = os.path.realpath(folder)
-    own = [str(Path(row.pane.cwd or "/", row.worktree))] if row.worktree else []
+    own = [_path_of(row, row.worktree)] if row.worktree else []
     places = [os.path.realpath(place) for place in (row.pane.cwd, *own) if place]
-    return any(place == inside or place.startswith(inside + os.sep) for place in places)
+    return any(_is_in(place, inside) for place in places)
 
 
 def _cleanup_failed(row: Row, reason: str, hint: str) -> Failure:

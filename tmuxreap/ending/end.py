@@ -94,7 +94,7 @@ class _Run:
             wanted = [ending for ending in endings if ending.answer is None]
             begun, busy, stale = begin(context, wanted, policy, mark_in_progress)
             for ending in endings:
-                answer = early_answer(ending, context.registry, context.settings.environ)
+                answer = early_answer(context, ending)
                 if answer is not None:
                     self.answers[ending.name] = answer
             self._carry_out(begun)

@@ -195,6 +195,7 @@ def event_record(
         **{name: facts[name] for name in ("outcome", "stopped_by")},
         "reason": result.stop_reason,
         **{name: facts[name] for name in ("conversation", "rungs", "swept", "survivors")},
+        **{name: facts[name] for name in ("purged", "left", "removed") if facts[name]},
         **_dialog_state(ending, result),
         "ended_by": ended_by,
     }

@@ -46,8 +46,7 @@ def record(
     done = [ending for ending in batch if ending.name in results]
     for ending in done:
         if fates[ending.name] is _Fate.WRITTEN:
-            result, environ = results[ending.name], context.settings.environ
-            results[ending.name] = clean_up_after(ending, result, context.books, environ)
+            results[ending.name] = clean_up_after(context, ending, results[ending.name])
     jobs_of = {it.row: results[it.name] for it in done if fates[it.name] in JOB_ENDS}
     registry, at = context.registry.resolved, context.clock.now()
     warned, jobs = report_ended(registry, at, policy.verb, jobs_of)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from tmuxreap.core import deeds
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Tmux
 from tmuxreap.ending.delegation import report_finished
@@ -36,16 +37,23 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
     context.warnings.extend(warnings)
     if not ended:
         return
-    from tmuxreap.ending.clean_up import remove_worktree, set_task  # late: rarely needed
+    from tmuxreap.ending.clean_up import (  # late: rarely needed
+        note_removed,
+        remove_worktree,
+        set_task,
+    )
 
     for row, intent in ended:
         plan = json.loads(intent.plan)
         set_task(context.books, row, plan.get("task_status"), intent.reason)
         if plan.get("cleanup") is not True:
             continue
-        failure = remove_worktree(context.registry, context.settings.environ, row)
-        if failure is not None:
-            context.warnings.append(f"{failure.code.text}: {failure.message}")
+        removed = remove_worktree(context, row)
+        if isinstance(removed, Failure):
+            context.warnings.append(f"{removed.code.text}: {removed.message}")
+        elif removed is not None:
+            by = context.caller.as_recorded(context.books)
+            note_removed(context.books, row, [removed], by)
 
 
 def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:

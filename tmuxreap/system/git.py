@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 from collections.abc import Mapping
 from functools import partial
 
@@ -14,6 +15,17 @@ from tmuxreap.system.programs import run
 TIMEOUT_S = 60.0
 CHECKOUT_S = 600.0  # enough for a large repository
 NAMED = 5
+# No setting of a user or a repository may hide work, or run a program, when git is asked about it.
+SEEING_ALL = (
+    *("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"),
+    *("-c", "core.ignoreStat=false", "-c", "core.trustctime=true", "-c", "core.checkStat=default"),
+    *("-c", "status.showUntrackedFiles=all", "-c", "diff.ignoreSubmodules=none"),
+)
+STATUS = (
+    *("status", "--porcelain", "-z", "--no-renames"),
+    *("--untracked-files=all", "--ignored=matching", "--ignore-submodules=none"),
+)
+NOTHING: Mapping[str, str] = {}
 COMMON_DIR = "--git-common-dir"  # the folder that all worktrees of a repository share
 
 
@@ -74,13 +86,14 @@ def undo_add_worktree(
 def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Failure | None:
     """Remove a worktree by git's own command, unless work would be lost: git would delete ignored
     files."""
-    words = ["git", "-C", worktree, "worktree", "remove", worktree]
+    removal = ["worktree", "remove", worktree]
+    words = ["git", *SEEING_ALL, "-C", worktree, *removal]
     reason = _unsaved_work(worktree, environ) or run(words, _plain(environ), TIMEOUT_S)[1]
     if reason is None:
         return None
     message = f"could not remove the worktree of {name}: {reason}"
-    hint = f"look at it, then remove it by hand: {shlex.join(words)}"
-    return Failure(Code.CLEANUP_FAILED, message, hint)
+    by_hand = shlex.join(["git", "-C", worktree, *removal])
+    return Failure(Code.CLEANUP_FAILED, message, f"look at it, then remove it by hand: {by_hand}")
 
 
 def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:
@@ -89,8 +102,10 @@ def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:
 
     Where git fails here, it will refuse to remove the worktree as well, and say why."""
     ask = partial(_output, worktree, environ=environ)
-    listing = ask("status", "--porcelain", "-z", "--ignored", "--no-renames") or ""
-    files = [entry[3:] for entry in listing.split("\0") if entry]
+    top = _folder(worktree, "--show-toplevel", environ)
+    if top is not None and top != os.path.realpath(worktree):
+        return f"{worktree} is not a working tree: git takes {top} for it"
+    files = _named_by(ask(*STATUS)) or _hidden_changes(worktree, environ)
     if files:
         more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
         named = ", ".join(files[:NAMED]) + more
@@ -100,6 +115,29 @@ def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:
     holders = ["refs/heads", "refs/remotes", "refs/tags"]
     holder = ask("for-each-ref", "--contains", "HEAD", "--count=1", *holders)
     return "its commits are held by no branch, tag or remote" if holder == "" else None
+
+
+def _hidden_changes(worktree: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the changed files that a flag of the index hides: assume-unchanged, skip-worktree.
+    git removes such changes without a word. They show against an index made anew, without flags."""
+    listed = (_output(worktree, "ls-files", "-v", "-z", environ=environ) or "").split("\0")
+    flagged = [entry[2:] for entry in listed if entry[:1] == "S" or entry[:1].islower()]
+    # A sparse checkout leaves files out: of these there is nothing to lose.
+    present = [file for file in flagged if os.path.lexists(os.path.join(worktree, file))]  # noqa: PTH118
+    if not present:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = {"GIT_INDEX_FILE": os.path.join(folder, "index")}  # noqa: PTH118
+        made = _output(worktree, "read-tree", "HEAD", environ=environ, more=fresh)
+        status = _output(worktree, *STATUS, environ=environ, more=fresh)
+    if made is None or status is None:
+        return present
+    changed = set(_named_by(status))
+    return [file for file in present if file in changed]
+
+
+def _named_by(status: str | None) -> list[str]:
+    return [entry[3:] for entry in (status or "").split("\0") if entry]
 
 
 def _folder(folder: str, which: str, environ: Mapping[str, str]) -> str | None:
@@ -117,8 +155,11 @@ def _plain(environ: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environ.items() if not key.startswith("GIT_")}
 
 
-def _output(folder: str, *words: str, environ: Mapping[str, str]) -> str | None:
-    output, reason = run(["git", "-C", folder, *words], _plain(environ), TIMEOUT_S)
+def _output(
+    folder: str, *words: str, environ: Mapping[str, str], more: Mapping[str, str] = NOTHING
+) -> str | None:
+    settings = {**_plain(environ), **more}
+    output, reason = run(["git", *SEEING_ALL, "-C", folder, *words], settings, TIMEOUT_S)
     return output if reason is None else None
 
 

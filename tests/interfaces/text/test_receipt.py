@@ -34,6 +34,17 @@ def test_one_that_had_ended_says_when_and_why() -> None:
     assert told(before) == ["acme: already terminated (done at noon)"]
 
 
+def test_every_deletion_is_named() -> None:
+    gone = ["  purged        /talk.jsonl", "  removed       /tree"]
+    deleted = {"purged": ("/talk.jsonl",), "removed": ("/tree",)}
+    assert told(replace(DONE, **deleted))[-2:] == gone
+    assert list(receipt(replace(DONE, **deleted), Style(), brief=True))[1:] == gone
+    before = Ending("acme", Outcome.ALREADY_STOPPED, Status.STOPPED, removed=("/tree",))
+    assert told(before)[1:] == gone[1:]
+    purged = Ending("acme", Outcome.TERMINATED, **deleted, warnings=("nothing_purged: none",))
+    assert told(purged) == ["acme: terminated", *gone, "  warning       nothing_purged: none"]
+
+
 def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
     rungs = (
         Rung("keys", 3000),

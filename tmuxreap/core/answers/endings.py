@@ -45,6 +45,7 @@ class Ending(Item):
     freed_mb: float = 0.0
     purged: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     joined: bool = False
     duration_ms: int = 0
     warnings: tuple[str, ...] = ()

@@ -31,10 +31,15 @@ def receipt(one: Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     if one.outcome == Outcome.ALREADY_STOPPED:
         when = f" at {one.ended_at}" if one.ended_at else ""
         yield f"{one.name}: already {one.status or 'stopped'} ({one.stop_reason or 'ended'}{when})"
+        yield from (f"  {line}" for line in _deleted(one))
         return
     name = style.paint(one.name, "bold")
     if one.stopped_by is None:
-        yield f"{name}: {style.paint(str(one.outcome), 'red')}"
+        if one.outcome == Outcome.TERMINATED:  # it had ended before; now its conversation is purged
+            yield f"{name}: {style.paint(str(one.outcome), 'green')}"
+            yield from (f"  {line}" for line in _notable(one))
+        else:
+            yield f"{name}: {style.paint(str(one.outcome), 'red')}"
         return
     took = f"{one.duration_ms / 1000:.1f} s"
     way = WAYS.get(one.stopped_by, one.stopped_by)
@@ -83,13 +88,19 @@ def _details(one: Ending) -> Iterator[str]:
         yield f"resume        {command('resume', one.name)}"
     elif one.conversation.id is not None:
         yield "resume        not possible: no message of it is on disk"
-    yield from (f"purged        {path}" for path in one.purged)
+    yield from _deleted(one)
     yield from _left(one)
 
 
 def _notable(one: Ending) -> Iterator[str]:
     yield from _kept(one)
+    yield from _deleted(one)
     yield from _left(one)
+
+
+def _deleted(one: Ending) -> Iterator[str]:
+    yield from (f"purged        {path}" for path in one.purged)
+    yield from (f"removed       {path}" for path in one.removed)
 
 
 def _kept(one: Ending) -> Iterator[str]:
