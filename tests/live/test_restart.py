@@ -32,7 +32,7 @@ def begun(real: Real, name: str = "acme", restart: str = "on-failure", **more: A
 
 def kinds(real: Real, name: str = "acme") -> list[str]:
     with Ledger.open(ledger_path(real.registry), now=time.time()) as ledger:
-        beside = ("state", "id_changed", "ledger")
+        beside = ("state", "id_changed")
         return [event.kind for event in ledger.events({name}) if event.kind not in beside]
 
 

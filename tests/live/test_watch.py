@@ -291,7 +291,7 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
         assert watch.quiet()
     assert not [
         event
-        for kind in ("intent", "dead", "unregistered", "ledger")
+        for kind in ("intent", "dead", "unregistered")
         for event in real.events(kind)
     ]
 

@@ -41,7 +41,6 @@ class DriftKind(Enum):
     UNREGISTERED = "unregistered"
     ID_CHANGED = "id_changed"
     SURVIVORS = "survivors"
-    LEDGER = "ledger"
     INTENT = "intent"  # an unfinished ending of a session that still exists
 
 
@@ -67,7 +66,7 @@ class Drift:
             name=self.name,
             drift=self.kind.value,
             evidence=self.evidence,
-            settled=bool(self.finish) or self.changes is not None or self.kind is DriftKind.LEDGER,
+            settled=bool(self.finish) or self.changes is not None,
             hint=self.hint,
             cause=self.cause,
         )

@@ -13,7 +13,6 @@ from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import unfinished
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
@@ -21,8 +20,6 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT
 from tmuxreap.system.files import Stamp
 
-# The ledger follows the registry within this time, unless its writer died between the two writes.
-CATCH_UP_S = 0.31
 SETTLED = {
     DriftKind.DEAD: "recorded as ended",
     DriftKind.ID_CHANGED: "recorded its conversation",
@@ -56,9 +53,6 @@ def settle(
     drifts = [_with_cause(drift, cause_of(drift.name)) for drift in findings.drifts]
     if not dry_run:
         _try(look, drifts)
-    if only is None and is_behind(context, look):
-        evidence = "the mirror in the ledger is not the registry's"
-        drifts.append(Drift("", DriftKind.LEDGER, evidence, {}))
     if only is None and not dry_run:
         context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
@@ -73,20 +67,6 @@ def settle(
         greeting=None if findings.confirmed else greeting,
     )
     return Settled(result, findings.seen, findings.again, done.stamp)
-
-
-def is_behind(context: Context, look: RegistryLook) -> bool:
-    """Tell whether the ledger's mirror stays behind the registry, with no update to come."""
-    age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
-    left_s, pause_s = CATCH_UP_S - max(age_s, 0.0), 0.01
-    while context.books.is_behind(look) and context.registry.is_unchanged_since(look):
-        if ActiveIntents.of(context).busy():
-            return False
-        if left_s <= 0:
-            return True
-        context.processes.wait((), min(pause_s, left_s))
-        left_s, pause_s = left_s - pause_s, pause_s * 2
-    return False
 
 
 def _try(look: RegistryLook, drifts: Sequence[Drift]) -> None:
@@ -153,7 +133,8 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         closings = _closings([drift for drift in drifts if drift.name not in refused])
         context.books.follow(after, _events(context, before, drifts, written), closings)
         stamp = after.content.stamp if before.content.stamp == look.content.stamp else None
-    elif drifts:
+    elif drifts or context.books.is_behind(look):
+        # A mirror that lags behind another tool's write is nobody's drift: it is updated, untold.
         context.books.follow(look, _events(context, look, drifts, written), _closings(drifts))
     closed = [(drift, drift.intent) for drift in written if drift.intent is not None]
     dead = [(rows[one.name], it) for one, it in closed if one.kind is DriftKind.DEAD]
@@ -239,9 +220,7 @@ def _events(
     """Return what to record: what is written, and an agent that left if that is new."""
     gone = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE]
     reported = [drift for drift in gone if not _was_reported(context, drift)]
-    return [
-        _event(look, drift) for drift in (*written, *reported) if drift.kind is not DriftKind.LEDGER
-    ]
+    return [_event(look, drift) for drift in (*written, *reported)]
 
 
 def _event(look: RegistryLook, drift: Drift) -> NewEvent:
