@@ -20,6 +20,7 @@ import pytest
 
 from tests import warm, workers
 from tests.fakes import Story
+from tests.kinds import RealKind
 from tests.real import Real, until
 from tmuxreap.system.processes import procfs
 
@@ -186,10 +187,17 @@ def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture
-def real(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Real:
-    """Return the whole program on that server; agents are started in other folders."""
+def real(
+    request: pytest.FixtureRequest,
+    tmux_socket: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Real:
+    """Return the whole program on that server; agents are started in other folders. A test of
+    several kinds of agents gets one for each."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-    return Real(tmux_socket, tmp_path)
+    kind = getattr(request, "param", None)
+    return Real(tmux_socket, tmp_path) if kind is None else RealKind(kind, tmux_socket, tmp_path)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -64,6 +65,10 @@ def answer(result: Result) -> dict[str, Any]:
 class Real:
     """A registry, a store and a private server."""
 
+    agent = "demo"
+    program: Sequence[str] = DEMO
+    leaves_by = "exit_keys"  # what ends an idle agent
+
     def __init__(self, socket: str, folder: Path) -> None:
         self.socket, self.folder = socket, folder
         self.registry = folder / "agent-sessions.yaml"
@@ -90,14 +95,14 @@ class Real:
     def start(
         self, name: str = "acme", *options: str, command: Sequence[str] = (), **more: Any
     ) -> dict[str, Any]:
-        """Start a demo agent and wait until it is ready for keys."""
+        """Start an agent and wait until it is ready for keys."""
         request = start.StartRequest(
             name,
-            "demo",
+            self.agent,
             cwd=str(self.folder),
             server=self.socket,
             confirm_s=CONFIRM_S,
-            command=tuple(command) or (*DEMO, *options),
+            command=tuple(command) or (*self.program, *options),
         )
         with self.app() as app:
             begun = answer(start.run(app, replace(request, **more)))
@@ -142,6 +147,11 @@ class Real:
         raise AssertionError("it did not fail")
 
     # Observations
+
+    @property
+    def words(self) -> str:
+        """The agent's command line, for a shell."""
+        return shlex.join(self.program)
 
     def row(self, name: str = "acme") -> dict[str, Any]:
         return self.rows()[name]

@@ -14,18 +14,14 @@ from typing import Any
 
 import pytest
 
-from tests.real import DEMO, Real, alive, answer, until
+from tests.kinds import ALL, FEW, for_each
+from tests.real import Real, alive, answer, until
 from tmuxreap.core.model import Scope, Verb
 from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
 
 TMUXREAP = f"{sys.executable} -m tmuxreap"
-
-
-@pytest.fixture
-def real(tmux_socket: str, tmp_path: Path) -> Real:
-    return Real(tmux_socket, tmp_path)
 
 
 def asked(real: Real, question: str) -> list[tuple[Any, ...]]:
@@ -43,6 +39,7 @@ def beside(real: Real, *command: str) -> int:
 # Panes
 
 
+@for_each(FEW)
 def test_other_panes_at_work_are_a_reason_to_refuse(real: Real) -> None:
     real.start()
     agent, other = real.pid(), beside(real, "sleep", "600")
@@ -60,23 +57,25 @@ def test_other_panes_at_work_are_a_reason_to_refuse(real: Real) -> None:
     assert (told["rungs"], told["swept"]) == ([], [])
 
 
+@for_each(ALL)
 def test_an_idle_shell_beside_it_is_no_reason(real: Real) -> None:
     real.start()
     shell = beside(real, "bash", "--norc", "--noprofile")
     until("the prompt", lambda: real.tmux("capture-pane", "-p", "-t", "=acme:.1"))
     result = answer(real.stop())
-    assert (result["outcome"], result["stopped_by"]) == ("stopped", "exit_keys")
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", real.leaves_by)
     assert not alive(shell)
 
 
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@for_each(FEW)
 def test_the_whole_session(real: Real, verb: Verb) -> None:
     real.start()
     stranger = real.bystander()
     agent, other = real.pid(), beside(real, "sh", "-c", "trap '' HUP; sleep 600")
     end = real.stop if verb is Verb.STOP else real.kill
     result = answer(end(scope=Scope.SESSION))
-    assert result["stopped_by"] == {Verb.STOP: "exit_keys", Verb.KILL: "sigterm"}[verb]
+    assert result["stopped_by"] == {Verb.STOP: real.leaves_by, Verb.KILL: "sigterm"}[verb]
     assert not alive(agent) and not alive(other)
     assert other in [one["pid"] for one in result["swept"]]
     assert (alive(stranger), real.sessions()) == (True, {"quiet"})
@@ -84,6 +83,7 @@ def test_the_whole_session(real: Real, verb: Verb) -> None:
 
 
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@for_each(FEW)
 def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     """The other pane has the mark too: there it is no evidence."""
     real.start("acme", "--spawn", "1")
@@ -103,7 +103,7 @@ def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     (helper,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
     end = real.stop if verb is Verb.STOP else real.kill
     result = answer(end(scope=Scope.PANE))
-    assert result["stopped_by"] == {Verb.STOP: "exit_keys", Verb.KILL: "sigterm"}[verb]
+    assert result["stopped_by"] == {Verb.STOP: real.leaves_by, Verb.KILL: "sigterm"}[verb]
     assert not alive(agent) and not alive(int(helper))
     assert other not in [one["pid"] for one in (*result["swept"], *result["survivors"])]
     assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (
@@ -127,13 +127,14 @@ def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     os.kill(marked, 9)
 
 
+@for_each(FEW)
 def test_a_pane_that_the_agent_itself_opened_lives_on(real: Real) -> None:
     """A process in another pane is not the agent's own, even if the agent's child started it."""
     real.start(
         command=[
             "sh",
             "-c",
-            f"tmux -S {real.socket} split-window -d sleep 600; exec {' '.join(DEMO)}",
+            f"tmux -S {real.socket} split-window -d sleep 600; exec {real.words}",
         ]
     )
     until("the other pane", lambda: real.ask("acme", "#{window_panes}") == "2")
@@ -150,7 +151,7 @@ def call_from_inside(real: Real, *words: str) -> dict[str, object]:
     call = f"{TMUXREAP} {' '.join(words)} --json --registry {real.registry}"
     told = f"{call} >out 2>err; echo $? >code.new; mv code.new code"
     tool = f"while [ ! -e {real.folder}/go ]; do sleep 0.02; done; {told}"
-    real.start(command=["sh", "-c", f"sh -c '{tool}' & exec {' '.join(DEMO)}"])
+    real.start(command=["sh", "-c", f"sh -c '{tool}' & exec {real.words}"])
     (real.folder / "go").touch()
     code = real.folder / "code"
     until("the answer", code.exists)
@@ -161,6 +162,7 @@ def call_from_inside(real: Real, *words: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
+@for_each(FEW)
 def test_the_own_session_is_refused(real: Real, verb: str) -> None:
     told = call_from_inside(real, verb, "acme")
     assert (told["exit"], told["outcome"]) == (1, "refused")
@@ -169,6 +171,7 @@ def test_the_own_session_is_refused(real: Real, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
+@for_each(FEW)
 def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
     """The answer comes first; then a process outside the session ends it."""
     real.bystander()
@@ -183,7 +186,7 @@ def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
     row = real.row()
     assert (row["stop_reason"], row["stopped_by"]) == (
         "all_done",
-        {"stop": "exit_keys", "kill": "sigterm"}[verb],
+        {"stop": real.leaves_by, "kill": "sigterm"}[verb],
     )
     assert real.sessions() == {"quiet"}
     until(

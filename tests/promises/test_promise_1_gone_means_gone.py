@@ -12,6 +12,7 @@ from signal import SIGKILL, SIGSTOP, SIGTERM
 
 import pytest
 
+from tests.kinds import AGENTS, ALL, FEW, for_each
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Scope
@@ -62,7 +63,7 @@ RUNAWAYS = ["nohup", "setsid", "double fork", "deaf", "deaf and away", "no mark"
 @pytest.mark.parametrize("kind", RUNAWAYS)
 def test_nothing_runs_away_from_a_stop(real: Real, kind: str) -> None:
     note = real.folder / "pid"
-    real.start(command=["sh", "-c", f"{runaway(kind, note)} exec {AGENT}"])
+    real.start(command=["sh", "-c", f"{runaway(kind, note)} exec {real.words}"])
     until("its pid", lambda: note.exists() and note.read_text().strip())
     agent = real.pid()
     result = answer(real.stop(grace_s=0.5))
@@ -76,7 +77,7 @@ def test_nothing_runs_away_from_a_stop(real: Real, kind: str) -> None:
 def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(real: Real) -> None:
     note = real.folder / "pid"
     away = "setsid env -u TMUX -u TMUX_PANE " + shell("exec sleep 600", note)
-    real.start(command=["sh", "-c", f"{away} exec {AGENT}"])
+    real.start(command=["sh", "-c", f"{away} exec {real.words}"])
     real.bystander()
     until("its pid", lambda: note.exists() and note.read_text().strip())
     agent, left = real.pid(), int(note.read_text())
@@ -93,12 +94,25 @@ def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(
     assert not alive(left)
 
 
+@for_each(AGENTS)
+def test_an_agent_that_outlived_its_session_is_ended_and_not_told_as_gone(real: Real) -> None:
+    """Its session was ended by another hand, and nobody had asked us about it before."""
+    real.start("acme", "--ignore", "hup,term")
+    real.bystander()
+    agent = real.pid()
+    real.tmux("kill-session", "-t", "=acme")
+    result = answer(real.kill(grace_s=0.2))
+    assert (result["outcome"], result["error"]) == ("killed", None)
+    assert not alive(agent)
+
+
+@for_each(ALL)
 def test_nothing_runs_away_from_a_kill(real: Real) -> None:
     notes = {
         kind: real.folder / kind.replace(" ", "-") for kind in RUNAWAYS if kind != "fork chain"
     }
     lines = " ".join(runaway(kind, note) for kind, note in notes.items())
-    real.start(command=["sh", "-c", f"{lines} exec {AGENT} --ignore term"])
+    real.start(command=["sh", "-c", f"{lines} exec {real.words} --ignore term"])
     until(
         "their pids",
         lambda: all(note.exists() and note.read_text().strip() for note in notes.values()),
@@ -108,6 +122,7 @@ def test_nothing_runs_away_from_a_kill(real: Real) -> None:
     assert [kind for kind, note in notes.items() if alive(int(note.read_text()))] == []
 
 
+@for_each(FEW)
 def test_an_agent_that_ignores_everything(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term,int")
     pid = real.pid()
@@ -117,6 +132,7 @@ def test_an_agent_that_ignores_everything(real: Real) -> None:
     assert not alive(pid)
 
 
+@for_each(FEW)
 def test_a_survivor_is_named_and_the_row_stays_running(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term")
     pid = real.pid()
@@ -156,7 +172,7 @@ def test_a_zombie_is_dead(real: Real) -> None:
     try:
         assert stranger.stdout is not None
         assert stranger.stdout.readline() == b"ready\n"
-        real.start(command=["sh", "-c", f"{runaway('double fork', note)} exec {AGENT}"])
+        real.start(command=["sh", "-c", f"{runaway('double fork', note)} exec {real.words}"])
         until("its pid", lambda: note.exists() and note.read_text())
         result = answer(real.stop())
         assert (result["outcome"], result["stopped_by"], result["survivors"]) == (
@@ -174,6 +190,7 @@ def test_a_zombie_is_dead(real: Real) -> None:
         stranger.communicate()
 
 
+@for_each(FEW)
 def test_a_dead_pane_with_a_stale_pid_is_cleared_away(real: Real) -> None:
     real.start()
     real.tmux("set-option", "-p", "-t", "=acme:", "remain-on-exit", "on")
@@ -200,15 +217,20 @@ def test_a_grouped_session_keeps_no_agent_alive(real: Real) -> None:
 
 
 def test_a_shell_that_ignores_term_goes_with_its_agent(real: Real) -> None:
-    real.start(command=["bash", "--norc", "--noprofile", "-ic", f"{AGENT}; exec bash --norc -i"])
+    real.start(
+        command=["bash", "--norc", "--noprofile", "-ic", f"{real.words}; exec bash --norc -i"]
+    )
     shell_pid = real.pid()
     result = answer(real.stop())
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "exit_keys")
     assert not alive(shell_pid)
 
 
+@for_each(FEW)
 def test_the_agent_gone_but_its_shell_left(real: Real) -> None:
-    real.start(command=["bash", "--norc", "--noprofile", "-ic", f"{AGENT}; exec bash --norc -i"])
+    real.start(
+        command=["bash", "--norc", "--noprofile", "-ic", f"{real.words}; exec bash --norc -i"]
+    )
     (file,) = (real.store / "sessions").glob("*.json")
     shell_pid, agent = real.pid(), int(file.stem)
     os.kill(agent, SIGTERM)
@@ -219,6 +241,7 @@ def test_the_agent_gone_but_its_shell_left(real: Real) -> None:
     assert not alive(shell_pid)
 
 
+@for_each(FEW)
 def test_other_panes_go_when_the_whole_session_is_meant(real: Real) -> None:
     real.start()
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.kinds import ALL, FEW, for_each
 from tests.real import DEMO, Real, alive, answer, until
 
 pytestmark = pytest.mark.live
-
-AGENT = shlex.join(DEMO)
 
 
 @pytest.fixture
@@ -34,6 +33,7 @@ def code(result: dict[str, object]) -> tuple[object, object]:
     return result["outcome"], error["code"]
 
 
+@for_each(FEW)
 def test_a_name_that_begins_alike(real: Real) -> None:
     real.start("a")
     real.start("a-2")
@@ -66,6 +66,7 @@ def test_the_same_name_on_another_server(real: Real, other_server: str) -> None:
     assert real.sessions(other_server) == {"acme"}
 
 
+@for_each(ALL)
 def test_foreign_panes_are_refused(real: Real) -> None:
     real.start()
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
@@ -140,11 +141,12 @@ def test_a_server_that_was_restarted_and_gives_the_same_ids(real: Real) -> None:
     assert real.registry.read_bytes() == before
 
 
+@for_each(FEW)
 def test_another_tmux_server_and_a_shared_daemon_live_on_and_are_named(real: Real) -> None:
     shared = real.folder / "ssh-agent"
     shutil.copy("/bin/sleep", shared)
     inner = "tmux -L nested -f /dev/null new-session -d -s inner sleep 600"
-    real.start(command=["sh", "-c", f"{inner}; setsid {shared} 600 & exec {AGENT}"])
+    real.start(command=["sh", "-c", f"{inner}; setsid {shared} 600 & exec {real.words}"])
     nested = f"{os.environ['TMUX_TMPDIR']}/tmux-{os.getuid()}/nested"
     until("the nested server", lambda: real.sessions(nested) == {"inner"})
     asleep = int(real.tmux("list-panes", "-a", "-F", "#{pane_pid}", socket=nested))
@@ -197,6 +199,7 @@ def test_a_hand_written_row_whose_session_holds_something_else(real: Real) -> No
     assert alive(stranger)
 
 
+@for_each(FEW)
 def test_an_agent_of_the_same_folder_and_store(real: Real) -> None:
     """A search by command line or by folder would end both."""
     real.start("one")

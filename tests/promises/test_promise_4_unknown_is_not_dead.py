@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kinds import FEW, for_each
 from tests.real import Real, alive, answer, until
 from tmuxreap.core.results import Result
 from tmuxreap.system.tmux.server import RealTmux
@@ -64,6 +65,7 @@ def test_the_socket_was_deleted_and_the_server_lives(real: Real, agent: int) -> 
     until("the socket", lambda: Path(real.socket).exists() and real.sessions() == {"acme"})
 
 
+@for_each(FEW)
 def test_the_server_hangs(real: Real, agent: int) -> None:
     server = server_pid(real)
     os.kill(server, signal.SIGSTOP)

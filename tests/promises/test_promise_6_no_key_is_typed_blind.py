@@ -111,6 +111,19 @@ def test_an_agent_nobody_knows_gets_no_keys(story: Story) -> None:
     assert agent.pane.typed == []
 
 
+@pytest.mark.parametrize("state", ["idle", "busy", "dialog"])
+def test_an_agent_whose_process_alone_is_known_gets_no_keys(story: Story, state: str) -> None:
+    blocks = story.folder / ".config" / "tmuxreap" / "agents.yaml"
+    blocks.parent.mkdir(parents=True)
+    blocks.write_text("agents:\n  parrot:\n    process: [tmuxreap.demo_agent]\n")
+    agent = story.agent(state=state)
+    text = story.path.read_text()
+    story.path.write_text(text.replace('"agent": "demo"', '"agent": "parrot"'))
+    assert keys_rung(story) == "no keys are known for this agent"
+    assert agent.pane.typed == []
+    assert not story.processes.alive(agent.process)
+
+
 def test_another_program_in_front_gets_no_keys(story: Story) -> None:
     agent = story.agent(shell=True)
     editor = story.processes.add("vi", parent=agent.shell, foreground=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kinds import BY_HAND, Kind, for_each
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands.reconcile import reconcile
 
@@ -60,6 +61,18 @@ def test_without_a_message_nothing_is_promised(real: Real) -> None:
     stopped = answer(real.stop())
     assert (stopped["resumable"], stopped["resume_command"]) == (False, None)
     assert stopped["conversation"]["id"] is not None
+    assert real.row()["resumable"] is False
+    assert refused(real) == "not_resumable"
+    assert real.sessions() == set()
+
+
+@for_each([Kind("parrot"), Kind("stranger"), Kind("stranger", BY_HAND)])
+def test_of_an_agent_whose_conversations_nobody_knows_nothing_is_promised(real: Real) -> None:
+    real.start()
+    real.say("hello")
+    stopped = answer(real.stop())
+    assert (stopped["outcome"], stopped["resumable"]) == ("stopped", False)
+    assert stopped["conversation"]["id"] is None
     assert real.row()["resumable"] is False
     assert refused(real) == "not_resumable"
     assert real.sessions() == set()
