@@ -3,21 +3,25 @@ approved, what was typed or queued stays in the input, and the agent goes on."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from typing import Any
 
-from tests.real_agents.bench import AGAIN, NAME, Bench
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.cases import UNANSWERED, answers, asking_first
 from tests.real_agents.jobs import Job
-from tests.real_agents.mock_model import LIMIT, TOOL
+from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
 from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import DRAFT, QUEUED, SITUATIONS, WATCHED_S
-from tests.real_agents.stops import brought, told
+from tests.real_agents.stops import brought, resumed, told
 from tmuxreap.agents.screens import State
 
+FROZEN_S = (1.0, 2.5, 4.0)
 STATES = ("idle", "draft", "busy", "streaming", "dialog", "queued")
 REST = {"idle": "", "draft": DRAFT}
 UNDER_WAY = (State.BUSY, State.DIALOG)
@@ -32,6 +36,8 @@ def jobs() -> Iterator[Job]:
         yield Job(agent, f"interrupt, {state}", play, SITUATIONS[state].allowed)
     for agent in SETUPS:
         yield Job(agent, "interrupt, tool", _a_tool, allowed=True)
+    for agent in SETUPS:
+        yield Job(agent, "interrupt, frozen", _frozen)
     for agent, setup in SETUPS.items():
         if setup.tells_limit and agent not in CHOOSES:
             yield Job(agent, "interrupt, limited", _limited)
@@ -56,7 +62,51 @@ def _played(bench: Bench, *, state: str) -> str:
         return _word(item) + where
     bench.say(AGAIN)
     bench.until("both messages", lambda: told(bench.model.asked[asked:]))
+    _taken_up(bench)
     return _word(item)
+
+
+def _taken_up(bench: Bench) -> None:
+    """Nothing of the conversation was lost: the model hears the first message after a resume."""
+    bench.until("the end of its turn", lambda: bench.seen().state is State.IDLE)
+    bench.settle()
+    if bench.reap("stop", NAME)["resumable"]:
+        resumed(bench)
+
+
+def _frozen(bench: Bench) -> str:
+    """A machine that is busy, or a laptop that slept: the screen is the one before the key."""
+    words = []
+    bench.start("sh", "-c", f"{bench.line}; exec sh")  # tmux lets go on what it started itself
+    bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
+    bench.settle()
+    bench.say(MESSAGE)
+    bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
+    bench.settle()
+    for seconds in FROZEN_S:
+        SITUATIONS["busy"].bring(bench)
+        bench.becomes(State.BUSY, "the turn")
+        before = _agent(bench)
+        for pid in before:
+            os.kill(pid, signal.SIGSTOP)
+        threading.Timer(seconds, _let_go_on, [before]).start()
+        item = bench.answer("interrupt", NAME)["results"][0]
+        time.sleep(seconds)
+        assert all(map(_lives, before)), f"it has left: {item}\n{bench.screen()}"
+        bench.until("its rest", lambda: bench.seen().state in (State.IDLE, State.DRAFT), 20)
+        words.append(str(item["outcome"]))
+        bench.keys("C-u")
+        bench.settle()
+    return ", ".join(dict.fromkeys(words))
+
+
+def _let_go_on(pids: set[int]) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _lives(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}")
 
 
 def _left_alone(bench: Bench) -> str:

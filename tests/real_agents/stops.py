@@ -62,7 +62,7 @@ def _played(bench: Bench, *, state: str, verb: str) -> str:
     time.sleep(SITUATIONS[state].watched_s)
     _hold(bench, state, verb, item, asked, spared)
     if item["resumable"]:
-        _resumed(bench)
+        resumed(bench)
     told = [f"{item['duration_ms'] / 1000:.2f} s", *(["draft_lost"] if lost(item) else [])]
     return ", ".join(told if item["resumable"] else [*told, "nothing to resume"])
 
@@ -154,7 +154,7 @@ def conversation_holds(item: dict[str, Any], words: str) -> bool:
     return any(words.encode() in file.read_bytes() for file in files)
 
 
-def _resumed(bench: Bench) -> None:
+def resumed(bench: Bench) -> None:
     """The model hears again what was said before."""
     warnings = bench.answer("resume", NAME)["warnings"]
     if any(one.startswith("dialog_open") for one in warnings):

@@ -113,6 +113,12 @@ class Block:
             raise self.bad(key, f"{value!r} is not a number of seconds")
         return float(value)
 
+    def switch(self, key: str, *, default: bool) -> bool:
+        value = self.data.get(key, default)
+        if not isinstance(value, bool):
+            raise self.bad(key, f"{value!r} is neither true nor false")
+        return value
+
     def pattern(self, key: str, example: str = "") -> re.Pattern[str] | None:
         """Return a pattern, with `{id}` in it replaced by the example."""
         text = self.text(key)

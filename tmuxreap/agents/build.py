@@ -47,7 +47,7 @@ MINUTE_S = 60.0
 
 def profile(name: str, data: Block) -> Profile:
     """Build the profile of an agent from its block; raise Misplaced for what is not allowed."""
-    keys = data.inner("keys").only(KEYS)
+    keys = data.inner("keys").only((*KEYS, "turn_again"))
     steps: dict[str, Any] = {f"{word}_keys": _keys(keys, word) for word in KEYS}
     steps["turn_keys"] = steps["turn_keys"] or steps["interrupt_keys"]
     if keys.data.get("deny") is None:
@@ -71,6 +71,7 @@ def profile(name: str, data: Block) -> Profile:
         marks=_patterns(screens, MARKS),
         tall=_tall(screens.inner("tall")),
         **steps,
+        turn_again=keys.switch("turn_again", default=False),
         editor_file=editor.text("file"),
         editor_set=editor.pattern("set"),
         leave_s=data.number("leave_s", 3.0),
@@ -209,7 +210,5 @@ def _hooks(data: Block) -> Hooks | None:
         raise data.bad("file", "hooks need their file, their events and their entry")
     if file.startswith(("/", "~")) or ".." in file.split("/"):
         raise data.bad("file", f"{file!r} does not lie in the store")
-    named = data.data.get("named", True)
-    if not isinstance(named, bool):
-        raise data.bad("named", f"{named!r} is neither true nor false")
+    named = data.switch("named", default=True)
     return Hooks(file, events, data.inner("entry").data, data.inner("base").data, named)

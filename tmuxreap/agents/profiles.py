@@ -165,8 +165,9 @@ class Profile:
     safe_keys: tuple[KeyStep, ...] = ()
     again_keys: tuple[KeyStep, ...] = ()
     interrupt_keys: tuple[KeyStep, ...] = ()
-    turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and do nothing else
-    # Close a dialog, if the turn keys do not; empty: only an answer closes it.
+    turn_keys: tuple[KeyStep, ...] = ()  # end a turn, and do nothing else
+    turn_again: bool = False  # they may be sent again, without a sign that they were taken
+    # Close a dialog, if the first of the safe keys does not; empty: only an answer closes it.
     deny_keys: tuple[KeyStep, ...] | None = None
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
@@ -200,10 +201,17 @@ class Profile:
     def has_keys(self) -> bool:
         return bool(self.idle_keys or self.safe_keys)
 
+    @property
+    def dialog_keys(self) -> tuple[KeyStep, ...]:
+        """Return the keys that leave a dialog: for `interrupt` those with which a stop begins."""
+        if self.deny_keys is not None:
+            return self.deny_keys
+        first = next((step for step in self.safe_keys if isinstance(step, Key)), None)
+        return self.turn_keys if first is None else (first,)
+
     def turn_keys_in(self, state: State | None) -> tuple[KeyStep, ...]:
         """Return the keys that end the turn in this state."""
-        deny = self.deny_keys if state is State.DIALOG else None
-        return self.turn_keys if deny is None else deny
+        return self.dialog_keys if state is State.DIALOG else self.turn_keys
 
     @property
     def is_styled(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from tests.ending.ladder.test_climb import an_ending
 from tests.ending.test_plan import DEMO
 from tests.fakes import FakeClock
-from tmuxreap.agents.profiles import Key, Profile
+from tmuxreap.agents.profiles import Key, Profile, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -112,9 +112,37 @@ def test_what_asks_after_a_key_gets_no_other() -> None:
     assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE])
 
 
-def test_one_that_goes_on_is_told() -> None:
-    ended, asked = done([BUSY])
-    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE] * 3)
+@pytest.mark.parametrize(("again", "times"), [(False, 1), (True, 3)])
+def test_a_turn_that_goes_on_gets_its_key_again_only_where_the_profile_says_so(
+    again: bool, times: int
+) -> None:
+    ended, asked = done([BUSY], profile=replace(PROFILE, turn_again=again))
+    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE] * times)
+
+
+@pytest.mark.parametrize("looks", [10, 25, 40])
+def test_an_agent_that_is_frozen_for_seconds_gets_one_key_and_is_waited_for(looks: int) -> None:
+    """It shows the screen before the key for so many looks of a tenth of a second."""
+    ended, asked = done([BUSY], after={ESCAPE: [BUSY] * looks + [IDLE]})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+
+
+def test_an_agent_that_is_blank_after_its_key_is_waited_for() -> None:
+    ended, asked = done([BUSY], after={ESCAPE: [UNKNOWN] * 30 + [IDLE]})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+
+
+def test_a_dialog_is_left_by_the_key_with_which_a_stop_begins() -> None:
+    profile = replace(PROFILE, safe_keys=(Key("C-c"), ESCAPE), deny_keys=None)
+    ended, asked = done([DIALOG], after={Key("C-c"): IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [Key("C-c")])
+
+
+def test_the_words_around_a_key_take_back_what_they_typed() -> None:
+    space, back = Text(" "), Key("BSpace")
+    profile = replace(PROFILE, turn_keys=(space, ESCAPE, back))
+    ended, asked = done([BUSY], after={ESCAPE: IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [space, ESCAPE, back])
 
 
 def test_a_queued_prompt_comes_back_first_and_is_kept() -> None:

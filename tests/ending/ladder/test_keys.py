@@ -22,6 +22,8 @@ from tmuxreap.ending.ladder.requests import (
 )
 
 STAYS = frozenset({AGENT.id})
+BUSY, UNREAD = Screen(State.BUSY), Screen(State.UNKNOWN)
+ESCAPE, UP = Key("Escape"), Key("Up")
 
 
 def pressed(asked: list[Request[Any]]) -> list[object]:
@@ -76,20 +78,32 @@ def test_a_pause_waits_for_the_agent_and_ends_when_it_leaves() -> None:
     assert next(request.processes for request in asked if isinstance(request, Wait)) == STAYS
 
 
-def test_a_turn_is_interrupted_three_times_at_most() -> None:
-    busy = replace(DEMO, interrupt_keys=(Key("Escape"),), safe_keys=(), again_keys=())
+@pytest.mark.parametrize(("again", "times"), [(False, 1), (True, 3)])
+def test_a_turn_is_interrupted_again_only_where_the_profile_says_so(
+    again: bool, times: int
+) -> None:
+    busy = replace(DEMO, interrupt_keys=(ESCAPE,), turn_again=again, safe_keys=(), again_keys=())
     asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Look=[ALONE, GONE]), SIGHT, busy)
-    assert pressed(asked) == [Key("Escape")] * 3
+    assert pressed(asked) == [ESCAPE] * times
+
+
+def test_a_dialog_that_escape_harms_gets_none_from_a_stop() -> None:
+    profile = replace(
+        DEMO, safe_keys=(Key("C-c"), ESCAPE, Key("C-c")), again_keys=(ESCAPE, Key("C-c"))
+    )
+    answers = scripted(ReadScreen=Screen(State.DIALOG), Look=[ALONE, GONE])
+    asked, _ = run(STOP, answers, SIGHT, profile)
+    assert ESCAPE not in pressed(asked)
+    assert pressed(asked)[:2] == [Key("C-c")] * 2
+    asked, _ = run(STOP, scripted(ReadScreen=UNREAD, Look=[ALONE, GONE]), SIGHT, profile)
+    assert ESCAPE in pressed(asked)
 
 
 # A look may meet a screen that is being drawn
 
-BUSY, UNREAD = Screen(State.BUSY), Screen(State.UNKNOWN)
-ESCAPE, UP = Key("Escape"), Key("Up")
-
 
 def drawn(planned: Screen, *screens: Screen) -> tuple[list[Request[Any]], Ending]:
-    profile = replace(DEMO, interrupt_keys=(ESCAPE,), unqueue_keys=(UP,))
+    profile = replace(DEMO, interrupt_keys=(ESCAPE,), unqueue_keys=(UP,), turn_again=True)
     answers = scripted(ReadScreen=list(screens), Look=[ALONE, GONE], Capture=UNTOLD, KeepDraft=1)
     return run(STOP, answers, profile=profile, screen=planned)
 

@@ -6,7 +6,7 @@ input."""
 
 from __future__ import annotations
 
-from tmuxreap.agents.profiles import KeyStep, Profile
+from tmuxreap.agents.profiles import Key, KeyStep, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
@@ -15,6 +15,7 @@ from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_bac
 from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask, type_keys, wait_for_screen
 from tmuxreap.ending.plan import REPEATS
 
+TURN_ENDS_S = 8.0  # how long a turn may take to end after its key, at most
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
 LOOKS = 5
 RESTING = frozenset({State.IDLE, State.DRAFT})
@@ -60,25 +61,32 @@ def not_interruptible(name: str, reason: str) -> Failure:
 
 
 def _press_keys(ending: Ending, screen: Screen) -> Steps[bool]:
-    """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn."""
-    sent = False
+    """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn,
+    which has keys of its own. The same keys are sent again only if the profile allows it: a slow
+    agent shows the screen before the key, and some exit when it is doubled."""
+    sent: list[tuple[KeyStep, ...]] = []
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
             break
-        if not (yield from _send_turn_keys(ending, ending.keys.turn_keys_in(screen.state))):
+        steps = ending.keys.turn_keys_in(screen.state)
+        if steps in sent and not ending.keys.turn_again:
             break
-        sent = True
+        if not (yield from _send_turn_keys(ending, steps)):
+            break
+        sent.append(steps)
         screen = yield from wait_for_screen(ending, lambda seen: seen.state in RESTING)
-    if screen.state in UNDER_WAY:  # a command may be ending; another key does not help
-        yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, ending.keys.leave_s)
-    return sent
+    if screen.state not in RESTING:  # a command may be ending, or the agent be slow
+        wait_s = max(TURN_ENDS_S, ending.keys.leave_s)
+        yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, wait_s)
+    return bool(sent)
 
 
 def _send_turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
     """Send the keys; return False when the first could not be sent. An agent whose key is sent
     twice may rest after the first."""
     for place, step in enumerate(steps):
-        if place and (yield from ask(ReadScreen())).state in RESTING:
+        doubled = isinstance(step, Key) and step in steps[:place]
+        if doubled and (yield from ask(ReadScreen())).state in RESTING:
             break
         if not (yield from type_keys(ending, (step,))):
             return place > 0

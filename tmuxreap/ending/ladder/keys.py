@@ -24,8 +24,9 @@ from tmuxreap.ending.ladder.requests import (
     wait_for_exit,
     wait_for_screen,
 )
-from tmuxreap.ending.plan import REPEATS, PlannedRung, exits_quickly, pauses_s
+from tmuxreap.ending.plan import REPEATS, SETTLE_S, PlannedRung, exits_quickly, pauses_s
 
+ESCAPE = Key("Escape")
 LINES_CLEARED = 8
 CLEAR_S = 0.3
 SAME_S = 0.3  # between two looks at an agent behind a carrier
@@ -139,16 +140,22 @@ def _unstash(ending: Ending, screen: Screen) -> Steps[Screen]:
 
 def _interrupt_turn(ending: Ending, screen: Screen, limit: float | None) -> Steps[Screen]:
     """End the turn before anything is typed: an agent that exits in the middle of a turn may leave
-    a program behind that continues it."""
-    for _ in range(REPEATS):
+    a program behind that continues it. Its keys are sent again only if the profile allows it."""
+    presses = REPEATS if ending.keys.turn_again else 1
+    wait_s = SETTLE_S * REPEATS / presses
+    for _ in range(presses):
         late = limit is not None and ending.now >= limit
         if screen.state is not State.BUSY or late or not ending.keys.interrupt_keys:
             break
         if not (yield from type_keys(ending, ending.keys.interrupt_keys)):
             break
-        screen = yield from wait_for_screen(ending, lambda seen: seen.state not in STILL_BUSY)
+        screen = yield from wait_for_screen(ending, _has_ended, wait_s)
         yield from keep_draft(ending, screen.draft)
     return screen
+
+
+def _has_ended(screen: Screen) -> bool:
+    return screen.state not in STILL_BUSY
 
 
 def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
@@ -229,7 +236,16 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
             if screen_after is None:
                 return False
             _note_lost(ending, step, screen_after)
+            if step == ESCAPE and _is_harmed_by_escape(ending, screen_after):
+                return True
     return (yield from ask(Press(step)))
+
+
+def _is_harmed_by_escape(ending: Ending, screen: Screen) -> bool:
+    """Tell whether this is a dialog that is left by another key: Escape may be an answer to it, or
+    lose a part of the conversation. The keys that follow leave it."""
+    others = ending.keys.dialog_keys
+    return screen.state is State.DIALOG and bool(others) and ESCAPE not in others
 
 
 def _close_late_editor(ending: Ending) -> Steps[bool]:
