@@ -25,7 +25,7 @@ ROOMS = {
         " tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look failures rows transitions targets trees edits restarts",
-    "ledger": "books records requests surroundings database schema copy",
+    "ledger": "books records requests surroundings database schema tables copy",
     "agents": (
         "blocks load profiles programs screens conversations.* hooks.events hooks.settings_file"
     ),

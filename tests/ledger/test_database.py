@@ -253,7 +253,7 @@ def test_a_broken_one_that_vanished_is_made_anew(
         path.unlink()
         raise sqlite3.DatabaseError("file is not a database")
 
-    monkeypatch.setattr("tmuxreap.ledger.database._migrate", vanishing)
+    monkeypatch.setattr("tmuxreap.ledger.database._prepare", vanishing)
     with Ledger.open(path, now=NOW) as ledger:
         assert ledger.warnings == []
         assert ledger.events() == []
@@ -276,7 +276,7 @@ def test_one_that_vanishes_while_it_is_opened_is_made_anew_and_private(
 def test_one_that_vanishes_before_it_is_opened_is_made_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def vanishing(path: Path) -> None:
+    def vanishing(path: Path, now: float) -> None:
         monkeypatch.undo()
 
     monkeypatch.setattr("tmuxreap.ledger.database._create_or_check", vanishing)
@@ -293,7 +293,7 @@ def test_a_newer_process_that_was_faster_is_not_turned_back(
         monkeypatch.undo()
         return 0
 
-    monkeypatch.setattr("tmuxreap.ledger.database._version", version_of_old)
+    monkeypatch.setattr("tmuxreap.ledger.database.version_of", version_of_old)
     Ledger.open(path, now=NOW).close()
     assert rows_of(path, "PRAGMA user_version") == [(99,)]
 
@@ -439,19 +439,6 @@ def test_a_value_that_cannot_be_stored_is_an_answer_too(ledger: Ledger) -> None:
     with pytest.raises(LedgerUnavailable, match="too large"):
         begin(ledger, intent(pid=2**70))
     assert ledger.warnings == []
-
-
-def test_many_that_create_it_at_once_all_succeed(path: Path) -> None:
-    def work(number: int) -> None:
-        with Ledger.open(path, now=NOW, busy_s=20) as ledger:
-            ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
-
-    assert run_in_processes(20, work) == [0] * 20
-    with Ledger.open(path, now=NOW) as ledger:
-        assert len(ledger.events()) == 20
-        assert ledger.warnings == []
-    assert rows_of(path, "PRAGMA journal_mode") == [("wal",)]
-    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_fifty_writers_at_once_lose_nothing(path: Path) -> None:

@@ -1,5 +1,5 @@
-"""The ledger's SQLite file: its path, whether it is trusted, how it is created, opened and set
-aside, and what SQLite's errors mean for us. Never knows what a row, an event or an intent is.
+"""The ledger's SQLite file: its path, whether it is trusted, how it is opened and set aside, and
+what SQLite's errors mean for us. Never knows what a row, an event or an intent is.
 
 Commits are synchronous=NORMAL: in WAL mode they survive our SIGKILL, and a power failure loses the
 last ones at most, never the file. Durable ones are FULL. A connection belongs to one thread and
@@ -18,14 +18,13 @@ from typing import TypeVar
 
 from tmuxreap.core.ports import Clock
 from tmuxreap.ledger import schema as schema
-from tmuxreap.system.files import sync_folder
+from tmuxreap.ledger.tables import MODE, connect, create, prepare, version_of
 from tmuxreap.system.whereabouts import ledger_beside
 
 T = TypeVar("T")
 Connection = sqlite3.Connection
 FileId = tuple[int, int]
 
-MODE = 0o600  # it contains drafts and screens
 SIDECARS = ("-wal", "-shm")
 PAGES_KB = 512  # SQLite's cache: small, as `watch` runs for weeks and the kernel caches the rest
 
@@ -94,7 +93,7 @@ class Database:
         aside."""
         if self._connection is None or _identity(self.path) != self._file:
             self.close()
-            _create_or_check(self.path)
+            _create_or_check(self.path, self.clock.now())
             self._file = _identity(self.path)
             if self._file is None:
                 raise _Unreadable("it was set aside by another process")
@@ -117,11 +116,9 @@ class Database:
 
 
 def _connect(path: Path, busy_s: float, now: float) -> Connection:
-    quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    # mode=rw: SQLite must not create the file, as it would not make it private.
-    db = sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=busy_s, isolation_level=None)
+    db = connect(str(path.absolute()), busy_s)
     try:
-        _migrate(db, now)
+        _prepare(db, now)
     except BaseException:
         db.close()
         raise
@@ -143,8 +140,8 @@ def in_transaction(db: Connection, work: Callable[[Connection], T], *, durable: 
     return result
 
 
-def _migrate(db: Connection, now: float) -> None:
-    version = _version(db)
+def _prepare(db: Connection, now: float) -> None:
+    version = version_of(db)
     if version > schema.VERSION:
         raise _Unreadable(
             f"it was written by a newer version (schema {version}, this one knows {schema.VERSION})"
@@ -152,40 +149,8 @@ def _migrate(db: Connection, now: float) -> None:
     # SQLite does not wait for this lock: if it fails, the next connection does it.
     with contextlib.suppress(sqlite3.OperationalError):
         db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
     db.execute(f"PRAGMA cache_size = -{PAGES_KB}")
-    if version < schema.VERSION:
-        in_transaction(db, lambda db: _make_tables(db, now))
-
-
-def _make_tables(db: Connection, now: float) -> None:
-    if _version(db) >= schema.VERSION:  # another process was faster
-        return
-    for statement in schema.TABLES:
-        db.execute(statement)
-    if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
-        for statement in schema.lifecycle(supports_json(db)):
-            db.execute(statement)
-    for table, columns in schema.SHARED_COLUMNS.items():
-        present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
-        for column in columns:
-            if column not in present:
-                db.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
-    for table in schema.NUMBERED:
-        db.execute(schema.FIRST_NUMBER, (table, int(now * 1000), table))
-    db.execute(f"PRAGMA user_version = {schema.VERSION}")
-
-
-def _version(db: Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def supports_json(db: Connection) -> bool:
-    try:
-        db.execute("SELECT json_valid('{}')")
-    except sqlite3.OperationalError:
-        return False
-    return True
+    prepare(db, now)
 
 
 def _is_broken(error: sqlite3.Error) -> bool:
@@ -204,19 +169,12 @@ def _identity(path: Path) -> FileId | None:
     return status.st_dev, status.st_ino
 
 
-def _create_or_check(path: Path) -> None:
-    """Create a private, empty file if there is none; an existing one must be ours or root's."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
-    except FileExistsError:
-        for suffix in ("", *SIDECARS):
-            _check(path, path.with_name(path.name + suffix))
-        return
-    try:
-        os.fchmod(descriptor, MODE)  # whatever the umask
-    finally:
-        os.close(descriptor)
-    sync_folder(path.parent)
+def _create_or_check(path: Path, now: float) -> None:
+    """Create a private file if there is none; an existing one must be ours or root's."""
+    if not os.path.lexists(path):
+        create(str(path.absolute()), now)
+    for suffix in ("", *SIDECARS):
+        _check(path, path.with_name(path.name + suffix))
 
 
 def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:

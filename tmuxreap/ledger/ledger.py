@@ -18,7 +18,7 @@ from tmuxreap.core.times import iso
 from tmuxreap.ledger import records as records
 from tmuxreap.ledger import schema as schema
 from tmuxreap.ledger.access import LedgerAccess
-from tmuxreap.ledger.database import Connection, in_transaction, supports_json
+from tmuxreap.ledger.database import Connection, in_transaction
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
@@ -32,6 +32,7 @@ from tmuxreap.ledger.records import (
     Survivor,
     to_json,
 )
+from tmuxreap.ledger.tables import supports_json
 
 FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
 

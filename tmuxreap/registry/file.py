@@ -19,6 +19,7 @@ from tmuxreap.registry.failures import invalid, unwritable
 from tmuxreap.registry.look import RegistryLook, stamp_of
 from tmuxreap.system import files
 from tmuxreap.system.files import ChangedMeanwhile, Content
+from tmuxreap.system.whereabouts import ledger_beside
 
 SPARE_BYTES = 64 * 1024  # bytes for new fields and screens, in the registry and the ledger
 
@@ -118,11 +119,11 @@ class Registry:
             f"make that program take the lock {self.resolved}.lock, then run: tmuxreap reconcile",
         )
 
-    def sweep(self, is_alive: Callable[[int], bool]) -> None:
-        """Delete the temporary files of writers that were killed."""
-        for path, pid in files.temporary_files(self.resolved):
-            if not is_alive(pid):
-                path.unlink(missing_ok=True)
+    def left_by_dead(self, identify: Callable[[int], object | None]) -> list[Path]:
+        """Return the temporary files of the registry and its ledger whose writers were killed."""
+        ledger = Path(ledger_beside(str(self.resolved)))
+        found = [*files.temporary_files(self.resolved), *files.temporary_files(ledger)]
+        return [path for path, pid in found if identify(pid) is None]
 
     def create(self) -> None:
         """Create an empty registry unless it exists."""

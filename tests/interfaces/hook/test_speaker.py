@@ -15,6 +15,7 @@ import pytest
 from tests.hook_desk import ID, Desk, me
 from tmuxreap.interfaces.hook import speaker
 from tmuxreap.ledger.records import MirrorRow, NewIntent
+from tmuxreap.ledger.tables import connect
 
 
 def speaks(
@@ -153,7 +154,7 @@ def test_of_one_without_a_terminal_the_conversation_goes_first(
 def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_halt(
     desk: Desk,
 ) -> None:
-    with contextlib.closing(speaker.open_ledger(str(desk.path))) as db:
+    with contextlib.closing(connect(str(desk.path), 1)) as db:
         assert speaker.is_own_agent(db, "shop", "claude", ID, (7, 1, 0, "claude"))
         assert speaker.is_own_agent(db, "shop", "claude", "other", (7, 1, 9, "claude"))
         assert speaker.is_own_agent(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +68,58 @@ def test_who_may_be_another_is_not_heard_and_leaves_nothing(
     said = b'{"hook_event_name": "Stop"}'
     assert desk.run("hook", "claude", said=said, **given).returncode == 0
     assert not desk.path.exists()
+
+
+class Agent:
+    """A shell that waits for a word before it calls one of ours, as the agent of a row does."""
+
+    def __init__(self, desk: Desk, number: int, *words: str) -> None:
+        self.name = f"a{number}"
+        self.conversation = f"e4d745b8-0584-46dc-828b-{number:012d}"
+        command = ["sh", "-c", 'read go && "$@"; exit', "sh", sys.executable, "-m", "tmuxreap"]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
+        self.process = subprocess.Popen(
+            [*command, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={**kept, **IN_TMUX, "TMUXREAP_REGISTRY": str(desk.registry)},
+        )
+
+    def speak(self) -> None:
+        assert self.process.stdin is not None
+        said = {"hook_event_name": "SessionStart", "session_id": self.conversation}
+        self.process.stdin.write(b"go\n" + json.dumps(said).encode())
+        self.process.stdin.close()
+
+
+@pytest.mark.parametrize("count", [5, 5, 5, 20])
+def test_the_first_words_of_many_at_once_are_all_heard(desk: Desk, count: int) -> None:
+    agents = [Agent(desk, number, "hook", "claude") for number in range(count)]
+    beating = Agent(desk, count, "heartbeat")
+    rows = (
+        f"- {{name: {agent.name}, status: running, pane: {{cwd: /, pid: {agent.process.pid}}}}}\n"
+        for agent in (*agents, beating)
+    )
+    write(desk, *rows)
+    others = [
+        Agent(desk, 0, *words)
+        for words in (["list", "--json"], ["stop", "none"], ["stop", "a0", "--dry-run"])
+    ]
+    for agent in (*agents, beating, *others):
+        agent.speak()
+    assert [agent.process.wait(60) for agent in (*agents, beating)] == [0] * (count + 1)
+    assert [other.process.wait(60) for other in others][:2] == [0, 3]
+    heard = [[beat.conversation_id for beat in desk.beats(agent.name)] for agent in agents]
+    assert heard == [[agent.conversation] for agent in agents]
+    assert len(desk.beats(beating.name)) == 1
+    assert list(desk.registry.parent.glob("*.broken*")) == []
+
+
+def test_a_ledger_that_is_still_empty_gets_its_tables(desk: Desk) -> None:
+    write(desk, BLOCK.format(pid=os.getpid(), more=""))
+    desk.path.touch()
+    assert desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', **IN_TMUX).stdout == b""
+    assert [beat.kind for beat in desk.beats("hand")] == ["turn_end"]
 
 
 def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:

@@ -61,9 +61,8 @@ def check_registry(setup: Setup) -> Iterator[Finding]:
     except Failure as failure:
         yield failed(failure)
     yield from _readers(setup)
-    for path, pid in files.temporary_files(setup.app.registry.resolved):
-        if setup.app.processes.identify(pid) is None:
-            yield note(f"{path} was left by a writer that was killed", "tmuxreap reconcile")
+    for path in setup.app.registry.left_by_dead(setup.app.processes.identify):
+        yield note(f"{path} was left by a writer that was killed", "tmuxreap reconcile")
 
 
 def _restarts(setup: Setup) -> Iterator[Finding]:

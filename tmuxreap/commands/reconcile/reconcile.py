@@ -54,7 +54,8 @@ def settle(
     if not dry_run:
         _try(look, drifts)
     if only is None and not dry_run:
-        context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
+        for path in context.registry.left_by_dead(context.processes.identify):
+            path.unlink(missing_ok=True)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
     answers = [drift.answer for drift in done.drifts]
     greeting = "nothing to settle among the sessions that could be looked at"

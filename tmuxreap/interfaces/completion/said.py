@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from tmuxreap.agents.hooks.events import STATES
 from tmuxreap.core.times import short_duration
 from tmuxreap.interfaces.hook import speaker
+from tmuxreap.ledger.tables import connect
 
+BUSY_S = 0.3  # how long to wait for a locked ledger
 FRESH_S = 120.0  # an older state is shown with its age
 REPORT = """SELECT state, at FROM heartbeats
     WHERE name = ? AND typeof(at) = 'real' AND state <> '' ORDER BY id DESC LIMIT 1"""
@@ -27,7 +29,7 @@ def states(registry: str, names: Iterable[str]) -> dict[str, str]:
         return {}
     known: dict[str, str] = {}
     try:
-        with contextlib.closing(speaker.open_ledger(path)) as db:
+        with contextlib.closing(connect(path, BUSY_S)) as db:
             for name in names:
                 known[name] = _last(db.execute(REPORT, (name,)), db.execute(EVENT, (name,)))
     except Exception:  # noqa: BLE001 - set aside, locked, or not ours to read: no states

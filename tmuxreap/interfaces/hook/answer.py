@@ -18,7 +18,9 @@ from tmuxreap.agents.hooks import events as words_of
 from tmuxreap.interfaces.hook import speaker as speaking
 from tmuxreap.interfaces.hook.speaker import Facts, part_of, read_facts
 from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import tables
 
+BUSY_S = 2.0  # how long to wait for a locked ledger
 INPUT_S = 2.0  # a pipe that is never closed must not delay the agent
 INPUT_BYTES = 16 * 1024 * 1024
 LONGEST = 200  # of each stored word
@@ -130,7 +132,7 @@ def _open_ledger(registry: str, agent: str, name: str | None = None) -> sqlite3.
         from tmuxreap.interfaces.hook.unmirrored import create_ledger
 
         path = create_ledger(registry)
-    return None if path is None else speaking.open_ledger(path)
+    return None if path is None else tables.open_ledger(path, BUSY_S, time.time())
 
 
 def _is_mirrored(db: sqlite3.Connection, name: str) -> bool:

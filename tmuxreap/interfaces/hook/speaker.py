@@ -16,7 +16,6 @@ from tmuxreap.agents.hooks.events import may_be_agent
 from tmuxreap.system.processes import procfs
 from tmuxreap.system.whereabouts import ledger_beside, nearest_registry, tmux_server_of
 
-BUSY_S = 0.3  # how long to wait for a locked ledger
 # Programs between an agent and us that are not the agent.
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "ash")
 BETWEEN = frozenset((*_SHELLS, "busybox", "env", "timeout", "nice", "uv", "uvx"))
@@ -228,13 +227,6 @@ def ledger_of(registry: str | None) -> str | None:
     except OSError:
         return None
     return path if stat.S_ISREG(info.st_mode) and info.st_uid in (0, os.geteuid()) else None
-
-
-def open_ledger(path: str) -> sqlite3.Connection:
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return sqlite3.connect(
-        f"file://{quoted}?mode=rw", uri=True, timeout=BUSY_S, isolation_level=None
-    )
 
 
 def moment() -> Facts:

@@ -4,15 +4,14 @@ none, because their agents' reports count too."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import sqlite3
+import time
 from collections.abc import Container
 
 from tmuxreap.interfaces.completion.sketch import items_of, sketch_of
 from tmuxreap.interfaces.hook import speaker
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import tables
 
 LONGEST = 64 * 1024 * 1024  # bytes; no registry is longer
 PANE_PID = re.compile(r"""\bpane["']?:.*?\bpid["']?:\s*["']?(\d+)""")
@@ -48,19 +47,10 @@ def _text(registry: str) -> str:
 
 
 def create_ledger(registry: str) -> str | None:
-    """Create an empty ledger, which the next user migrates; None if no file may be created."""
-    path, folder = speaker.ledger_path(registry), os.path.dirname(speaker.ledger_path(registry))  # noqa: PTH120
+    """Create a ledger, unless another process is faster; None if no file may be created."""
+    path = speaker.ledger_path(registry)
+    folder = os.path.dirname(path)  # noqa: PTH120
     if os.stat(folder).st_uid != os.geteuid() or not os.access(folder, os.W_OK):  # noqa: PTH116
         return None
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except OSError:
-        return None
-    with contextlib.closing(speaker.open_ledger(path)) as db, contextlib.suppress(sqlite3.Error):
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("BEGIN IMMEDIATE")
-        for statement in schema.TABLES:
-            db.execute(statement)
-        db.execute("COMMIT")
-    return path
+    tables.create(path, time.time())
+    return speaker.ledger_of(registry)
