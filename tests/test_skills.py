@@ -27,6 +27,32 @@ ALLOWED = {"name", "description", "license", "compatibility", "metadata", "allow
 # Fields that the loader of the neighboring skills reads.
 BESIDE = {"version", "author", "platforms", "environments"}
 HERMES = {"tags", "related_skills", "prereq_skills"}
+RECIPES = [
+    path
+    for path in sorted([*ROOT.rglob("*.md"), *ROOT.rglob("*.sh")])
+    if not {".venv", "node_modules", "benchmark"} & set(path.relative_to(ROOT).parts)
+]
+TYPED = re.compile(r"^[^`\n]*\btmux\b[^`\n]*\bsend-keys\b[^`\n]*$", re.MULTILINE)
+WAITED = re.compile(
+    r"tmuxreap wait (?P<name>\S+) --until idle --timeout 60 &&\s+"
+    r"tmux send-keys -t \"=(?P<to>[^:]+):"
+)
+
+
+# What they teach.
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_recipe_types_into_an_agent_that_is_not_idle(path: Path) -> None:
+    """Keys that reach a permission dialog answer it: each is sent only after a wait."""
+    text = path.read_text(encoding="utf-8")
+    waited = [match for match in WAITED.finditer(text) if match["name"].strip('"') == match["to"]]
+    assert len(waited) == len(TYPED.findall(text))
+
+
+def test_the_recipes_that_type_are_looked_at() -> None:
+    typing = [path for path in RECIPES if TYPED.search(path.read_text(encoding="utf-8"))]
+    assert {path.parent.name for path in typing} >= {NAMES[0], NAMES[1]}
 
 
 # The format.
