@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import subprocess
 import sys
@@ -114,3 +115,43 @@ def test_without_tmux_a_list_says_so(project: Path, monkeypatch: pytest.MonkeyPa
     assert "install tmux" in blind.error["hint"]
     assert {one["live"] for one in blind.json["results"]} == {"unknown"}
     assert tmuxreap("stop", "all").exit == 0
+
+
+@pytest.mark.parametrize("kind", ["root", "sticky", "a home", "a folder of homes"])
+def test_none_is_made_in_a_folder_that_others_share(
+    project: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    folder = Path("/") if kind == "root" else project
+    home = {"a home": project, "a folder of homes": project / "alice"}.get(kind, Path("/home/bob"))
+    someone = pwd.struct_passwd(("alice", "x", 1234, 1234, "", str(home), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwall", lambda: [someone])
+    monkeypatch.chdir(folder)
+    if kind == "sticky":
+        project.chmod(0o1777)
+    for words in (["start", "x", "--agent", "demo"], ["adopt", "--all"], ["adopt", "api"]):
+        refused = tmuxreap(*words, "--json")
+        assert (refused.exit, refused.error["code"]) == (6, "registry_not_found")
+        assert f"could not make a registry in {folder}: " in refused.error["message"]
+        assert "--registry" in refused.error["hint"]
+    assert not (folder / ".hermes").exists()
+    assert "--registry PATH" in tmuxreap("list", "--json").error["hint"]
+    assert tmuxreap("stop", *NAMES, "--unregistered").exit == 0
+
+
+def test_a_registry_that_is_not_below_here_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "registry: " not in tmuxreap(
+        "adopt", "api", "--registry", ".hermes/mine.yaml"
+    ).err.replace("new registry: ", "")
+    assert tmuxreap("adopt", "docs", "--registry", ".hermes/mine.yaml").err == ""
+    below = project / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    above = project / ".hermes" / "mine.yaml"
+    named = tmuxreap("adopt", "web", "--registry", str(above))
+    assert f"registry: {above}\n" in named.err
+    assert "registry: " not in tmuxreap("adopt", "web", "--registry", str(above), "-q").err
+    started = tmuxreap("start", "more", "--agent", "demo", "--registry", str(above))
+    assert f"registry: {above}\n" in started.err
+    assert tmuxreap("stop", "all", "--registry", str(above)).exit == 0

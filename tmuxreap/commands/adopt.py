@@ -113,7 +113,9 @@ def _nothing(context: Context, greeting: str) -> Result:
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
-    return context.result("adopt", items, more={"registry_made": context.made_registry})
+    made, wrote = context.made_registry, any(item.error is None for item in items)
+    remark = context.registry_elsewhere if wrote else None
+    return context.result("adopt", items, more={"registry_made": made}, remark=remark)
 
 
 def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None) -> Item:

@@ -67,7 +67,12 @@ def run(context: Context, request: StartRequest) -> Result:
     if row is not None and wants_restart(row):
         context.restarts.cancel(row, "start", context.caller)
     started = launch(context, spec)
-    return context.result("start", [started], more={"registry_made": context.made_registry})
+    return context.result(
+        "start",
+        [started],
+        more={"registry_made": context.made_registry},
+        remark=context.registry_elsewhere,
+    )
 
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:

@@ -97,7 +97,7 @@ def _read_registry(context: Context, request: EndRequest) -> RegistryLook | None
             raise
         if failure.code is Code.REGISTRY_NOT_FOUND:
             # none exists: use the path where one would be created, which has no rows
-            context.registry_if_there()
+            context.registry_if_there(makes=False)
         return None
 
 

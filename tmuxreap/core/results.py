@@ -58,6 +58,7 @@ class Result:
     failure: Failure | None = None
     more: Mapping[str, object] = field(default_factory=dict)
     greeting: str | None = None  # printed for users instead of an empty table
+    remark: str | None = None  # printed for users next to the results
     status: Exit = Exit.OK  # the exit status if no result failed
     summed: bool = False  # `status` is final: the results are not consulted
     others: tuple[Failure, ...] = ()  # failures of whole hosts, which belong to no single result

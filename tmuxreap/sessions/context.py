@@ -131,10 +131,12 @@ class Context:
         except Failure:
             return None
 
-    def registry_if_there(self) -> RegistryLook | None:
-        """Read the registry, for `start` and `adopt`, which create one if none is found. Call it
-        before anything else."""
-        self.registry = self._registry(registry_or_new(self.settings, self.given_registry))
+    def registry_if_there(self, *, makes: bool = True) -> RegistryLook | None:
+        """Read the registry, for `start` and `adopt`, which create one if none is found, and for
+        those that only need a path without rows (`makes` is false). Call it before anything
+        else."""
+        path = registry_or_new(self.settings, self.given_registry, makes=makes)
+        self.registry = self._registry(path)
         return self.registry.look() if os.path.lexists(self.registry.path) else None
 
     def make_registry(self) -> None:
@@ -142,6 +144,13 @@ class Context:
         it from now on."""
         self.registry.create()
         self.made_registry = True
+
+    @property
+    def registry_elsewhere(self) -> str | None:
+        """Name the registry for users if it is not below the working directory: they may have meant
+        another one."""
+        here, registry = os.path.realpath(self.settings.cwd), self.registry.resolved
+        return None if registry.is_relative_to(here) else f"registry: {self.registry.path}"
 
     def _registry(self, path: Path) -> Registry:
         return Registry(path, self._recall, held=self.lock_held)

@@ -4,18 +4,25 @@ Never reads a registry."""
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
 from tmuxreap.system.whereabouts import REGISTRY, nearest_registry, tmux_server_of
 
+if TYPE_CHECKING:
+    import pwd
+
 # What `start` puts into a session's environment: its mark, its registry, and the caller (the mark
 # or pane) that started it.
 MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
 MAKE_ONE = "make one with: tmuxreap start NAME --agent AGENT"
+IN_PROJECT = "change to the project's folder; " + MAKE_ONE
+FOLDERS_OF_MANY = ("/home", "/Users", "/srv")
 # The defaults that a variable can set; it overrides config.yaml, and a flag overrides it.
 DEFAULTS = {
     "server": "TMUXREAP_SERVER",
@@ -60,8 +67,19 @@ class Settings:
         return Path(home) if home else None
 
     @property
-    def at_home(self) -> bool:
-        return self.home is not None and os.path.realpath(self.home) == os.path.realpath(self.cwd)
+    def shared_by(self) -> str | None:
+        """Who else would use a registry in the working directory, as every folder below that has
+        none of its own uses it; None if it is a folder for one project."""
+        here = os.path.realpath(self.cwd)
+        if self.home is not None and here == os.path.realpath(self.home):
+            return "every project in your home folder"
+        homes = {os.path.realpath(user.pw_dir) for user in _users()}
+        if here == "/" or here in FOLDERS_OF_MANY or here in map(os.path.dirname, homes):
+            return "every project of every user below it"
+        if here in homes:
+            return "every project in that home folder"
+        sticky = not self.cwd_deleted and self.cwd.stat().st_mode & stat.S_ISVTX
+        return "every user of this shared folder" if sticky else None
 
     @property
     def user_profiles(self) -> Path | None:
@@ -122,6 +140,12 @@ def pane_word(server_pid: object, pane: str) -> str:
     return f"{server_pid}:{pane}"
 
 
+def _users() -> list[pwd.struct_passwd]:
+    import pwd  # late: only who makes a registry, or finds none, asks
+
+    return pwd.getpwall()
+
+
 def _working_directory() -> Path | None:
     try:
         return Path.cwd()
@@ -143,9 +167,10 @@ def registry_path(settings: Settings, given: str | None) -> Path:
     return registry
 
 
-def registry_or_new(settings: Settings, given: str | None) -> Path:
+def registry_or_new(settings: Settings, given: str | None, *, makes: bool = True) -> Path:
     """Return the registry for `start` and `adopt`, which create one in the working directory if
-    none is found, or at the path that was named."""
+    none is found, or at the path that was named. `makes`: it will be created, so that the folder
+    has to be fit for one."""
     _refuse_empty(given)
     if given:
         return _named(settings, given)
@@ -155,9 +180,9 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
         if failure.code is not Code.REGISTRY_NOT_FOUND or settings.cwd_deleted:
             raise
         named = settings.environ.get(REGISTRY_MARK)
-        if not named and settings.at_home:
-            reason = "every project in your home folder would use it"
-            message = f"could not make a registry in {settings.cwd}: {reason}"
+        shared_by = settings.shared_by if makes and not named else None
+        if shared_by is not None:
+            message = f"could not make a registry in {settings.cwd}: {shared_by} would use it"
             hint = (
                 f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}"
             )
@@ -184,7 +209,8 @@ def _nearest(settings: Settings) -> Path:
     registry, untrusted = nearest_registry(str(settings.cwd), settings.uid)
     if registry is None:
         reason = f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it"
-        hint = f"{MAKE_ONE}, or point to one with --registry PATH"
+        first = IN_PROJECT if settings.shared_by is not None else MAKE_ONE
+        hint = f"{first}, or point to one with --registry PATH"
         raise Failure(Code.REGISTRY_NOT_FOUND, reason, hint)
     if untrusted:
         uids = ", ".join(map(str, sorted(untrusted)))

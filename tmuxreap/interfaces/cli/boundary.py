@@ -108,7 +108,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     if not newcomers:
         return failure
     are = "agent runs" if len(newcomers) == 1 else "agents run"
-    flag = " --registry PATH" if context.settings.at_home else ""
+    flag = " --registry PATH" if context.settings.shared_by else ""
     hint = (
         f"{len(newcomers)} {are} in tmux: {describe(newcomers)}; register all with: tmuxreap adopt"
         f" --all{flag}, some with:"

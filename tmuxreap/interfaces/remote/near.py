@@ -71,7 +71,7 @@ def attach_command(context: Context, target: str) -> tuple[str, ...] | None:
     """Return the command for `NAME@HOST`; None without a host, or if a local row has this name."""
     if "@" not in target:
         return None
-    look = context.registry_if_there()
+    look = context.registry_if_there(makes=False)
     if look is not None and look.named(target) is not None:
         return None
     parts = split(target, read_hosts(context.settings))
