@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.real import Real, answer
+from tests.real import DEMO, Real, answer, until
 from tmuxreap.commands import stop
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Verb
@@ -94,6 +95,26 @@ def test_last_words_that_the_terminal_wrapped_are_read_whole(real: Real) -> None
     mine = talked(real)
     real.tmux("resize-window", "-t", "=acme:", "-x", "60")
     assert answer(real.stop())["conversation"]["id"] == mine
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize("command", ["{demo}; sh -i", "sh -c '{demo}; sh -i; true'; true"])
+def test_the_banner_is_read_below_wrapper_shells(real: Real, command: str, foreign: bool) -> None:
+    """The row is ours, or another tool's with nothing but the pane's pid, command and folder."""
+    told_by(BANNER)
+    real.start(command=["sh", "-c", command.format(demo=shlex.join(DEMO))])
+    real.say("hello")
+    mine = conversations(real)
+    if foreign:
+        pane = {"pid": real.pid(), "cmd": "sh", "cwd": str(real.folder)}
+        row = {"name": "acme", "status": "running", "agent": "demo", "tmux_server": real.socket}
+        real.registry.write_text(json.dumps({"tmux_sessions": [{**row, "pane": pane}]}))
+    assert real.list()[0]["live"] == "alive"
+    real.submit("/exit")
+    until("the shell alone", lambda: real.list()[0]["live"] == "agent_gone")
+    stopped = answer(real.stop())
+    assert (stopped["stopped_by"], stopped["resumable"]) == ("already_gone", True)
+    assert {stopped["conversation"]["id"]} == mine
 
 
 def test_last_words_make_a_purge_certain(real: Real) -> None:

@@ -45,6 +45,40 @@ def test_agent_gone(story: Story) -> None:
     assert (seen.live, seen.agent, seen.owned.ids) == (Live.AGENT_GONE, (), {agent.shell})
 
 
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("wrappers", [1, 2])
+@pytest.mark.parametrize("foreign", [True, False])
+def test_an_agent_that_left_below_wrapper_shells_is_gone(
+    story: Story, foreign: bool, wrappers: int, named: bool
+) -> None:
+    story.agent()
+    (session,) = story.tmux.servers[story.SOCKET].sessions
+    pane = story.tmux.split(story.SOCKET, session, "sh", "-c", "demo; bash")
+    (story.tmux.swap(session.panes[0], pane), session.panes.pop())
+    if foreign:
+        foreign_row(story, pane.process.pid)
+    else:
+        write(story, '"id": "%0"', '"id": "%1"')
+    if not named:
+        write(story, '"agent": "demo", ', "")
+        story.path.write_text(story.path.read_text().replace('"cmd": "python3", ', ""))
+    below = pane.process
+    for _ in range(wrappers - 1):
+        below = story.processes.add("sh", "-c", "demo; bash", parent=below)
+    shell = story.processes.add("bash", parent=below, foreground=True)
+    assert sight(story).live is Live.AGENT_GONE
+    # What the user runs in that shell is no agent either, as far as agents are known.
+    story.processes.add("vim", parent=shell, foreground=True)
+    assert (sight(story).live is Live.AGENT_GONE) is named
+
+
+def test_a_wrapper_shell_with_another_program_below_may_hold_the_agent(story: Story) -> None:
+    session = story.tmux.open(story.SOCKET, "acme", "sh", "-c", "mine; bash")
+    foreign_row(story, session.panes[0].process.pid)
+    story.processes.add("mine", parent=session.panes[0].process, foreground=True)
+    assert sight(story).live is Live.ALIVE
+
+
 def test_gone_with_its_server_and_gone_alone(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)

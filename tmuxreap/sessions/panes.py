@@ -27,7 +27,7 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     below = list(process_tree(world.index, pane.pid or 0))
     if profile is not None:
         return tuple(process for process in below if _recognised(process, profile, world))
-    return () if is_idle_shell(pane, world) else tuple(below)
+    return () if _ends_in_idle_shell(pane, world) else tuple(below)
 
 
 def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[str]:
@@ -56,6 +56,20 @@ def is_idle_shell(pane: Pane, world: World) -> bool:
     return is_interactive_shell(leader, world) and in_foreground(leader)
 
 
+def _ends_in_idle_shell(pane: Pane, world: World) -> bool:
+    """Tell whether nothing is below a pane's wrapper shells but an idle shell: `sh -c 'x; bash'`.
+    Such a pane is not idle for its neighbours, since a script waits for that shell."""
+    last = leader_of(pane, world)
+    while last is not None and not is_interactive_shell(last, world):
+        below = world.index.children.get(last.pid, ())
+        if len(below) != 1 or shell_of(last, world) not in SHELLS:
+            return False
+        last = world.index.processes[below[0]]
+    if last is None or world.index.children.get(last.pid):
+        return last is None
+    return in_foreground(last)
+
+
 def leader_of(pane: Pane, world: World) -> Process | None:
     """Return the live process that tmux started in the pane; none for a dead pane, whose pid may
     have been reused."""
@@ -80,13 +94,24 @@ def _takes_command(flag: str) -> bool:
 
 
 def live_in(pane: Pane, agent: tuple[Process, ...], world: World) -> Live:
-    """Tell whether the agent is alive or gone. It is gone if only a shell is left, or nothing; any
+    """Tell whether the agent is alive or gone. It is gone if only shells are left, or nothing; any
     other program may be the agent under another name."""
     if agent:
         return Live.ALIVE
     leader = leader_of(pane, world)
-    shell = leader is None or is_interactive_shell(leader, world)
-    return Live.AGENT_GONE if shell else Live.ALIVE
+    left = leader is None or _is_left_to_shells(leader, world)
+    return Live.AGENT_GONE if left else Live.ALIVE
+
+
+def _is_left_to_shells(process: Process, world: World) -> bool:
+    """Tell whether only shells are left down to the one that reads commands, as of `sh -c 'agent;
+    bash'`. What the user runs in that one is no agent."""
+    if is_interactive_shell(process, world):
+        return True
+    below = (world.index.processes[pid] for pid in world.index.children.get(process.pid, ()))
+    return shell_of(process, world) in SHELLS and all(
+        _is_left_to_shells(one, world) for one in below
+    )
 
 
 def in_foreground(process: Process) -> bool:
