@@ -134,8 +134,10 @@ class Actor:
 class World:
     """A story in which waiting returns the baton."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, intended: Callable[[Actor], None]) -> None:
+        """`intended`: called when a command has planned and recorded what it is going to end."""
         self.story = Story(folder)
+        self.intended = intended
         self.current: Actor | None = None
         self.blind = False  # the ledger was unavailable: what only it holds may be unknown
         self.locked = False  # by a reader of the ledger that keeps its lock
@@ -162,6 +164,8 @@ class World:
 
     def at(self, step: Step) -> None:
         actor = self.current
+        if actor is not None and step is Step.INTENT:
+            self.intended(actor)
         if (
             actor is not None
             and step in RUNGS
@@ -218,7 +222,7 @@ class Histories(RuleBasedStateMachine):
     ) -> None:
         self.kills, self.ledger_fails = kills, ledger_fails
         self.folder = Path(tempfile.mkdtemp(prefix="tr"))
-        self.world = World(self.folder)
+        self.world = World(self.folder, self.intended)
         self.unarmed, faults.at = faults.at, self.world.at
         self.used, world = LedgerAccess.use, self.world
 
@@ -250,15 +254,19 @@ class Histories(RuleBasedStateMachine):
         self.killed: set[str] = set()
         self.taken: set[int] = set()
 
+    def intended(self, actor: Actor) -> None:
+        """Hear of a command that has recorded what it is going to end."""
+
     # Actions of users and programs
 
     def act(
         self, verb: str, name: str, work: Callable[[Context], Result], *, server: bool = False
-    ) -> None:
-        if len(self.actors) < BUSY:
-            self.actors.append(
-                Actor(self.world, SERVER_PID if server else next(self.pids), verb, name, work)
-            )
+    ) -> Actor | None:
+        if len(self.actors) >= BUSY:
+            return None
+        actor = Actor(self.world, SERVER_PID if server else next(self.pids), verb, name, work)
+        self.actors.append(actor)
+        return actor
 
     @rule(
         name=st.sampled_from(NAMES),

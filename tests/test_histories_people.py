@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from tests.fakes import FakePane
 from tests.test_histories import NAMES, Actor, Histories, tell
@@ -32,10 +33,12 @@ DEEDS = (
 
 
 class WithPeople(Histories):
-    @initialize()
-    def come(self) -> None:
+    def __init__(self) -> None:
+        super().__init__()
         self.panes: list[FakePane] = []
         self.theirs: set[ProcessId] = set()
+        self.daemons: dict[ProcessId, ProcessId] = {}  # by the process of their pane
+        self.whole: set[Actor] = set()  # endings of whole sessions
 
     @rule(name=st.sampled_from(NAMES), deed=st.sampled_from(DEEDS), number=st.integers(0, 3))
     def person(self, name: str, deed: str, number: int) -> None:
@@ -46,7 +49,19 @@ class WithPeople(Histories):
     @rule(name=st.sampled_from(NAMES), scope=st.sampled_from([Scope.SESSION, Scope.AGENT]))
     def end_after_turn(self, name: str, scope: Scope) -> None:
         policy = Policy(Verb.STOP, "stop it", grace_s=1.0, scope=scope, after_turn_s=5.0)
-        self.act("stop", name, lambda app: ending.run(app, EndRequest((name,), policy, False)))
+        work = EndRequest((name,), policy, False)
+        actor = self.act("stop", name, lambda app: ending.run(app, work))
+        if actor is not None and scope is Scope.SESSION:
+            self.whole.add(actor)
+
+    def intended(self, actor: Actor) -> None:
+        """Give up the panes that a whole session held when its ending was planned."""
+        session = self.session(actor.name)
+        if actor not in self.whole or session is None:
+            return
+        for pane in self.panes:
+            if pane in session.panes:
+                self.theirs -= {pane.process, self.daemons.get(pane.process)}
 
     def do_split(self, session: Any, number: int) -> None:
         self.new_pane(session, "vim")
@@ -113,6 +128,7 @@ class WithPeople(Histories):
         self.panes.append(pane)
         daemon = self.story.processes.add("node", parent=pane.process, new_session=True)
         self.theirs |= {pane.process, daemon}
+        self.daemons[pane.process] = daemon
 
     # Overrides of the other rules
 
@@ -175,5 +191,6 @@ class WithPeople(Histories):
         self.people_lose_nothing()
 
 
+@pytest.mark.long
 def test_histories_with_people() -> None:
     tell(WithPeople, 15)

@@ -292,3 +292,31 @@ def test_the_mate_of_another_is_a_stranger(story: Story) -> None:
     mate = story.tmux.split(story.SOCKET, session_of(story), *DEMO, "--mate-of", "another")  # type: ignore[arg-type]
     assert code(story.stop()) == "foreign_panes"
     assert lives(story, mate)
+
+
+# The agent's own pane changes its session during an ending
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("daemon", [False, True])
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_child_is_ended_after_its_pane_was_swapped_away(
+    story: Story, marked: bool, daemon: bool, again: bool
+) -> None:
+    """The pane in its environment is another session's by now, even with a new program in it."""
+    agent = story.agent(exit_delay_s=2.0)
+    if not marked:
+        del story.processes.table[agent.process.pid].environ["TMUXREAP_ID"]
+    child = story.processes.add(
+        "node", parent=agent.process, new_session=daemon, ignores={SIGHUP, SIGTERM}
+    )
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    bystander = quiet.panes[0].process
+    later(story, 0.5, lambda: story.tmux.swap(agent.pane, quiet.panes[0]))
+    if again:
+        later(story, 2.0, lambda: story.tmux.respawn(agent.pane, "vim"))
+    result = story.stop()
+    assert told(result)["outcome"] == "stopped"
+    assert not story.processes.alive(child)
+    assert story.processes.alive(bystander)
+    assert story.signals_to(bystander) == []

@@ -29,12 +29,13 @@ def test_a_process_belongs_to_a_pane_by_leader_terminal_or_what_it_carries() -> 
     places = places_of(SERVER, TTYS)
     assert places.of(process(200, sid=100), None) == "%3"
     assert places.of(process(200, tty=7), None) == "%3"
-    assert places.of(process(200), "%4") == "%4"
+    assert places.of(process(200), "%3") == "%3"
     assert places.of(process(200), "%9") is None
 
 
 def test_a_dead_pane_has_neither_leader_nor_terminal() -> None:
     places = places_of(SERVER, TTYS)
+    assert places.of(process(200), "%4") is None
     assert places.of(process(200, sid=101, tty=8), None) is None
     assert places_of(NoServer("/tmp/s"), TTYS).ids == frozenset()
 

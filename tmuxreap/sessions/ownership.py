@@ -55,6 +55,7 @@ class Reach:
     remembered: frozenset[ProcessId]
     registry: str | None = None  # if only the ledger knows the mark: it counts for this registry
     scopes: frozenset[str] = frozenset()
+    own_panes: frozenset[str] = frozenset()  # the agent's own pane, recorded and first seen
 
 
 @frozen
@@ -210,6 +211,20 @@ def _lives_elsewhere(index: Index, reach: Reach, pid: int) -> bool:
     if trace.tmux is None or reach.tmux is None:
         return False
     return trace.tmux != reach.tmux or (trace.pane is not None and trace.pane not in reach.panes)
+
+
+def is_its_own(index: Index, reach: Reach, process: Process) -> bool:
+    """Tell whether the process is the session's by more than the pane that it was started in: it
+    is in the kernel session of a leader, or it is of the agent's pane and was seen or marked as the
+    session's. That pane may be in another session by now, even with another program in it."""
+    if any(
+        leader.pid == process.sid and _pid_not_reused(index, leader) for leader in reach.leaders
+    ):
+        return True
+    trace = index.trace(process.pid)
+    if trace.pane not in reach.own_panes:
+        return False
+    return process.id in reach.remembered or (reach.mark is not None and trace.mark == reach.mark)
 
 
 def _pid_not_reused(index: Index, leader: ProcessId) -> bool:

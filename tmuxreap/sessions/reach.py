@@ -18,7 +18,7 @@ from tmuxreap.core.model import (
     Terminal,
 )
 from tmuxreap.sessions.identity import same_server
-from tmuxreap.sessions.ownership import TMUX_SERVER, Owned, Reach, Trace, owned
+from tmuxreap.sessions.ownership import TMUX_SERVER, Owned, Reach, Trace, is_its_own, owned
 from tmuxreap.sessions.panes import leader_of
 from tmuxreap.sessions.sight import Past
 from tmuxreap.sessions.world import World
@@ -62,7 +62,12 @@ def reach_of(
         remembered=past.remembered,
         registry=past.registry,
         scopes=past.scopes.union(trace.scope for trace in traces if trace.scope),
+        own_panes=frozenset([*before, *_first_pane(past)]),
     )
+
+
+def _first_pane(past: Past) -> list[str]:
+    return [past.first.pane.id] if past.first and past.first.pane else []
 
 
 def headless_reach(leader: Process | None, past: Past) -> Reach:
@@ -148,9 +153,16 @@ def belongings_of(
         server_name = world.tmux_variable(server.socket, server.pid)
     spare, places = spare_reason(spares, world), world.places_on(server)
 
-    def reason(process: Process) -> str | None:
+    def started_in(process: Process) -> str | None:
+        """Return the pane that the process was started in. It is inherited evidence, which does not
+        outweigh what is the session's own."""
         trace = world.index.trace(process.pid)
-        pane = places.of(process, trace.pane if trace.tmux == server_name == reach.tmux else None)
+        if trace.pane is None or not trace.tmux == server_name == reach.tmux:
+            return None
+        return None if is_its_own(world.index, reach, process) else trace.pane
+
+    def reason(process: Process) -> str | None:
+        pane = places.of(process, started_in(process))
         another = pane is not None and pane not in own_ids
         return f"in the pane {pane} of another" if another else spare(process)
 

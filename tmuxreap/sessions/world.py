@@ -23,12 +23,13 @@ class Places:
     """Which pane each kernel session and each terminal of one tmux server belongs to."""
 
     ids: frozenset[str] = frozenset()
+    living: frozenset[str] = frozenset()  # a dead pane that tmux keeps holds no process
     by_leader: Mapping[int, str] = field(default_factory=dict)
     by_tty: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, process: Process, carried: str | None) -> str | None:
         pane = self.by_leader.get(process.sid) or self.by_tty.get(process.tty)
-        return pane or (carried if carried in self.ids else None)
+        return pane or (carried if carried in self.living else None)
 
 
 NO_PLACES = Places()
@@ -147,6 +148,7 @@ def places_of(server: ServerLook, ttys: Mapping[str, int]) -> Places:
     alive = [pane for pane in panes if not pane.dead]
     return Places(
         ids=frozenset(pane.id for pane in panes),
+        living=frozenset(pane.id for pane in alive),
         by_leader={pane.pid: pane.id for pane in alive if pane.pid},
         by_tty={tty: pane.id for pane in alive if (tty := ttys[pane.tty])},
     )
