@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -238,3 +240,19 @@ def test_a_readonly_folder_is_a_warning(folder: Path) -> None:
 
     assert Child(work).answer().exit == 0
     folder.chmod(0o700)
+
+
+HANGS = """
+import threading
+from pathlib import Path
+from tmuxreap.ending import jobs
+jobs._problem_writing = lambda *_: threading.Event().wait()
+report = jobs.JobReport("7", "acme", "completed", "", 1.0)
+print(jobs.write_reports(Path("rows.yaml"), [report], 0.05))
+"""
+
+
+def test_a_folder_that_hangs_does_not_keep_the_program_from_exiting() -> None:
+    words = [sys.executable, "-c", HANGS]
+    told = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert "no answer in 0.05 s" in told.stdout

@@ -24,6 +24,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent, PaneOption
 from tmuxreap.system import files
@@ -276,6 +277,23 @@ def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
     error = answer["error"]
     assert (error["code"], "kill acme" in error["hint"]) == ("still_running", True)  # type: ignore[index]
     assert only(story.kill())["outcome"] == "killed"
+
+
+def test_who_waits_for_a_suspended_stop_and_shows_no_progress_is_answered(story: Story) -> None:
+    """As a caller from Python or MCP."""
+    story.agent()
+    another_stop(story, 2.0, "T")
+    answer = only(story.stop())
+    assert (answer["outcome"], answer["error"]["code"]) == ("failed", "still_running")  # type: ignore[index]
+
+
+def test_who_waits_for_a_start_does_not_wait_for_a_stop(story: Story) -> None:
+    story.agent()
+    another_stop(story, 40.0)
+    app, before = story.app(), story.clock.monotonic()
+    ActiveIntents.of(app).wait_for_start("acme", lock_held=True)
+    ActiveIntents.of(app).wait_for_start("acme", lock_held=False)
+    assert story.clock.monotonic() == before
 
 
 def test_nobody_waits_beyond_the_deadline_of_another(story: Story) -> None:

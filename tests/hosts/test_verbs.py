@@ -215,6 +215,8 @@ def test_the_callers_own_session_is_its_own_there_too(fleet: Fleet) -> None:
         assert codes["web@b"] == "own_session"
     assert fleet.rows("b")["web"]["status"] == "running"
     assert fleet.rows("b")["db"]["status"] == "stopped"
+    told = fleet.run("stop", "web", "--host", "b", "--self", "--yes", "--json")
+    assert (told.exit, fleet.rows("b")["web"]["status"]) == (0, "stopped")
 
 
 def test_a_purge_off_a_terminal_needs_yes(fleet: Fleet) -> None:

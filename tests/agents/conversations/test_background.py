@@ -128,6 +128,13 @@ def test_a_turn_that_nobody_is_in_is_over(tmp_path: Path, processes: FakeProcess
     assert found(CODEX, tmp_path, processes, tmp_path / "gone.jsonl") == []
 
 
+def test_a_conversation_that_cannot_be_read_has_no_open_turn(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    served(processes, tmp_path)
+    assert found(CODEX, tmp_path, processes, tmp_path) == []
+
+
 # While it lives: the conversation shows an open turn better than the screen
 
 IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"

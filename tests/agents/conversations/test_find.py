@@ -21,6 +21,7 @@ from tmuxreap.agents.conversations.find import (
     pidfile_state,
     store_of,
     with_path,
+    wrote_nothing,
 )
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
@@ -191,6 +192,19 @@ def test_rivals_do_not_matter_to_who_is_told(store: Path) -> None:
     assert found(
         Clues((AGENT,), store=store, rivals=lambda: pytest.fail("nobody needed to look"))
     ) == (ONE, "pidfile")
+
+
+def test_only_of_an_agent_whose_files_are_known_it_is_certain_that_it_wrote_none(
+    store: Path,
+) -> None:
+    talk(store, ONE, at=500.0)
+    clues = Clues((AGENT,), store=store)
+    assert wrote_nothing(DEMO, clues)
+    assert not wrote_nothing(DEMO, Clues((AGENT,)))
+    assert not wrote_nothing(DEMO, Clues(store=store))
+    assert not wrote_nothing(replace(DEMO, artifact=None), clues)
+    talk(store, TWO, at=2000.0)
+    assert not wrote_nothing(DEMO, clues)
 
 
 def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:

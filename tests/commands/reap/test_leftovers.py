@@ -9,7 +9,8 @@ import pytest
 from tests.fakes import FakeAgent, Story
 from tests.reaping import passes, reaped, told
 from tmuxreap.commands.reap.verdicts import Kind
-from tmuxreap.core.model import ProcessId
+from tmuxreap.core.model import ProcessId, Server, ServerLook, UnreadSession
+from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import NewEvent, Survivor
 
 
@@ -143,6 +144,33 @@ def test_peoples_own_agents_and_other_servers_are_never_among_the_orphans(story:
     assert not story.processes.alive(helper)
     assert [name for name, process in theirs.items() if not story.processes.alive(process)] == []
     assert {pid for pid, _ in story.processes.signals} == {helper.pid}
+
+
+@pytest.mark.parametrize("read", ["whole", "in part", "of another server"])
+def test_a_server_that_could_not_be_read_whole_makes_no_orphan(
+    story: Story, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    """The pane may be in the line that could not be parsed, or on the server that was there."""
+    other = "/tmp/tmux-1000/other"
+    story.tmux.open(other, "mine", "zsh")
+    server = story.tmux.servers[other].process
+    ours = {"TMUXREAP_ID": "lost", "TMUXREAP_REGISTRY": str(story.path)}
+    there = {**ours, "TMUX": f"{other},{server.pid},0", "TMUX_PANE": "%77"}
+    helper = story.processes.add("node", new_session=True, environ=there)
+    look = story.tmux.look
+
+    def odd(socket: str) -> ServerLook:
+        seen = look(socket)
+        if socket != other or read == "whole":
+            return seen
+        assert isinstance(seen, Server)
+        if read == "in part":
+            return replace(seen, unread=(UnreadSession(None, None),))
+        return replace(seen, pid=seen.pid + 1)
+
+    monkeypatch.setattr(story.tmux, "look", odd)
+    reaped(story, Kind.ORPHAN)
+    assert story.processes.alive(helper) is (read != "whole")
 
 
 def test_a_session_that_was_only_forgotten_is_no_orphan(story: Story) -> None:

@@ -54,3 +54,23 @@ def test_closing_takes_the_session_or_only_the_pane(story: Story) -> None:
     one.past = replace(one.past, pane_only=True)
     panes = [deeds.ClosePane(server, session, pane) for pane in session.panes]
     assert deeds_of(one, Close(), story.processes) == panes
+
+
+def test_what_is_in_another_session_too_is_closed_pane_by_pane_and_not_with_the_session(
+    story: Story,
+) -> None:
+    """Its window is linked into another session, and a window beside it is its session's alone."""
+    agent = story.agent()
+    story.tmux.split(
+        story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "bash", window=True
+    )
+    story.tmux.change(agent.pane, linked=True)
+    one = ending(story)
+    server, whole = one.plan.server, one.sight.whole
+    assert server is not None
+    assert whole is not None
+    linked, own = whole.panes
+    assert deeds_of(one, Close(), story.processes) == [
+        deeds.ClosePane(server, whole, linked),
+        deeds.CloseSession(server, replace(whole, panes=(own,)), [own]),
+    ]

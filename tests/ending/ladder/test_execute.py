@@ -246,6 +246,23 @@ def test_one_that_appears_after_a_clean_look_is_ended_too(story: Story) -> None:
 # Kill
 
 
+def test_what_an_earlier_look_saw_is_still_known_when_nothing_ties_it_to_the_agent(
+    story: Story,
+) -> None:
+    """A child that came during the keys: only the look before the hangup saw its parent."""
+    agent, children = story.agent(leaves=False), list[ProcessId]()
+
+    def bear() -> None:
+        deaf = {SIGHUP, SIGTERM}
+        child = story.processes.add("node", parent=agent.process, new_session=True, ignores=deaf)
+        story.processes.table[child.pid].environ = {}
+        children.append(child)
+
+    story.processes.after(0.2, bear)
+    assert facts(story.stop(), "outcome", "stopped_by") == ("stopped", "sigkill")
+    assert [story.processes.alive(child) for child in children] == [False]
+
+
 def test_kill_signals_and_closes_what_is_left(story: Story) -> None:
     agent = story.agent(ignores={SIGTERM})
     result = story.kill()

@@ -18,12 +18,14 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.handing_over import CLOSES_S, OPENS_S
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
+    KeepDraft,
     MayEdit,
     Press,
     ReadEditor,
     Request,
     Signal,
     Wait,
+    keep_draft,
 )
 from tmuxreap.sessions.editors import Opened
 
@@ -66,6 +68,15 @@ def test_what_the_screen_showed_whole_after_all_is_kept(text: str) -> None:
     """A draft may be exactly as high as its visible part."""
     _, ended = handed(Opened(EDITOR, text), screen=replace(PASTE, draft="one\ntwo"))
     assert (ended.kept, ended.draft_lost) == ([text.rstrip("\n")], "")
+
+
+def test_another_draft_after_one_that_was_read_whole_is_kept_too() -> None:
+    """A user went on typing at a prompt that was empty again."""
+    _, ended = handed(None, Opened(EDITOR, "one\ntwo\n"))
+    for text in ("two", "[Pasted #1]", "three"):
+        for request in keep_draft(ended, text):
+            assert request == KeepDraft("three")
+    assert ended.kept == ["one\ntwo", "three"]
 
 
 def test_an_editor_that_stays_is_killed() -> None:

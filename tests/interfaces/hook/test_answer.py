@@ -111,6 +111,20 @@ def test_a_pipe_that_stays_open_holds_nobody_up(
         os.close(writer)
 
 
+def test_input_above_the_limit_is_read_to_its_end_and_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pulse, "INPUT_BYTES", 8)
+    reader, writer = os.pipe()
+    os.write(writer, b"x" * 20)
+    os.close(writer)
+    try:
+        assert pulse.read_input(reader) == b""
+        assert os.read(reader, 1) == b""
+    finally:
+        os.close(reader)
+
+
 # The caller
 
 

@@ -59,6 +59,15 @@ def test_every_argument_is_one_of_the_command(tool: str) -> None:
     assert named - known == OURS.get(tool, set())
 
 
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_flag_that_is_not_given_is_told_as_the_command_takes_it(tool: str) -> None:
+    """Only what was given is passed on: a default that the schema tells must be the command's."""
+    taken = plain_command(TOOLS[tool].verb).defaults
+    fields = TOOLS[tool].arguments.model_fields
+    told = {name: field.default for name, field in fields.items() if field.annotation is bool}
+    assert told.items() <= {**taken, **dict.fromkeys(OURS.get(tool, ()))}.items()
+
+
 def test_hosts_are_an_argument_more() -> None:
     arguments = with_host(TOOLS["list_sessions"].arguments)
     given = arguments.model_validate({"host": "gpu", "live": True})

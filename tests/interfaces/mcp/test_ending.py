@@ -13,7 +13,7 @@ from tmuxreap.commands.reap.verdicts import Kind, Limits
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.mcp.arguments import with_host
-from tmuxreap.interfaces.mcp.ending import Reap, RemoveSession, StopSession
+from tmuxreap.interfaces.mcp.ending import InterruptSession, Reap, RemoveSession, StopSession
 from tmuxreap.sessions.context import Context
 
 
@@ -78,3 +78,12 @@ def test_a_reap_has_the_users_defaults_where_nothing_was_given(
     assert (plain.cleanup, plain.why, plain.yes) == (True, "night", False)
     assert (chosen.kinds, chosen.limits) == ((Kind.IDLE,), Limits(idle_after_s=90.0))
     assert (chosen.grace_s, chosen.cleanup) == (2.5, False)
+
+
+def test_an_agent_that_interrupts_more_than_names_has_to_say_so(story: Story) -> None:
+    caller, other = story.agent("caller"), story.agent("other", state="busy")
+    with pytest.raises(Failure) as caught:
+        InterruptSession(targets=["all"]).run(story.app(caller.process.pid))
+    assert (caught.value.code, other.heard) == (Code.USAGE, [])
+    InterruptSession(targets=["all"], yes=True).run(story.app(caller.process.pid))
+    assert other.heard == ["Escape"]
