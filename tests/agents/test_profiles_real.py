@@ -219,6 +219,14 @@ LOW = "\n".join(f"{{}}tall line {number}" for number in range(48, 60))
 SCREENS = [
     ("claude", shown(CLAUDE, footer="⏸ manual mode on · ? for shortcuts"), Screen(State.IDLE)),
     ("claude", shown(CLAUDE, "half a thought"), Screen(State.DRAFT, "half a thought")),
+    # the list that it shows after Left, where `/exit` leaves it as well
+    (
+        "claude",
+        shown(
+            CLAUDE, "describe a task for a new session", footer="enter to return · space to reply"
+        ),
+        Screen(State.IDLE),
+    ),
     ("claude", shown(CLAUDE, "first\n\n  third"), Screen(State.DRAFT, "first\n\nthird")),
     ("claude", shown(CLAUDE, "\n  second"), Screen(State.DRAFT, "\nsecond")),
     (

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.real import DEMO, Real, answer, until
+from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.commands import list as list_sessions
 from tmuxreap.commands import stop
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
@@ -187,3 +189,103 @@ def test_a_conversation_that_goes_on_is_not_purged(real: Real) -> None:
     ]
     assert (conversations(real), "quiet" in real.sessions()) == ({mine}, True)
     assert real.row()["termination_mode"] == "graceful"
+
+
+# A conversation that its agent moved to the background, under another ID
+
+MOVING = {
+    **ROSTER,
+    "id": "own",
+    "source": "took.over",
+    "parents": ["launched_by"],
+    "attach": "demo attach {entry}",
+    "moved": '^{"continued": ?"(?P<id>[^"]+)"',
+}
+PIDFILE = {"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}
+AFTER = "22222222-6d0c-4f63-9b53-1d5f0c6f2a11"
+
+
+def moved(real: Real, *, on_disk: bool) -> tuple[str, int]:
+    """Let the agent move its conversation, as one key press does in a real one. Return the old ID,
+    and the pid of the session in the background."""
+    pidfile = {**PIDFILE, "started": "procStart", "parked": "parked"}
+    told_by(pidfile, "launch", goes_on=MOVING)
+    old = talked(real)
+    place = real.store / "conversations" / f"{old}.jsonl"
+    if on_disk:
+        (place.parent / f"{AFTER}.jsonl").write_text(place.read_text() + '{"role": "user"}\n')
+    with place.open("a") as file:
+        file.write(json.dumps({"continued": AFTER}) + "\n")
+    worker = listed(real, {"own": AFTER, "took": {"over": str(place)}})
+    file = real.store / "sessions" / f"{real.pid()}.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "parked": "w1"}))
+    return old, worker
+
+
+def listed(real: Real, entry: dict[str, object]) -> int:
+    worker = real.bystander()
+    start = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[19]
+    workers = {"w1": {"pid": worker, "start": start, **entry}}
+    (real.store / "roster.json").write_text(json.dumps({"workers": workers}))
+    return worker
+
+
+def end(worker: int) -> None:
+    os.kill(worker, 9)
+    until("the end of the session in the background", lambda: not alive(worker))
+
+
+def warned(item: dict[str, Any]) -> list[str]:
+    return [str(warning).partition(":")[0] for warning in item["warnings"]]
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_a_conversation_that_was_moved_is_recorded_under_its_new_id(real: Real, verb: str) -> None:
+    old, worker = moved(real, on_disk=True)
+    result = answer(real.stop() if verb == "stop" else real.kill())
+    assert (result["conversation"]["id"], result["resumable"]) == (AFTER, True)
+    assert warned(result) == ["conversation_forked"]
+    (warning,) = result["warnings"]
+    for words in (old, AFTER, "demo attach w1", "demo stop w1"):
+        assert words in warning
+    assert real.row()["demo_conversation_id_own"] == AFTER
+    error = real.resume()["error"]
+    assert (error["code"], "demo attach w1" in error["hint"]) == ("conversation_in_use", True)
+    end(worker)
+    assert real.resume()["conversation_id"] == AFTER
+
+
+def test_the_copy_that_was_left_behind_is_never_resumable(real: Real) -> None:
+    old, worker = moved(real, on_disk=False)
+    planned = answer(real.stop(dry_run=True))
+    assert (warned(planned), planned["resumable"]) == (["conversation_forked"], False)
+    result = answer(real.stop())
+    assert (result["conversation"]["id"], result["resumable"]) == (old, False)
+    assert (result["resume_command"], warned(result)) == (None, ["conversation_forked"])
+    assert real.row()["resumable"] is False
+    error = real.resume()["error"]
+    assert (error["code"], AFTER in error["message"]) == ("not_resumable", True)
+    end(worker)  # nothing was ever said in the new one
+    assert real.resume()["conversation_id"] == old
+
+
+def test_list_and_show_name_the_one_that_lives(real: Real) -> None:
+    old, _ = moved(real, on_disk=True)
+    assert real.list()[0]["drift"] == "moved"
+    assert (real.show()["drift"], real.show()["locators"][0]["id"]) == ("moved", AFTER)
+    with real.app() as app:
+        (told,) = list_sessions.run(app, list_sessions.ListRequest()).warnings
+        drifts = reconcile.run(app).as_json()["drifts"]
+    assert told.startswith(f"conversation_forked: acme's agent continued {old} as {AFTER}")
+    assert [(it["name"], it["drift"]) for it in drifts] == [("acme", "moved")]
+    assert real.row()["demo_conversation_id_own"] == AFTER
+    assert real.list()[0]["drift"] is None
+
+
+def test_a_session_that_a_tool_launched_is_no_part_of_the_conversation(real: Real) -> None:
+    told_by(PIDFILE, goes_on=MOVING)
+    mine = talked(real)
+    listed(real, {"own": AFTER, "launched_by": mine})
+    assert warned(answer(real.stop(dry_run=True))) == ["children_running"]
+    result = answer(purged(real))
+    assert (result["outcome"], warned(result)) == ("terminated", ["children_running"])

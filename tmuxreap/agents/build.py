@@ -191,10 +191,15 @@ def _goes_on(data: Block) -> GoesOn | None:
     data.only(GoesOn.__match_args__)
     return GoesOn(
         end=data.text("end") or "",
+        attach=data.text("attach") or "",
         roster=data.text("roster"),
         entries=data.text("entries") or "",
         pid=data.text("pid") or "pid",
         started=data.text("started") or "started",
+        id=data.text("id"),
+        source=data.text("source"),
+        parents=data.words("parents"),
+        moved=data.pattern("moved"),
         began=data.pattern("began"),
         ended=data.pattern("ended"),
         mark=data.text("mark"),

@@ -118,10 +118,18 @@ class GoesOn:
     """How a conversation may continue without its pane, and what ends it then."""
 
     end: str
+    attach: str = ""
     roster: str | None = None  # a file in the store that lists background sessions
     entries: str = ""  # its key with the list
     pid: str = "pid"
     started: str = "started"
+    # Keys of an entry, with dots between levels: its own conversation, the one that it took over,
+    # and those that it was launched from. Without `id`, an entry is in each one that it mentions.
+    id: str | None = None
+    source: str | None = None
+    parents: tuple[str, ...] = ()
+    # A line in the conversation's file: it went on under the ID of the group `id`.
+    moved: re.Pattern[str] | None = None
     # The begin and the end of a turn in the conversation's file, kept open by a shared program.
     began: re.Pattern[str] | None = None
     ended: re.Pattern[str] | None = None
@@ -222,6 +230,11 @@ class Profile:
     def is_per_folder(self) -> bool:
         """Whether it has one conversation for each folder, with no ID but its file's name."""
         return bool(self.artifact and not self.query and "{id" not in self.artifact)
+
+    @property
+    def parks(self) -> bool:
+        """Whether its pid file says that its conversation went on in the background."""
+        return any("parked" in locator.settings for locator in self.locators)
 
     @property
     def prints_exit_banner(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tmuxreap.agents.conversations.background import Forked
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
-from tmuxreap.agents.conversations.find import store_of, with_path
+from tmuxreap.agents.conversations.find import Clues, store_of, with_path
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
@@ -17,12 +18,13 @@ from tmuxreap.core.answers.sessions import Launched, failed_launch
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result
+from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import MODES, Event, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import store_environment
+from tmuxreap.sessions.conversation import Known, store_environment
 from tmuxreap.sessions.look import sight_of, sights_of
 
 DAY_S = 86400.0
@@ -139,17 +141,40 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
         reason = "no conversation was captured"
     elif row.termination_mode == "purge":
         reason = "its conversation was purged"
-    elif not _is_on_disk(context, row, profile, conversation):
-        reason = f"the conversation {conversation} is not on disk, or has no message"
     else:
-        return profile, conversation, store_environment(profile, row.store)
+        known = _known(context, row, profile, conversation)
+        _warn_of_fork(context, row, known)
+        if known.is_resumable and known.conversation.id is not None:
+            return profile, known.conversation.id, store_environment(profile, row.store)
+        if known.forked is not None:
+            raise _moved(row, known.forked)
+        reason = f"the conversation {conversation} is not on disk, or has no message"
     hint = f"begin a new conversation: {command('start', row.name)}"
     raise could_not("resume", row.name, reason, hint, Code.NOT_RESUMABLE)
 
 
-def _is_on_disk(context: Context, row: Row, profile: Profile, conversation: str) -> bool:
+def _known(context: Context, row: Row, profile: Profile, conversation: str) -> Known:
+    """Find the recorded conversation on disk, under the ID that its agent continued it as."""
     store = store_of(profile, None, row.store, context.settings.home)
-    return with_path(profile, store, conversation, None).exists
+    found = with_path(profile, store, conversation, None)
+    return context.finder.followed(profile, Known(found, Clues(store=store)))
+
+
+def _warn_of_fork(context: Context, row: Row, known: Known) -> None:
+    if known.forked is None or not known.forked.is_on_disk:
+        return
+    warning = plain(known.forked.warning(f"{row.name}'s"))
+    if warning not in context.warnings:
+        context.warnings.append(warning)
+
+
+def _moved(row: Row, forked: Forked) -> Failure:
+    """Return the failure for a conversation of which only an older copy is on disk."""
+    reason = (
+        f"its agent continued {forked.before} as {forked.after}, which is not on disk yet; it runs"
+        f" in {forked.jobs[0].where}"
+    )
+    return could_not("resume", row.name, reason, forked.jobs[0].way_out, Code.NOT_RESUMABLE)
 
 
 def _not_in_use(context: Context, row: Row, profile: Profile, conversation: str) -> None:
@@ -166,6 +191,8 @@ def _not_in_use(context: Context, row: Row, profile: Profile, conversation: str)
     for other, sight in zip(others, sights_of(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):
             raise _in_use(row, other.name, f"stop it first: {command('stop', other.name)}")
+    for job in context.finder.sessions_in(_known(context, row, profile, conversation), profile):
+        raise _in_use(row, job.where, job.way_out)
     process = context.finder.agent_in_conversation(profile, conversation, store)
     if process is not None:
         hint = f"leave that one first, or record its session: {command('adopt', row.name)}"

@@ -68,7 +68,7 @@ def changes_of(
         scope=Scope.PANE.value if in_part else None,
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
-        resumable=conversation.exists and not ending.cut_off,
+        resumable=ending.known.is_resumable and not ending.cut_off,
         screen=_last_screen(ending, log_text),
     )
     changes = dict(end_changes(row.status, end))
@@ -101,7 +101,7 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
         stop_reason=policy.reason if event is not Event.SWEPT else row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
         ended_at=iso(clock.now()) if gone else None,
-        resumable=ending.conversation.exists and not lost,
+        resumable=ending.known.is_resumable and not lost,
         resume_command=again,
         rungs=tuple(map(_rung, ending.rungs)),
         purged=purged.paths if purged else (),
@@ -231,7 +231,7 @@ def _known_before(ending: Ending) -> EndResult:
         task_id=row.task_id,
         grace_s=policy.grace,
         conversation=ending.conversation,
-        resumable=ending.conversation.exists,
+        resumable=ending.known.is_resumable,
         spared=as_answer(ending.first.owned.spared, why=True),
     )
 
@@ -241,7 +241,12 @@ def dry_run_answers(
 ) -> list[Item]:
     """Return the same plans as would be recorded."""
     return [
-        ending.answer
-        or replace(pending_result(ending, Outcome.PLANNED), plan=ending.plan.as_json())
+        ending.answer or _planned(context.finder, ending)
         for ending in prepare(context, rows, policy, known)
     ]
+
+
+def _planned(finder: Finder, ending: Ending) -> EndResult:
+    result = pending_result(ending, Outcome.PLANNED)
+    left = finder.background_warnings(ending.known, ending.profile, planned=True)
+    return replace(result, plan=ending.plan.as_json(), warnings=(*result.warnings, *left))

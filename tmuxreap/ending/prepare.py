@@ -50,9 +50,9 @@ def _ending(
 ) -> Ending:
     profile, agent = context.agents.profile(row), context.agents.of(row)
     spares = context.agents.spares(profile)
-    known = after_own_exit(
-        profile, context.finder.known_of(row, sight, profile), sight, shown.joined
-    )
+    known = context.finder.known_of(row, sight, profile)
+    known = after_own_exit(profile, known, sight, shown.joined)
+    known = context.finder.followed(profile, known)
     screen = None
     if profile is not None and (sight.agent or sight.carrier):
         screen = visible_screen(profile, known, sight, spares.carriers, shown.text)
@@ -132,7 +132,7 @@ def already_stopped(ending: Ending) -> EndResult:
         stop_reason=row.stop_reason,
         termination_mode=row.termination_mode,
         conversation=ending.conversation,
-        resumable=ending.conversation.exists and row.resumable is not False,
+        resumable=ending.known.is_resumable and row.resumable is not False,
         resume_command=resume_command(row, ending.known, ending.profile),
         task_id=row.task_id,
         ended_at=row.ended_at,

@@ -16,6 +16,7 @@ from tmuxreap.registry.file import Registry
 from tmuxreap.sessions.conversation import Finder
 
 PURGE = "purge the conversation of"
+IN_USE = ("goes_on", "conversation_forked")
 Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
 
 
@@ -80,9 +81,11 @@ def purge_now(
 
 
 def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
-    warnings = finder.background_warnings(ending.known, ending.profile)
-    if not warnings:
+    told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
+    told += finder.background_warnings(ending.known, ending.profile)
+    said = [warning.partition(": ") for warning in told]
+    reason = next((words for code, _, words in said if code in IN_USE), None)
+    if reason is None:
         return None
-    reason = warnings[0].partition(": ")[2]
     hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
     return could_not(PURGE, ending.name, reason, hint, Code.CONVERSATION_IN_USE)

@@ -10,7 +10,15 @@ from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.conversations import find
-from tmuxreap.agents.conversations.background import is_turn_open, lingering
+from tmuxreap.agents.conversations.background import (
+    Forked,
+    Lingering,
+    follow,
+    is_turn_open,
+    launched_sessions,
+    lingering,
+    sessions_in,
+)
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Carriers, Profile
@@ -37,9 +45,17 @@ class Known:
     clues: Clues
     store: str | None = None  # if it is not the default
     candidates: tuple[str, ...] = ()
+    forked: Forked | None = None
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether this very conversation is on disk, and not an older copy of one that lives."""
+        return self.conversation.exists and (self.forked is None or self.forked.is_on_disk)
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        if self.forked is not None:
+            return (plain(self.forked.warning()),)
         if not self.candidates:
             return ()
         could = f"any of {', '.join(self.candidates)}"
@@ -66,7 +82,17 @@ class Finder:
         if best.id is None:
             best = _recorded(profile, row, clues)
         candidates = located.candidates if best.id is None else ()
-        return Known(best, clues, self._store_word(profile, environ, clues, row), candidates)
+        store = self._store_word(profile, environ, clues, row)
+        return self.followed(profile, Known(best, clues, store, candidates))
+
+    def followed(self, profile: Profile | None, known: Known) -> Known:
+        """Follow a conversation that its agent continued under another ID."""
+        if profile is None or profile.goes_on is None:
+            return known
+        parked = find.parked_session(profile, known.clues)
+        store, before = known.clues.store, known.conversation
+        conversation, forked = follow(profile, store, before, self.processes, parked)
+        return replace(known, conversation=conversation, forked=forked or known.forked)
 
     def own_store(self, row: Row, sight: Sight, profile: Profile | None) -> str | None:
         """Return the agent's store, if it is not the default. Only a living agent shows it."""
@@ -81,15 +107,41 @@ class Finder:
         beats = self.books.heartbeats_of(row.name)
         return next((beat.state for beat in beats if beat.state and beat.at >= since), "")
 
-    def background_warnings(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
-        """Warn, after the end, where the conversation continues without its pane and how to end
-        it."""
+    def background_warnings(
+        self, known: Known, profile: Profile | None, *, planned: bool = False
+    ) -> tuple[str, ...]:
+        """Warn where the conversation continues without its pane and how to end it. `planned`: it
+        has not ended yet, so that a turn in it is no matter."""
         conversation, store = known.conversation, known.clues.store
         if profile is None or profile.goes_on is None or conversation.id is None or store is None:
             return ()
-        jobs = lingering(profile, profile.goes_on, store, conversation, self.processes)
-        goes_on = "goes_on: the conversation goes on in"
-        return tuple(f"{goes_on} {plain(it.where)}; end it with: {it.end}" for it in jobs)
+        if planned:
+            jobs = launched_sessions(profile.goes_on, store, conversation, self.processes)
+        else:
+            jobs = lingering(profile, profile.goes_on, store, conversation, self.processes)
+        told = {job.where for job in known.forked.jobs} if known.forked is not None else set()
+        return tuple(plain(job.warning) for job in jobs if job.where not in told)
+
+    def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
+        """Return the living sessions in the agent's background that are in the conversation."""
+        conversation, store = known.conversation, known.clues.store
+        if known.forked is not None:
+            return list(known.forked.jobs)
+        if profile is None or profile.goes_on is None or conversation.id is None or store is None:
+            return []
+        return sessions_in(profile.goes_on, store, conversation.id, self.processes)
+
+    def forked_of(self, row: Row, sight: Sight, profile: Profile | None) -> Forked | None:
+        """Return how the conversation of a living agent was continued in its background, if its
+        own pid file says so; `list` asks it of every agent, so nothing else is read before."""
+        if profile is None:
+            return None
+        for process in sight.agent:
+            store = self._store_of(profile, process, row.pane.cwd)
+            agent = find.AgentProcess(process.id, (), 0.0)
+            if find.parked_session(profile, Clues((agent,), store=store)) is not None:
+                return self.known_of(row, sight, profile).forked
+        return None
 
     def agent_in_conversation(
         self, profile: Profile, conversation: str, store: Path | None
@@ -254,7 +306,7 @@ def has_open_turn(profile: Profile, known: Known) -> bool:
 
 def resume_command(row: Row, known: Known, profile: Profile | None) -> str | None:
     conversation = known.conversation
-    if profile is None or not profile.resume or conversation.id is None or not conversation.exists:
+    if profile is None or not profile.resume or conversation.id is None or not known.is_resumable:
         return None
     words = resume_words(profile, row.start_command, conversation.id)
     return resume_line(words, store_environment(profile, known.store or row.store))

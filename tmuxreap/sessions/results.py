@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tmuxreap.core import text
 from tmuxreap.core.answers.base import Process, problem_of, read
 from tmuxreap.core.answers.sessions import Author, Locator, Session, Shown
 from tmuxreap.core.model import Live, Row, Status, Terminal
@@ -21,6 +22,7 @@ from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.background import Forked
     from tmuxreap.agents.profiles import Profile
     from tmuxreap.sessions.state import StateReport
 
@@ -30,10 +32,27 @@ def session_results(
 ) -> list[Session]:
     pulses = context.books.pulses()
     states = _states(context, rows, sights, pulses)
+    forks = [_forked(context, row, sight) for row, sight in zip(rows, sights, strict=True)]
     return [
-        session_result(context, row, sight, pulses.get(row.name), known_state=state)
-        for row, sight, state in zip(rows, sights, states, strict=True)
+        session_result(context, row, sight, pulses.get(row.name), known_state=state, forked=forked)
+        for row, sight, state, forked in zip(rows, sights, states, forks, strict=True)
     ]
+
+
+def _forked(context: Context, row: Row, sight: Sight) -> Forked | None:
+    """Return how the conversation that the row names was continued in the background, and warn."""
+    profile = context.agents.profile(row)
+    if sight.live is not Live.ALIVE or profile is None or not profile.parks:
+        return None
+    return _warned(context, row, context.finder.forked_of(row, sight, profile))
+
+
+def _warned(context: Context, row: Row, forked: Forked | None) -> Forked | None:
+    """Warn of a conversation that went on under another ID than the row's."""
+    if forked is None or recorded_conversation(row, context.agents.of(row)) == forked.after:
+        return None
+    context.warnings.append(text.plain(forked.warning(f"{row.name}'s")))
+    return forked
 
 
 def _states(
@@ -52,8 +71,10 @@ def session_result(
     pulse: Pulse | None = None,
     *,
     known_state: StateReport | None = None,
+    forked: Forked | None = None,
 ) -> Session:
-    """Build the answer for one row. `known_state`: its state, if its screen was read already."""
+    """Build the answer for one row. `known_state`: its state, if its screen was read already;
+    `forked`: how its conversation went on under another ID."""
     session, pane, now = sight.session, sight.pane, context.clock.now()
     activity = session.activity if session else None
     agent = context.agents.of(row)
@@ -70,12 +91,12 @@ def session_result(
         cwd=row.pane.cwd,
         tags=row.tags,
         conversation_id=recorded_conversation(row, agent),
-        resumable=row.resumable is True,
+        resumable=row.resumable is True and forked is None,
         idle_s=None if activity is None else max(0, int(now) - activity),
         heartbeat_age_s=max(0, int(now - pulse.at)) if pulse else None,
         attached=bool(session and session.attached),
         memory_mb=megabytes(memory),
-        drift=drift_of(row, sight),
+        drift=drift_of(row, sight) or ("moved" if forked is not None else None),
         state=state.state.value if state and state.state else None,
         state_since=iso(state.since) if state and state.since is not None else None,
         state_source=state.source if state else None,
@@ -127,7 +148,9 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     )
     conversation = known.conversation
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
-    summary = as_dict(session_result(context, row, sight, pulse, known_state=state))
+    forked = _warned(context, row, known.forked)
+    session = session_result(context, row, sight, pulse, known_state=state, forked=forked)
+    summary = as_dict(session)
     return Shown(
         **{**summary, "error": problem_of(trouble)},
         processes=tuple(_process(context.processes, belonging) for belonging in sight.owned.own),

@@ -4,12 +4,14 @@ shared program."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from tests.fake_processes import FakeClock, FakeProcesses
-from tmuxreap.agents.conversations.background import Lingering, lingering
+from tmuxreap.agents.conversations.background import Bond, Forked, Lingering, follow, lingering
 from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
@@ -44,25 +46,77 @@ def found(
 # In the agent's own list
 
 
-def roster(store: Path, worker: ProcessId, conversation: str = ONE, started: object = None) -> Path:
+def roster(
+    store: Path,
+    worker: ProcessId,
+    conversation: str = ONE,
+    started: object = None,
+    own: str = TWO,
+    env: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
+    """Write a roster as the real one was recorded, shortened. `own`: the entry's conversation,
+    which took over `conversation`."""
     entry = {
         "pid": worker.pid,
         "procStart": str(worker.start) if started is None else started,
-        "dispatch": {"launch": {"sessionId": f"/home/x/.claude/projects/-w/{conversation}.jsonl"}},
+        "sessionId": own,
+        "dispatch": {
+            "source": "slash",
+            "launch": {
+                "mode": "resume",
+                "sessionId": f"/home/x/.claude/projects/-w/{conversation}.jsonl",
+                "fork": True,
+            },
+            "env": {"CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS": ",", **env},
+        },
     }
-    (store / "daemon").mkdir()
+    (store / "daemon").mkdir(exist_ok=True)
     file = store / "daemon" / "roster.json"
     file.write_text(json.dumps({"proto": 1, "workers": {"11d5b0df": entry}}))
     return file
+
+
+ATTACH, END = "claude attach 11d5b0df", "claude stop 11d5b0df"
 
 
 def test_a_session_in_the_background_is_told_with_what_ends_it(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     worker = processes.add("claude", "claude", "bg-pty-host")
-    roster(tmp_path, worker)
-    expected = Lingering(f"the background session 11d5b0df ({worker.pid})", "claude stop 11d5b0df")
-    assert found(CLAUDE, tmp_path, processes) == [expected]
+    roster(tmp_path, worker, own=ONE)
+    where = f"the background session 11d5b0df ({worker.pid})"
+    (session,) = found(CLAUDE, tmp_path, processes)
+    assert session == Lingering(where, END, ATTACH)
+    assert session.warning == (
+        f"goes_on: the conversation goes on in {where}; attach to it with: {ATTACH}; end it with:"
+        f" {END}"
+    )
+
+
+def test_a_copy_that_lives_on_is_told_as_one(tmp_path: Path, processes: FakeProcesses) -> None:
+    roster(tmp_path, processes.add("claude", "claude", "bg-pty-host"))
+    (session,) = found(CLAUDE, tmp_path, processes)
+    assert session.bond is Bond.COPY
+    assert session.warning.startswith(f"conversation_forked: a copy of it goes on as {TWO} in the")
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS": ONE},
+        {"CLAUDE_CODE_RESUME_SOURCE_ALIVE": f"{TWO}|2026-11-19T21:53:05.515Z|{ONE}"},
+    ],
+)
+def test_what_the_conversation_launched_is_its_child(
+    tmp_path: Path, processes: FakeProcesses, env: dict[str, str]
+) -> None:
+    """Launched by a tool, or by /fork, whose source goes on in the pane."""
+    roster(tmp_path, processes.add("claude"), conversation="parent-transcript", env=env)
+    (session,) = found(CLAUDE, tmp_path, processes)
+    assert session.bond is Bond.CHILD
+    assert session.warning.startswith("children_running: it launched the background session 11d5b0")
+    conversation = told(tmp_path, ONE)
+    assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
 
 
 def test_another_s_session_in_the_background_is_not_ours(
@@ -88,6 +142,78 @@ def test_a_broken_list_says_nothing(tmp_path: Path, processes: FakeProcesses, te
         json.dumps({"workers": {"a": {"pid": "1", "x": ONE}, "b": {"pid": -1, "x": ONE}}})
     )
     assert found(CLAUDE, tmp_path, processes) == []
+
+
+# Under another ID
+
+SAID = '{"type":"user","message":{"content":"hello"}}\n'
+
+
+def moved(after: str) -> str:
+    """Return the line as it was recorded on the real one, shortened."""
+    return f'{{"type":"continued-in","sessionId":"x","continuedInSessionId":"{after}"}}\n'
+
+
+def told(store: Path, conversation: str, text: str = SAID) -> Conversation:
+    folder = store / "projects" / "-w"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{conversation}.jsonl").write_text(text)
+    path = folder / f"{conversation}.jsonl"
+    return Conversation(conversation, "pidfile", str(path), exists=True)
+
+
+THREE = "33333333-6d0c-4f63-9b53-1d5f0c6f2a11"
+
+
+def test_a_conversation_is_followed_to_where_its_agent_continued_it(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    first = told(tmp_path, ONE, SAID + moved(TWO))
+    told(tmp_path, TWO, SAID + moved(THREE))
+    last = told(tmp_path, THREE)
+    found, forked = follow(CLAUDE, tmp_path, first, processes)
+    assert (found, forked) == (last, Forked(ONE, THREE, is_on_disk=True))
+
+
+def test_it_is_not_followed_where_it_went_on_itself(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    told(tmp_path, TWO)
+    for text in (SAID, SAID + moved(TWO) + SAID, SAID + moved("../x"), SAID + moved(ONE)):
+        conversation = told(tmp_path, ONE, text)
+        assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
+
+
+def test_a_quoted_line_moves_nothing(tmp_path: Path, processes: FakeProcesses) -> None:
+    quoted = json.dumps({"type": "assistant", "text": moved(TWO)}) + "\n"
+    told(tmp_path, TWO)
+    conversation = told(tmp_path, ONE, SAID + quoted)
+    assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
+
+
+def test_the_copy_left_behind_counts_only_when_nobody_is_in_the_new_one(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    """Until a first message the new one has no file."""
+    conversation = told(tmp_path, ONE, SAID + moved(TWO))
+    roster(tmp_path, worker := processes.add("claude"))
+    found, forked = follow(CLAUDE, tmp_path, conversation, processes)
+    assert (found, forked and forked.is_on_disk) == (conversation, False)
+    assert forked
+    assert [(it.attach, it.end) for it in forked.jobs] == [(ATTACH, END)]
+    processes.die(worker)
+    assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
+
+
+def test_the_pane_s_own_pid_file_says_where_it_went(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    """An agent whose conversation has no line about it."""
+    conversation, after = told(tmp_path, ONE), told(tmp_path, TWO)
+    roster(tmp_path, processes.add("claude"))
+    assert follow(CLAUDE, tmp_path, conversation, processes, "11d5b0df")[0] == after
+    assert follow(CLAUDE, tmp_path, conversation, processes, "no-such")[1] is None
+    assert follow(CLAUDE, tmp_path, conversation, processes)[1] is None
 
 
 # From a turn

@@ -146,10 +146,20 @@ def is_id(profile: Profile, text: str) -> bool:
 
 def pidfile_state(profile: Profile, clues: Clues) -> str | None:
     """Return the state in the agent's own pid file, if it has one."""
+    return _pidfile_word(profile, clues, "state")
+
+
+def parked_session(profile: Profile, clues: Clues) -> str | None:
+    """Return the session in the background that the agent's own pid file names as the one with its
+    conversation."""
+    return _pidfile_word(profile, clues, "parked")
+
+
+def _pidfile_word(profile: Profile, clues: Clues, key: str) -> str | None:
     for locator in profile.locators:
-        if locator.kind == "pidfile" and "state" in locator.settings:
+        if locator.kind == "pidfile" and key in locator.settings:
             for entry in _pid_files(locator, clues):
-                word = entry.get(str(locator.settings["state"]))
+                word = entry.get(str(locator.settings[key]))
                 return str(word) if word is not None else None
     return None
 

@@ -11,6 +11,7 @@ from tmuxreap.core.answers import news as answers
 from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Live, Row, Scope, Server, ServerLook, Verb
+from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption
@@ -24,6 +25,7 @@ from tmuxreap.registry.transitions import (
     wants_restart,
 )
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.restarts import REBOOT
 from tmuxreap.sessions.sight import Sight
@@ -40,6 +42,7 @@ class DriftKind(Enum):
     REVIVED = "revived"
     UNREGISTERED = "unregistered"
     ID_CHANGED = "id_changed"
+    MOVED = "moved"  # its agent continued its conversation in the background
     SURVIVORS = "survivors"
     INTENT = "intent"  # an unfinished ending of a session that still exists
 
@@ -132,7 +135,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
     if intent is None:
         return []
     changes: Changes = {}
-    if _has_purged(intent, _conversation(context, row, sight)):
+    if _has_purged(intent, _known(context, row, sight).conversation):
         ending = End(Event.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending)
     evidence = f"a {intent.verb} of it was not closed"
@@ -147,8 +150,8 @@ def _is_in_other_registry(context: Context, sight: Sight) -> bool:
     return bool(owners_of(context.tmux, *own, sight.server, [sight.session]))
 
 
-def _conversation(context: Context, row: Row, sight: Sight) -> Conversation:
-    return context.finder.known_of(row, sight, context.agents.profile(row)).conversation
+def _known(context: Context, row: Row, sight: Sight) -> Known:
+    return context.finder.known_of(row, sight, context.agents.profile(row))
 
 
 def _has_purged(intent: Intent, conversation: Conversation) -> bool:
@@ -160,7 +163,8 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     """Record a session proven gone; if processes of it are left, report these and write nothing."""
     if sight.owned.own:
         return _survivors(row, sight, "stop")
-    conversation = _conversation(context, row, sight)
+    known = _known(context, row, sight)
+    conversation = known.conversation
     agent = context.agents.of(row)
     event, why = Event.FOUND_DEAD, ""
     if intent is not None:
@@ -173,8 +177,10 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         reason=intent.reason if intent is not None else None,
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
-        resumable=conversation.exists,
+        resumable=known.is_resumable,
     )
+    if known.forked is not None:
+        why += f"; {plain(known.forked.warning().partition(': ')[2])}"
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
     changes = end_changes(row.status, ending)
     cause = None if row.tmux.of_boot(context.place.boot_id) else REBOOT
@@ -199,16 +205,22 @@ def _half_done(row: Row, intent: Intent) -> Drift:
 
 
 def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
-    """Report that the agent says it is in another conversation now."""
+    """Report that the agent says it is in another conversation now, or continued its own one in
+    the background."""
     agent = context.agents.of(row)
-    current = _conversation(context, row, sight)
+    known = _known(context, row, sight)
+    current, forked = known.conversation, known.forked
     recorded = recorded_conversation(row, agent)
-    if agent is None or current.id in (None, recorded) or current.source not in FOLLOWING:
+    follows = current.source in FOLLOWING or forked is not None
+    if agent is None or current.id in (None, recorded) or not follows:
         return []
     changes: Changes = {
         (conversation_field(agent),): current.id,
         ("conversation_source",): current.source,
     }
+    if forked is not None:
+        evidence = plain(forked.warning().partition(": ")[2])
+        return [Drift(row.name, DriftKind.MOVED, evidence, changes)]
     evidence = f"its {current.source} says {current.id}, the row {recorded or 'nothing'}"
     return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
 

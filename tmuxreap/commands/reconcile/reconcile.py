@@ -23,6 +23,7 @@ from tmuxreap.system.files import Stamp
 SETTLED = {
     DriftKind.DEAD: "recorded as ended",
     DriftKind.ID_CHANGED: "recorded its conversation",
+    DriftKind.MOVED: "recorded its conversation",
     DriftKind.INTENT: "closed it",
 }
 

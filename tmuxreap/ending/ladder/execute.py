@@ -195,7 +195,8 @@ class Executor:
                 screen = visible_screen(profile, ending.known, ending.sight, carriers, text)
                 self._deliver(ending, request, screen)
             case requests.Capture() as request:
-                self._deliver(ending, request, after_exit(profile, ending.known, text))
+                known = after_exit(profile, ending.known, text)
+                self._deliver(ending, request, self._finder.followed(profile, known))
             case requests.Recall() as request:
                 ending.last_screen = texts.get(ending, ending.last_screen)
                 known = self._finder.known_of(ending.row, ending.sight, profile)
