@@ -97,8 +97,9 @@ program() {
         fi
     done
     if command -v python3 >/dev/null; then
-        PYTHONPATH=$here python3 -c 'import sys, typer, yaml, tmuxreap; sys.exit(sys.version_info < (3, 10))' \
-            >/dev/null 2>&1 && printf 'PYTHONPATH=%s python3 -m tmuxreap\n' "$(quoted "$here")"
+        # Neither `-c` in the pane's folder nor `-m`: both import modules that lie there.
+        (cd / && PYTHONPATH=$here exec python3 -c 'import sys, typer, yaml, tmuxreap; sys.exit(sys.version_info < (3, 10))') \
+            >/dev/null 2>&1 && printf 'python3 %s\n' "$(quoted "$here/tmuxreap/__main__.py")"
     fi
 }
 

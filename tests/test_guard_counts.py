@@ -101,7 +101,7 @@ LIFE = {
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     "_complete stop s": Budget(
-        modules=62, changes=1, may_import=LEDGER
+        modules=64, changes=1, may_import=LEDGER
     ),  # the ledger has the state
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.

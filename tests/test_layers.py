@@ -20,8 +20,8 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files lock_holders environment whereabouts control_groups git headless interrupts"
-        " terminals"
+        "files lock_holders environment ourselves whereabouts control_groups git headless"
+        " interrupts terminals"
         " tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look failures rows transitions targets trees edits restarts",

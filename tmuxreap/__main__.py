@@ -11,6 +11,13 @@ import sys
 import time
 from importlib import import_module
 
+if not __package__:  # run by the path of this file, see `system.ourselves`
+    _here = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120
+    _root = os.path.dirname(_here)  # noqa: PTH120
+    sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _here]
+    if _root not in sys.path:  # else where it is: behind the modules of Python itself
+        sys.path.insert(0, _root)
+
 from tmuxreap import __version__
 from tmuxreap.core.errors import Code, Exit, Failure, OutputLost, interrupted, printing
 

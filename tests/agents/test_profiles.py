@@ -41,7 +41,8 @@ def test_the_demo_agent_s_block(ours: Profiles) -> None:
     assert demo.idle_keys == (Text("/exit"), Pause(0.1), Key("Enter"))
     assert demo.safe_keys[0] == Key("Escape")
     assert isinstance(demo.safe_keys[1], Pause), "an Escape that a key follows at once is Alt"
-    assert demo.command == (sys.executable, "-m", "tmuxreap.demo_agent")
+    safe = ("-P",) if sys.version_info >= (3, 11) else ()
+    assert demo.command == (sys.executable, *safe, "-m", "tmuxreap.demo_agent")
     assert set(demo.screens) == {State.IDLE, State.DRAFT, State.BUSY, State.DIALOG}
     assert (demo.store_variable, demo.store_default) == ("TMUXREAP_DEMO_HOME", "~/.tmuxreap-demo")
 

@@ -18,6 +18,7 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Intent, NewIntent
 from tmuxreap.sessions.context import Context
+from tmuxreap.system.ourselves import own_command
 
 POLICY = Policy(
     verb=Verb.KILL,
@@ -94,8 +95,8 @@ def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPat
         handover.subprocess.DEVNULL
     }
     assert started.given.get("close_fds", True)
-    assert list(started.words[1:4]) == ["-m", "tmuxreap", handover.FINISH]
-    assert (started.words[4], json.loads(started.words[6])["reason"]) == (
+    assert tuple(started.words[:3]) == own_command(handover.FINISH)
+    assert (started.words[3], json.loads(started.words[5])["reason"]) == (
         str(story.path),
         POLICY.reason,
     )

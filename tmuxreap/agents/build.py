@@ -63,7 +63,7 @@ def profile(name: str, data: Block) -> Profile:
         about=data.text("about") or "",
         verified=data.text("verified"),
         process=data.words("process"),
-        command=tuple(word.replace("{python}", sys.executable) for word in data.words("command")),
+        command=_command(data.words("command")),
         launch=data.words("launch"),
         resume=data.words("resume"),
         flags=Flags(flags.words("alone"), flags.words("many"), flags.words("prompt")),
@@ -95,6 +95,14 @@ def profile(name: str, data: Block) -> Profile:
         goes_on=_goes_on(talk.inner("goes_on")),
         hooks=_hooks(data.inner("hooks")),
     )
+
+
+def _command(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Put our interpreter in for `{python}`. As the program it imports nothing that lies in the
+    folder where the agent works; Python 3.10 has no flag for that."""
+    if words[:1] == ("{python}",) and sys.version_info >= (3, 11):
+        words = ("{python}", "-P", *words[1:])
+    return tuple(word.replace("{python}", sys.executable) for word in words)
 
 
 def _screens(data: Block) -> dict[State, re.Pattern[str]]:

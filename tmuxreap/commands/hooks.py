@@ -19,6 +19,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
+from tmuxreap.system.ourselves import own_command
 
 TRIES = 3
 
@@ -114,7 +115,7 @@ def program(context: Context) -> str:
     if invoked.name == "tmuxreap" and os.access(invoked, os.X_OK):
         return shlex.quote(str(invoked.absolute()))
     path = shutil.which("tmuxreap", path=context.settings.environ.get("PATH"))
-    return shlex.quote(path) if path else f"{shlex.quote(sys.executable)} -m tmuxreap"
+    return shlex.quote(path) if path else shlex.join(own_command())
 
 
 def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:

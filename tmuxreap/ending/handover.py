@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.core.errors import Code, Failure, could_not
@@ -17,6 +16,7 @@ from tmuxreap.core.values import as_dict
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent
+from tmuxreap.system.ourselves import own_command
 
 FINISH = "_finish"
 LEAVE_S = 5.0
@@ -66,7 +66,7 @@ def start_outside(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tmuxreap", *words],
+        own_command(*words),
         cwd="/",
         env={name: environ[name] for name in KEPT_VARIABLES if name in environ},
         stdin=subprocess.DEVNULL,

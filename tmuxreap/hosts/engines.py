@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
 from tmuxreap.system.environment import Settings
+from tmuxreap.system.ourselves import own_command
 from tmuxreap.system.whereabouts import without_caller
 
 AT = "at"
@@ -47,7 +47,7 @@ class Engine:
 def engine_of(host: Host, settings: Settings, *, unshared: bool = False) -> Engine:
     """Return the engine of a host. `unshared`: use a new connection, as a shared one hangs."""
     if host.is_local:
-        return Engine((sys.executable, "-m", "tmuxreap", AT), settings.environ, None)
+        return Engine(own_command(AT), settings.environ, None)
     clean = without_caller(settings.environ)
     if host.ssh is None:
         return Engine((*host.via, *_remote_command(host)), clean)

@@ -4,6 +4,7 @@ Never decides anything about sessions, and never takes a failed query for the an
 
 Doors: `environment` and `whereabouts` (the caller's environment), `files` and `lock_holders`,
 `git`, `terminals` (kitty, WezTerm), `headless` (sessions without a terminal), `control_groups`,
-`interrupts`; of tmux `tmux.sockets` and `tmux.versions`, of processes `processes.procfs`. Only
-`app` imports what acts on tmux and on processes, and passes it on as the ports of `core`. Main
-types: `Settings`, `Content` (of a file), `RealTmux`, `LinuxProcesses`."""
+`interrupts`, `ourselves` (this program run again); of tmux `tmux.sockets` and `tmux.versions`, of
+processes `processes.procfs`. Only `app` imports what acts on tmux and on processes, and passes it
+on as the ports of `core`. Main types: `Settings`, `Content` (of a file), `RealTmux`,
+`LinuxProcesses`."""

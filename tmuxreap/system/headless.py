@@ -23,6 +23,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from tmuxreap.core.values import frozen
+from tmuxreap.system.ourselves import own_command
 
 KEEP = "_keep"
 MODE = 0o600  # a log shows everything that the screen did
@@ -61,7 +62,7 @@ def start_program(
     outside["TERM"] = "xterm-256color"
     payload = json.dumps({"words": list(words), "cwd": cwd, "environ": outside})
     keeper = subprocess.Popen(
-        [*prefix, sys.executable, "-m", "tmuxreap", KEEP, str(log)],
+        [*prefix, *own_command(KEEP, str(log))],
         cwd="/",
         env=_keeper_environ(environ),
         stdin=subprocess.PIPE,

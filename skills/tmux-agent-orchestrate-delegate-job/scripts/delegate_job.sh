@@ -11,7 +11,7 @@ command -v python3 >/dev/null || {
     echo "delegate_job.sh: could not find python3" >&2
     exit 2
 }
-exec python3 -c '
+exec python3 -I -c '
 import argparse, contextlib, fcntl, json, os, pathlib, re, sys, time
 
 parser = argparse.ArgumentParser(prog="delegate_job.sh")

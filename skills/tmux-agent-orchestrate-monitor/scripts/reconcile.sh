@@ -41,13 +41,13 @@ fi
 [ -z "$interval" ] || refuse 'could not look again: --interval and --once exclude each other'
 
 answer=$("$tmuxreap" reconcile --json ${plan:+--dry-run}) || {
-    printf '%s\n' "$answer" | python3 -c '
+    printf '%s\n' "$answer" | python3 -I -c '
 import json, sys
 error = json.load(sys.stdin)["error"]
 sys.exit(error and "error: {message}\nhint: {hint}".format(**error))' || true
     exit 2
 }
-printf '%s\n' "$answer" | python3 -c '
+printf '%s\n' "$answer" | python3 -I -c '
 import json, sys
 shown, planned, only = sys.argv[1:]
 answer = json.load(sys.stdin)

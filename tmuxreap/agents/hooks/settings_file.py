@@ -121,7 +121,8 @@ def _entry_paths_in(text: str, entries: Node, agent: str) -> list[EntryPath]:
 
 
 def _is_ours(entry: object, agent: str) -> bool:
-    ours = re.compile(rf"(?:^|[/\s'\"])tmuxreap['\"]? hook {re.escape(agent)}(?:\s|$)")
+    program = r"(?:^|[/\s'\"])tmuxreap(?:/__main__\.py)?['\"]?"
+    ours = re.compile(rf"{program} hook {re.escape(agent)}(?:\s|$)")
     return isinstance(entry, Mapping) and any(
         isinstance(value, str) and ours.search(value) for value in entry.values()
     )
