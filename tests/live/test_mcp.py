@@ -259,7 +259,7 @@ def test_a_stop_of_many_tells_its_progress(real: Real) -> None:
 def test_a_turn_that_lasts_is_told_as_under_way_and_asked_again(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server's own limit is 25 s; here it is lower."""
+    """The server's own limit is 28 s; here it is lower."""
     real.start("acme", "--state", "busy")
     monkeypatch.chdir(real.folder)
     asked = {"targets": ["acme"], "reason": "night", "after_turn": 600}
@@ -283,6 +283,26 @@ def test_a_turn_that_lasts_is_told_as_under_way_and_asked_again(
     assert [(one["name"], one["at"]) for one in first["under_way"]] == [("acme", "turn")]
     assert (last["ok"], last["results"][0]["outcome"]) == (True, "stopped")
     assert len(real.events("stopped")) == 1
+
+
+def test_the_stop_of_a_session_that_was_started_again_stops_that_one(real: Real) -> None:
+    """The first stop was cancelled by its client, and went on."""
+    real.start("acme", "--exit-delay", "0.5")
+    client = ByHand(real)
+    asked = {"targets": ["acme"], "reason": "night"}
+    client.call(1, "stop_session", **asked)
+    until("the keys", lambda: kept(real))
+    client.send({"method": "notifications/cancelled", "params": {"requestId": 1}})
+    until("its end", lambda: real.row()["status"] == "stopped")
+    real.start("acme")
+    second = real.pid()
+    client.call(2, "stop_session", **asked)
+    answer = client.hear()
+    while answer.get("id") != 2:
+        answer = client.hear()
+    (ended,) = answer["result"]["structuredContent"]["results"]
+    assert (ended["outcome"], ended["pid"], alive(second)) == ("stopped", second, False)
+    client.leaves()
 
 
 def test_one_who_waits_leaves_with_his_client(real: Real) -> None:

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import subprocess
+import threading
 import time
 from collections import deque
 
@@ -114,7 +115,9 @@ class Talk:
         if self._process.poll() is None:
             with contextlib.suppress(OSError):
                 self._process.send_signal(signal.SIGHUP)
-            self._exit_status(LEAVE_S)
+            if self._exit_status(LEAVE_S) is None:
+                # Not killed, since its verb may go on; awaited, since it would stay a zombie.
+                threading.Thread(target=self._process.wait, daemon=True).start()
 
     def _exit_status(self, wait_s: float) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):

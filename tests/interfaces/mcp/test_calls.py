@@ -1,5 +1,5 @@
-"""A long call: what is in progress is reported, its result goes to the next call, its steps to
-clients that want progress."""
+"""A long call: what is in progress is reported, the same call again joins it, its steps go to
+clients that want progress. No call is answered with what an earlier one found."""
 
 from __future__ import annotations
 
@@ -47,7 +47,13 @@ class Looks(Slow):
     verb = "list"
 
 
+class Waits(Slow):
+    verb = "wait"
+
+
 TOOL = Tool("stop_session", "Stop", Slow)
+LOOKS = Tool("list_sessions", "List", Looks, read_only=True)
+WAITS = Tool("wait_session", "Wait", Waits, read_only=True)
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +92,13 @@ async def ended(found: Calls, tool: Tool = TOOL) -> dict[str, Any]:
     return told
 
 
-def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() -> None:
+async def once(found: Calls, number: int) -> None:
+    """Wait until so many calls were begun."""
+    while len(Slow.runs) < number:
+        await anyio.sleep(0.01)
+
+
+def test_what_takes_long_is_told_as_under_way_and_joined_by_who_asks_again() -> None:
     async def work(found: Calls) -> None:
         first = await begun(found)
         assert (first["ok"], first["exit_code"], first["results"]) == (False, 1, [])
@@ -97,14 +109,70 @@ def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() ->
         assert (one["name"], one["at"]) == ("acme", "keys")
         again = await found.call(TOOL, {}, None)
         assert again["under_way"]
-        Slow.let.set()
-        last = await ended(found)
-        assert (last["ok"], last["results"][0]["outcome"]) == (True, "stopped")
+        found._answer_s = PATIENCE_S
+        last: list[dict[str, Any]] = []
+
+        async def ask() -> None:
+            last.append(await found.call(TOOL, {}, None))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await anyio.sleep(0.05)
+            Slow.let.set()
+        assert (last[0]["ok"], last[0]["results"][0]["outcome"]) == (True, "stopped")
         assert Slow.runs == ["acme"]
-        await ended(found)  # the result was delivered: this is a new call
+
+    talk(work)
+
+
+def test_what_has_ended_meanwhile_is_done_anew() -> None:
+    async def work(found: Calls) -> None:
+        await begun(found)
+        Slow.let.set()
+        while found._busy:
+            await anyio.sleep(0.01)
+        found._answer_s = PATIENCE_S
+        assert (await found.call(TOOL, {}, None))["ok"]
         assert Slow.runs == ["acme", "acme"]
 
     talk(work)
+
+
+@pytest.mark.parametrize("tool", [TOOL, LOOKS])
+def test_a_call_that_was_cancelled_is_done_anew(tool: Tool) -> None:
+    async def work(found: Calls) -> None:
+        with anyio.move_on_after(0.05):
+            await found.call(tool, {}, None)
+        await once(found, 1)
+        Slow.let.set()
+        assert (await found.call(tool, {}, None))["ok"]
+        assert Slow.runs == ["acme", "acme"]
+
+    talk(work, answer_s=10)
+
+
+def test_a_look_that_takes_long_is_never_the_answer_to_the_next() -> None:
+    async def work(found: Calls) -> None:
+        first = await begun(found, LOOKS)
+        assert "again, for fewer sessions" in first["error"]["hint"]
+        await once(found, len(Slow.runs))
+        before = len(Slow.runs)
+        await found.call(LOOKS, {}, None)
+        await once(found, before + 1)
+
+    talk(work)
+
+
+def test_many_that_wait_hold_up_nobody_who_looks() -> None:
+    async def work(found: Calls) -> None:
+        for number in range(calls.AT_ONCE + 8):
+            found.tasks.start_soon(found.call, WAITS, {"name": str(number)}, None)
+        await once(found, calls.AT_ONCE)
+        found.tasks.start_soon(found.call, LOOKS, {}, None)
+        await once(found, calls.AT_ONCE + 1)
+        assert Slow.runs[-1] == "acme"
+
+    talk(work, answer_s=PATIENCE_S)
 
 
 def test_other_arguments_are_another_call() -> None:
@@ -113,33 +181,6 @@ def test_other_arguments_are_another_call() -> None:
         while len(Slow.runs) < 2:
             await found.call(TOOL, {"name": "other"}, None)
         assert Slow.runs == ["acme", "other"]
-
-    talk(work)
-
-
-def test_the_end_of_a_call_that_was_given_up_is_kept() -> None:
-    async def work(found: Calls) -> None:
-        with anyio.move_on_after(0.05):
-            await found.call(TOOL, {}, None)
-        while not Slow.runs:
-            await anyio.sleep(0.01)
-        Slow.let.set()
-        assert (await found.call(TOOL, {}, None))["ok"]
-        assert Slow.runs == ["acme"]
-
-    talk(work, answer_s=10)
-
-
-def test_an_end_that_nobody_asks_for_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "UNCLAIMED_S", 0.05)
-
-    async def work(found: Calls) -> None:
-        await begun(found)
-        Slow.let.set()
-        while found._unclaimed:
-            await anyio.sleep(0.01)
-        assert (await ended(found))["ok"]
-        assert Slow.runs == ["acme", "acme"]
 
     talk(work)
 
@@ -173,12 +214,10 @@ def test_who_leaves_interrupts_what_is_under_way() -> None:
 
 
 def test_who_looks_is_given_up_when_nobody_listens() -> None:
-    looks = Tool("list_sessions", "List", Looks, read_only=True)
-
     async def work(found: Calls) -> None:
-        await begun(found, looks)
+        await begun(found, LOOKS)
         found.interrupt_lookups()
-        assert (await ended(found, looks))["error"]["code"] == "interrupted"
+        assert (await ended(found, LOOKS))["error"]["code"] == "interrupted"
 
     talk(work)
 
