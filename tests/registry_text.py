@@ -49,7 +49,7 @@ tmux_sessions:
   - name: a
     status: running   # of a
   - {name: b, status: stopped}
-  - &anchor
+  - !session
     name: c
     status: running
   - name: d

@@ -95,6 +95,15 @@ class RowPlace:
 
 
 @dataclass
+class Named:
+    """An anchored value that is complete."""
+
+    anchor: str
+    mapping: bool
+    clean: bool
+
+
+@dataclass
 class Made:
     text: str = ""
     rows: list[RowPlace] = field(default_factory=list)
@@ -114,6 +123,8 @@ class Writer:
         self.newline = self.pick("\n", "\n", "\n", "\r\n")
         self.row: RowPlace | None = None
         self.anchors = 0
+        self.linked = self.one_in(3)
+        self.named: list[Named] = []  # what an alias may repeat from here on
 
     def pick(self, *options: Any) -> Any:
         return options[self.roll(len(options))]
@@ -220,6 +231,10 @@ class Writer:
             self.put("-" + self.pick("\n", " # dash\n", " \n") + " " * column)
         else:
             self.put("-" + " " * (column - indent - 1))
+            if self.linked and self.one_in(8):
+                self.anchored(lambda: self.put("\n" + " " * column), column, ())
+                self.end_row()
+                return
         self.block_mapping(column, ())
         self.end_row()
 
@@ -241,9 +256,13 @@ class Writer:
 
     def block_mapping(self, column: int, path: tuple[str, ...]) -> None:
         names = self.keys(1)
+        merged = self.roll(len(names) + 1) if self.linked and self.one_in(5) else -1
         for number, name in enumerate(names):
             if number:
                 self.put(" " * column)
+            if number == merged:
+                self.merge()
+                self.put("\n" + " " * column)
             self.block_field(name, column, path, len(names) == 1)
             if number + 1 < len(names):
                 self.between(column)
@@ -265,6 +284,9 @@ class Writer:
         if self.troubled and self.row and self.one_in(8):
             self.trouble()
             return
+        if self.linked and self.one_in(5):
+            self.link(column, path)
+            return
         kinds = [self.on_line] * 8 + [
             self.empty,
             self.over_lines,
@@ -279,21 +301,69 @@ class Writer:
     def trouble(self) -> None:
         assert self.row
         self.row.clean = False
+        anchor = self.anchor()
+        self.put(" " + self.pick("!!str x", "! y", "!foreign z", f"&{anchor} !!str 7"))
+        if self.out.text.endswith("7"):
+            self.named.append(Named(anchor, False, False))
+
+    def anchor(self) -> str:
         self.anchors += 1
-        made = (
-            f"&a{self.anchors} x",
-            "!!str x",
-            f"&b{self.anchors} [1]",
-            "! y",
-            f"*a{self.anchors - 1}",
-            "!foreign z",
-        )
-        options = (
-            made
-            if self.anchors > 1 and f"&a{self.anchors - 1} " in self.out.text
-            else (*made[:4], made[5])
-        )
-        self.put(" " + self.pick(*options))
+        return f"{self.pick('a', 'id00')}{self.anchors}"
+
+    def link(self, column: int, path: tuple[str, ...]) -> None:
+        """Write a value with an anchor, or an alias of one."""
+        if self.named and self.one_in(2):
+            self.put(" ")
+            self.alias(self.pick(*self.named))
+            return
+        kinds = [self.on_line, self.on_line, self.block_sequence, self.block_scalar, self.empty]
+        if len(path) < 3:
+            kinds += [self.inner, self.inner, self.inner]
+        kind = self.pick(*kinds)
+        if kind == self.inner:
+            self.put(" ")
+            deeper = column + self.pick(2, 4)
+            self.anchored(lambda: self.put("\n" + " " * deeper), deeper, path)
+            return
+        anchor = self.anchor()
+        self.put(f" &{anchor}")
+        kind(column, path)
+        self.named.append(Named(anchor, False, True))
+
+    def anchored(self, begin: Callable[[], object], column: int, path: tuple[str, ...]) -> None:
+        """Write a block mapping with an anchor."""
+        anchor = self.anchor()
+        self.put(f"&{anchor}")
+        begin()
+        clean = self.row is None or self.row.clean
+        if self.row:
+            self.row.clean = True
+        self.block_mapping(column, path)
+        if self.out.text.endswith(self.newline):  # the caller ends the line
+            self.out.text = self.out.text[: -len(self.newline)]
+        self.named.append(Named(anchor, True, self.row is None or self.row.clean))
+        if self.row:
+            self.row.clean = self.row.clean and clean
+
+    def alias(self, named: Named) -> None:
+        self.put(f"*{named.anchor}")
+        if self.row and not named.clean:
+            self.row.clean = False
+
+    def merge(self) -> None:
+        """Write a merge key and its mappings."""
+        self.put("<<: ")
+        mappings = [each for each in self.named if each.mapping]
+        if not mappings:
+            self.put("{name: merged, pane: {pid: 5}}")
+        elif self.one_in(3):
+            self.put("[")
+            self.alias(self.pick(*mappings))
+            self.put(", {x-unknown: merged}, ")
+            self.alias(self.pick(*mappings))
+            self.put("]")
+        else:
+            self.alias(self.pick(*mappings))
 
     def on_line(self, column: int, path: tuple[str, ...]) -> None:
         lead = "\n" + " " * (column + 2) if self.one_in(12) else " " * self.pick(1, 1, 2)
@@ -334,6 +404,9 @@ class Writer:
     def flow_mapping(self, path: tuple[str, ...]) -> None:
         names = self.keys(0) if len(path) < 2 else self.keys(0)[:1]
         self.put("{" + self.pick("", "", " "))
+        if names and self.linked and self.one_in(6):
+            self.merge()
+            self.put(", ")
         for number, name in enumerate(names):
             if number:
                 self.put(self.pick(", ", ", ", ",", ",\n          ", ", # c\n          "))
@@ -358,6 +431,10 @@ class Writer:
         if not bare:
             place.value = self.out.text.rindex(":") + 1
             nest = len(path) < 2
+            if self.linked and self.named and self.out.text.endswith(" ") and self.one_in(6):
+                self.alias(self.pick(*self.named))
+                place.end = self.here
+                return
             self.pick(
                 *[self.scalar] * 5,
                 self.flow_sequence,

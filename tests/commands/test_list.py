@@ -70,3 +70,11 @@ def test_a_server_that_cannot_be_asked_is_named_once(rows: Story) -> None:
     assert (result.exit, result.warnings) == (Exit.TMUX, ())
     rows.tmux.hung.clear()
     assert run(rows.app(), ListRequest()).exit is Exit.OK
+
+
+def test_rows_that_cannot_be_used_are_not_called_no_sessions(story: Story) -> None:
+    story.path.write_text("tmux_sessions: [{name: a, status: odd}]\n")
+    listed = run(story.app(), ListRequest())
+    assert listed.greeting is not None
+    assert "can be used" in listed.greeting
+    assert "'odd' is not one of" in listed.warnings[0]

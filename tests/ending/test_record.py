@@ -27,11 +27,11 @@ def doubled(text: str) -> str:
     return text + "  - {name: acme, status: running}\n"
 
 
-def anchored(text: str) -> str:
-    return text.replace('"name": "acme"', '"name": &here "acme"')
+def tagged(text: str) -> str:
+    return text.replace('"name": "acme"', '"name": !here "acme"')
 
 
-@pytest.mark.parametrize("spoilt", [doubled, anchored])
+@pytest.mark.parametrize("spoilt", [doubled, tagged])
 def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(
     story: Story, spoilt: Callable[[str], str]
 ) -> None:

@@ -176,7 +176,7 @@ def test_blank_lines_between_rows_are_not_copied_into_a_text() -> None:
 def test_a_row_that_is_added_leaves_the_line_above_its_own_end() -> None:
     """The file's first line break differs from the last row's."""
     text = "a: 1\r\ntmux_sessions:\r\n- b: 1\n"
-    assert add_row(parse(text), {"c": 1}) == text + "- c: 1\r\n"
+    assert add_row(parse(text), {"c": 1}) == text + "- c: 1\n"
 
 
 def test_no_row_behind_an_open_block_scalar() -> None:
@@ -273,3 +273,27 @@ def test_reading_and_one_edit_read_the_text_twice_and_the_row_alone(
     assert read[0] == len(text)
     assert read[-1] == len(after)
     assert sum(read[1:-1]) <= len(row)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a: 1\r\ntmux_sessions:\n- b: 1\n", "a: 1\r\ntmux_sessions:\n- b: 1\n  c: 2\n"),
+        ("a: 1\ntmux_sessions:\r\n- b: 1\r\n", "a: 1\ntmux_sessions:\r\n- b: 1\r\n  c: 2\r\n"),
+        ("a: 1\r\ntmux_sessions:\n- b: 1", "a: 1\r\ntmux_sessions:\n- b: 1\n  c: 2"),
+        ("tmux_sessions:\r\n- b:\n    d: 1\n", "tmux_sessions:\r\n- b:\n    d: 1\n  c: 2\n"),
+    ],
+)
+def test_a_new_field_ends_as_the_line_above_it(before: str, after: str) -> None:
+    assert edit_rows(parse(before), {0: {("c",): 2}}) == after
+
+
+def test_a_new_mapping_ends_as_its_key_did() -> None:
+    text = "a: 1\r\ntmux_sessions:\n- pane: null\n  b: 1\n"
+    after = edit_rows(parse(text), {0: {("pane", "pid"): 2}})
+    assert after == text.replace("pane: null", "pane:\n    pid: 2")
+
+
+def test_a_first_row_ends_as_the_line_of_the_list() -> None:
+    text = "a: 1\r\ntmux_sessions: []\n"
+    assert add_row(parse(text), {"b": 1}) == "a: 1\r\ntmux_sessions:\n  - b: 1\n"

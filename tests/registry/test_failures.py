@@ -19,7 +19,7 @@ def bad(registry: Registry, index: int) -> BadRow:
 @pytest.mark.parametrize(
     ("index", "reason", "line"),
     [
-        (2, "anchor", 5),
+        (2, "there is a tag", 5),
         (3, "'odd' is not one of", 8),
         (4, "stands 2 times", 10),
         (5, "stands 2 times", 12),

@@ -64,15 +64,23 @@ def run(context: Context, request: ListRequest) -> Result:
     silent = _not_asked(sights)
     warnings = (*warnings, *(f"{one.code.text}: {one.message}" for one in silent[1:]))
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
-    greeting = "no sessions match; see all with: tmuxreap list" if rows else None
     return context.result(
         "list",
         [*sessions, *items],
         warnings,
         failure=silent[0] if silent else None,
         more=more,
-        greeting=greeting,
+        greeting=_greeting(look, rows),
     )
+
+
+def _greeting(look: RegistryLook, rows: Sequence[Row]) -> str | None:
+    """Return what is said where no session is listed; None where there is no row at all."""
+    if rows:
+        return "no sessions match; see all with: tmuxreap list"
+    if look.rows:
+        return f"no session can be listed: no row of {look.path} can be used; edit them first"
+    return None
 
 
 def _not_asked(sights: Sequence[Sight]) -> list[Failure]:

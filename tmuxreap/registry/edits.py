@@ -21,6 +21,7 @@ from tmuxreap.registry.yaml.places import (
     line_end,
     line_start,
     lines_before,
+    newline_at,
     newline_of,
     skip_gap,
 )
@@ -126,7 +127,8 @@ def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[
     indent = " " * (row.column - 1)
     before = indent + text[row.start : end]
     try:
-        after, data = changed(before, row.data or {}, changes, newline_of(text))
+        newline = newline_at(text, row.end, newline_of(text))
+        after, data = changed(before, row.data or {}, changes, newline)
     except CannotSplice as reason:
         position = row.start + max(reason.position - len(indent), 0)
         raise _unsafe(text, reason.reason, position, row.index) from reason
@@ -179,7 +181,7 @@ def _item(row: Mapping[str, Value], column: int, offset: int, newline: str) -> s
 
 def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
     text, where, colon = document.text, document.list, _colon(document)
-    newline = newline_of(text)
+    newline = newline_at(text, where.key_end, newline_of(text))
     column = len(text[line_start(text, where.key_start) : where.key_start].lstrip("\ufeff"))
     start, end = (where.start, where.end) if where.start < where.end else (colon + 1, colon + 1)
     if not text[colon + 1 : start].strip(" "):
@@ -190,7 +192,7 @@ def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
 
 def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
     text, last, column = document.text, document.rows[-1], document.list.column
-    newline = newline_of(text)
+    newline = newline_at(text, last.end, newline_of(text))
     dash = _dash(document, last)
     alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
     offset = len(text[dash : last.start]) if alike and last.start > dash else 2
@@ -207,7 +209,8 @@ def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
     if document.rows:
         last = document.rows[-1]
         own_line = text[line_start(text, last.start) : last.start]
-        between = " " if own_line.strip() else newline_of(text) + own_line
+        newline = newline_at(text, last.end, newline_of(text))
+        between = " " if own_line.strip() else newline + own_line
         return [inserted(last.end, "," + between + written(row))]
     if where.shape is Shape.FLOW:
         return [inserted(where.start + 1, written(row))]

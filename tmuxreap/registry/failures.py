@@ -48,7 +48,7 @@ def unsafe(path: Path, error: Unsafe) -> Failure:
         hint = "give it in UTF-8, or rename that folder, then try again"
         return Failure(Code.REGISTRY_UNWRITABLE, reason, hint)
     hint = (
-        "write that row plainly (keys before their colons on one line, no anchors, aliases or"
-        " tags), then try again"
+        "write that row plainly (keys before their colons on one line, no tags, and no anchor on a"
+        " value that other rows repeat), then try again"
     )
     return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)

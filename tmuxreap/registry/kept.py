@@ -35,7 +35,8 @@ class Piece:
 @frozen
 class CachedRows:
     """The rows of a registry. `head`: the length of the text above the first; `lengths`: those of
-    the rows, up to the next dash or the end. Empty if a row does not begin on its own line."""
+    the rows, up to the next dash or the end. Empty if a row does not begin on its own line, or an
+    alias may repeat what an edit changes in another row."""
 
     head: int
     rows: Sequence[RowData]
@@ -100,7 +101,7 @@ def of_document(document: Document) -> CachedRows | None:
     rows = [row.data for row in document.rows if row.data is not None and row.trouble is None]
     if len(rows) != len(document.rows):
         return None
-    starts = row_starts(document) or []
+    starts = (None if document.aliased else row_starts(document)) or []
     ends = [*starts[1:], len(document.text)]
     lengths = [end - start for start, end in zip(starts, ends, strict=False)]
     counts = [len(rows[at : at + MANY]) for at in range(0, len(rows), MANY)]

@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # at runtime imported late, as they load YAML
     from tmuxreap.registry.yaml.places import Document, RowText
     from tmuxreap.registry.yaml.scalars import Value
 
-_WITHOUT_COLON = rb"(?m)(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
+_WITHOUT_COLON = rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
+_LINKED = rb"(?:^|[\s{,\[:-])[&*][\w-]|<<"  # what may be an anchor, an alias or a merge key
+_MAY_BE_REFUSED = rb"(?m)" + _WITHOUT_COLON + b"|" + _LINKED
 MANY_ROWS = 100  # from here on parsing takes noticeable time
 Place = Callable[[int], int]  # where a row of the registry is in the text that is edited
 
@@ -238,8 +240,8 @@ def not_editable(
     look: RegistryLook, changes: Callable[[Row], Changes], rows: Sequence[Row]
 ) -> dict[str, Failure]:
     """Find the rows that these changes could not be written into. The edit is tried only if a key
-    has no colon on its line, which is rare: otherwise there are none."""
-    if not re.search(_WITHOUT_COLON, look.content.data):
+    has no colon on its line, or a value may stand for others: otherwise there are none."""
+    if not re.search(_MAY_BE_REFUSED, look.content.data):
         return {}
     return edited_where_safe(look, {row.name: changes(row) for row in rows})[1]
 

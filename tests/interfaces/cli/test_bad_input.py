@@ -193,9 +193,9 @@ BAD_ROWS = {
     ),
     "no status": ("  - name: c\n", "c", "status"),
     "status is a list": ("  - name: c\n    status: [running]\n", "c", "status"),
-    "anchor": ("  - &x\n    name: c\n    status: stopped\n", "c", ""),
-    "alias": ("  - name: c\n    status: stopped\n    pane: &p {pid: 1}\n    old: *p\n", "c", ""),
-    "merge": ("  - name: c\n    status: stopped\n    <<: {pid: 1}\n", "c", ""),
+    "tag": ("  - name: c\n    status: stopped\n    x: !odd 1\n", "c", "a tag"),
+    "alias of itself": ("  - name: c\n    status: stopped\n    x: &x [*x]\n", "c", "itself"),
+    "merge of a word": ("  - name: c\n    status: stopped\n    <<: y\n", "c", "merge key"),
     "key twice": ("  - name: c\n    status: stopped\n    status: running\n", "c", "twice"),
     "unknown terminal": (
         "  - name: c\n    status: stopped\n    terminal: screen\n",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.plain_yaml import load
 from tests.registry_text import REGISTRY, set_fields, set_one
 from tmuxreap.registry.edits import Unsafe, remove_rows
 from tmuxreap.registry.yaml.parse import parse
@@ -112,10 +113,10 @@ def test_what_is_no_yaml_says_where(text: str, line: int, column: int) -> None:
         ("- plain\n", None, "it is not a mapping", 3, 3),
         ("- [a]\n", None, "it is not a mapping", 3, 3),
         ("-\n", None, "it is not a mapping", 3, 2),
-        ("- *d\n", {"z": 1}, "there is an alias in it", 3, 3),
-        ("- &r\n  a: 1\n", {"a": 1}, "there is an anchor in it", 3, 3),
-        ("- a: *d\n", {"a": {"z": 1}}, "there is an alias in it", 3, 6),
-        ("- a: 1\n  <<: *d\n", {"a": 1, "z": 1}, "there is a merge key in it", 4, 3),
+        ("- *d\n", {"z": 1}, "it is an alias", 3, 3),
+        ("- a: *t\n", {"a": "1"}, "there is a tag in it", 3, 6),
+        ("- a: 1\n  <<: x\n", {"a": 1}, "there is a merge key in it without a mapping", 4, 3),
+        ("- <<: *d\n  <<: *d\n", {"z": 1}, "the key '<<' stands there twice", 4, 3),
         ("- a: !!str 1\n", {"a": "1"}, "there is a tag in it", 3, 6),
         ("- a: !foreign x\n", {"a": "x"}, "there is a tag in it", 3, 6),
         (
@@ -138,7 +139,8 @@ def test_what_is_no_yaml_says_where(text: str, line: int, column: int) -> None:
 def test_a_troubled_row_is_read_but_not_edited(
     row: str, data: Any, trouble: str, line: int, column: int
 ) -> None:
-    document = parse("d: &d {z: 1}\ntmux_sessions:\n" + row + "- name: healthy\n")
+    above = "{d: &d {z: 1}, t: &t !!str 1}"
+    document = parse(f"x: {above}\ntmux_sessions:\n{row}- name: healthy\n")
     assert document.rows[0].data == data
     with pytest.raises(Unsafe) as caught:
         set_fields(document, 0, {("status",): "stopped"})
@@ -160,7 +162,54 @@ def test_quotes_are_part_of_the_meaning() -> None:
     assert quoted.meaning != plain.meaning
 
 
-def test_aliases_that_multiply_cost_nothing() -> None:
-    bomb = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
-    text = "a0: &a0 x\n" + bomb + "tmux_sessions:\n- name: x\n- boom: *a29\n"
+@pytest.mark.parametrize("number", [3, 29, 200])
+def test_aliases_that_multiply_cost_nothing(number: int) -> None:
+    bomb = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 201))
+    text = f"a0: &a0 x\n{bomb}tmux_sessions:\n- name: x\n- boom: *a{number}\n"
     assert set_one(text, {("name",): "z"}) == text.replace("name: x", "name: z")
+    large = "its aliases stand for too many values" if number > 3 else None
+    trouble = parse(text).rows[1].trouble  # named: a failure must not print its data
+    assert trouble == large
+
+
+def test_a_row_that_contains_itself_is_not_edited() -> None:
+    document = parse("tmux_sessions:\n- name: x\n  a: &a [1, *a]\n- &b\n  b: *b\n- name: y\n")
+    assert [row.trouble for row in document.rows] == ["it contains itself"] * 2 + [None]
+
+
+SHARED = """\
+defaults: &defaults {status: running, tags: &tags [x], pane: {cwd: /w}}
+tmux_sessions:
+- &first
+  name: a
+  tags: *tags
+  mcp: &id001
+  - one
+- name: b
+  mcp: *id001
+  <<: *defaults
+- name: c
+  <<: [{status: stopped}, *defaults]
+- {name: d, <<: *first}
+"""
+
+
+def test_anchors_aliases_and_merge_keys_are_read_as_what_they_stand_for() -> None:
+    document = parse(SHARED)
+    assert [row.trouble for row in document.rows] == [None] * 4
+    assert [row.data for row in document.rows] == load(SHARED)["tmux_sessions"]
+    assert document.rows[3].data == {"name": "d", "tags": ["x"], "mcp": ["one"]}
+
+
+def test_rows_of_equal_text_differ_if_what_they_repeat_differs() -> None:
+    one, two = (parse(SHARED.replace("- one", f"- {word}")).rows for word in ("one", "two"))
+    assert one[1].meaning != two[1].meaning
+    assert one[2].meaning == two[2].meaning
+    assert one[3].meaning != two[3].meaning
+
+
+@pytest.mark.parametrize("number", ["1" + ":59" * 5_000, "1" + ":59" * 3_000, "0x" + "f" * 5_000])
+def test_a_number_that_cannot_be_written_back_spoils_its_row_alone(number: str) -> None:
+    document = parse(f"tmux_sessions:\n- name: x\n  big: {number}\n- name: y\n")
+    assert document.rows[0].trouble == f"the value {number[:40]!r} cannot be read"
+    assert set_fields(document, 1, {("name",): "z"}).endswith("- name: z\n")

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias, cast
 
 from tmuxreap.registry.transitions import Remove
 from tmuxreap.registry.yaml import rows
-from tmuxreap.registry.yaml.rows import Entry, Node, read_row
-from tmuxreap.registry.yaml.scalars import Value, as_loaded, same
+from tmuxreap.registry.yaml.rows import ALIAS, Entry, Leaf, Node, read_row
+from tmuxreap.registry.yaml.scalars import Value, as_loaded, same, written
 from tmuxreap.registry.yaml.splice import (
     CannotSplice,
     Splice,
@@ -89,11 +89,13 @@ class _Edit:
     def plan(self, mapping: Node, data: _Data, tree: _Inner, path: tuple[object, ...]) -> None:
         if not isinstance(mapping, rows.Mapping):
             raise CannotSplice("it is not a mapping", mapping.start)
-        entries = dict(zip(data, mapping.entries, strict=True))
+        entries = mapping.own
         adds = {}
         for key, change in tree.items():
             if key in entries:
                 self.change(mapping, entries[key], data, key, change, (*path, key))
+            elif key in data:
+                adds.update(_overriding(mapping, key, data[key], change))
             elif (made := _new_value(change)) is not REMOVE:
                 adds[key] = made
         if adds:
@@ -112,6 +114,8 @@ class _Edit:
         old = data[key]
         if change is REMOVE:
             self.removals.append(path)
+        elif isinstance(entry.value, Leaf) and entry.value.style == ALIAS:
+            self.replace(mapping, entry, data, key, _in_whole(entry.key.start, old, change))
         elif isinstance(change, _Inner) and isinstance(old, dict):
             self.plan(entry.value, old, change, path)
         elif isinstance(change, _Inner) and old is not None:
@@ -122,23 +126,65 @@ class _Edit:
             gone = {each: REMOVE for each in old if each not in value}
             self.plan(entry.value, old, _Inner(value | gone), path)
         else:
-            self.splices += replace_value(
-                self.text, entry, value, mapping.column, mapping.flow, self.newline
-            )
-            data[key] = value
+            self.replace(mapping, entry, data, key, value)
+
+    def replace(
+        self, mapping: rows.Mapping, entry: Entry, data: _Data, key: object, value: Any
+    ) -> None:
+        if same(data[key], value):
+            return
+        self.splices += replace_value(
+            self.text, entry, value, mapping.column, mapping.flow, self.newline
+        )
+        data[key] = value
+
+
+def _overriding(mapping: rows.Mapping, key: str, old: object, change: object) -> _Data:
+    """Return the key of its own that a mapping needs for a value other than the merged one."""
+    if change is REMOVE:
+        raise CannotSplice(f"`{key}` comes by a merge key", mapping.start)
+    value = _in_whole(mapping.start, old, change)
+    return {} if same(old, value) else {key: value}
+
+
+def _in_whole(position: int, old: object, change: object) -> Any:
+    """Return the changed value as one that is written out here, as the old one stands elsewhere."""
+    if not isinstance(change, _Inner):
+        return change
+    if not isinstance(old, dict) and old is not None:
+        raise CannotSplice("it is not a mapping", position)
+    value = dict(old or {})
+    for key, each in change.items():
+        if each is REMOVE:
+            value.pop(key, None)
+            continue
+        made = _in_whole(position, value.get(key), each)
+        if made is not None or not isinstance(each, _Inner):
+            value[key] = made
+    if old is None and not value:
+        return None
+    try:
+        written(value)
+    except TypeError as error:  # a date, or a key that is no text
+        raise CannotSplice(f"it repeats a value that is not plain: {error}", position) from None
+    return value
 
 
 def _without(text: str, data: _Data, path: tuple[object, ...], newline: str) -> str:
     mapping, parent = cast(rows.Mapping, read_row(text)), None
     for key in path[:-1]:
-        parent = mapping, mapping.entries[[*data].index(key)]
+        parent = mapping, mapping.entries[_number(mapping, key)]
         mapping, data = cast(rows.Mapping, parent[1].value), data[key]
-    number = [*data].index(path[-1])
+    number = _number(mapping, path[-1])
     del data[path[-1]]
-    if data or mapping.flow:
+    if len(mapping.entries) > 1 or mapping.flow:
         splices = remove_entry(text, mapping, number)
     elif parent is None:
         splices = [Splice(mapping.start, mapping.end, "{}")]
     else:
         splices = replace_value(text, parent[1], {}, parent[0].column, parent[0].flow, newline)
     return spliced(text, splices)
+
+
+def _number(mapping: rows.Mapping, key: object) -> int:
+    return [each.name for each in mapping.entries].index(key)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tmuxreap.core.values import replace
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.yaml.places import (
     LIST_KEY,
     Document,
@@ -25,6 +25,8 @@ from tmuxreap.registry.yaml.places import (
 from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
 
 MAPPING_TAGS = (None, "!", "tag:yaml.org,2002:map")
+MERGE_KEY = "<<"
+MOST_BY_ALIASES = 20_000  # values in one row: aliases of aliases multiply
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -53,15 +55,28 @@ def parse(text: str) -> Document:
         raise Malformed("nested too deeply") from None
 
 
+@frozen
+class _Anchored:
+    """A value that aliases may repeat. `digest`: equal digests are equal meanings."""
+
+    value: object
+    digest: int
+    size: int
+    trouble: str | None
+
+
 class _Reader:
-    """Reads the events in one pass. `meaning`, `trouble` and `last` belong to the current row (or
-    frame)."""
+    """Reads the events in one pass. `meaning`, `trouble`, `last` and `repeated` belong to the
+    current row (or frame)."""
 
     def __init__(self, text: str, event: Callable[[], Any], shift: int) -> None:
         self.text = text
         self.next = event
         self.shift = shift
         self.linked = False  # there is something that only the loader itself can resolve
+        self.aliased = False
+        self.anchors: dict[str, _Anchored | None] = {}  # None: not at its end yet
+        self.repeated = 0  # how many values its aliases stand for
         self.meaning: list[str] = []
         self.trouble: tuple[str, int, int] | None = None
         self.last: Any = None
@@ -80,10 +95,13 @@ class _Reader:
         self.next()
         if not isinstance(more := self.next(), yaml.StreamEndEvent):
             raise _at_event("more than one document", more)
-        return Document(self.text, tuple(rows), where, tuple(self.meaning))
+        return Document(self.text, tuple(rows), where, tuple(self.meaning), self.aliased)
 
     def top_level(self, top: Any) -> tuple[list[RowText], ListText]:
-        self.note_properties(top)
+        if top.anchor is not None:
+            self.open_anchor(top)
+        if top.tag is not None:
+            self.note_tag(top)
         result = None
         while not isinstance(key := self.next(), yaml.MappingEndEvent):
             self.read(key)
@@ -128,8 +146,12 @@ class _Reader:
         return rows, rows[-1].end if shape is Shape.BLOCK else self.end_of(event)
 
     def row(self, index: int, event: Any) -> RowText:
-        self.meaning, self.trouble = [], None
+        self.meaning = []
+        self.trouble = None
+        self.repeated = 0
         mark, after = event.start_mark, event.end_mark
+        if isinstance(event, yaml.AliasEvent):
+            self.refuse("it is an alias", event)
         if isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
             self.refuse("it is not a mapping", event)
         elif (
@@ -160,17 +182,66 @@ class _Reader:
         if kind is yaml.ScalarEvent:
             return self.scalar(event)
         if kind is yaml.AliasEvent:
-            self.last, self.linked = event, True
+            return self.alias(event)
+        inside = self.mapping if kind is yaml.MappingStartEvent else self.sequence
+        return self.with_properties(event, inside)
+
+    def alias(self, event: Any) -> object:
+        """Return what the alias stands for. Its meaning has the digest of that, so that no edit of
+        an anchored value goes unseen where the value is repeated."""
+        self.last = event
+        self.aliased = True
+        if event.anchor not in self.anchors:
+            raise _at_event(f"undefined alias {event.anchor!r}", event)
+        anchored = self.anchors[event.anchor]
+        if anchored is None:
             self.meaning.append("*" + event.anchor)
-            self.refuse("there is an alias in it", event)
+            self.refuse("it contains itself", event)
             return None
-        self.note_properties(event)
-        return self.mapping() if kind is yaml.MappingStartEvent else self.sequence()
+        self.meaning.append(f"*{event.anchor} {anchored.digest}")
+        self.repeated += anchored.size
+        if self.repeated > MOST_BY_ALIASES:
+            self.refuse("its aliases stand for too many values", event)
+        if anchored.trouble:
+            self.refuse(anchored.trouble, event)
+        return anchored.value
+
+    def with_properties(self, event: Any, inside: Callable[[Any], object]) -> object:
+        """Read a value with its anchor and its tag, if it has them."""
+        if event.anchor is None:
+            if event.tag is not None:
+                self.note_tag(event)
+            return inside(event)
+        outer = self.trouble
+        self.trouble = None
+        repeated = self.repeated
+        self.repeated = 0
+        begin = len(self.meaning)
+        self.open_anchor(event)
+        if event.tag is not None:
+            self.note_tag(event)
+        value = inside(event)
+        size = min(len(self.meaning) - begin + self.repeated, MOST_BY_ALIASES + 1)
+        self.repeated += repeated
+        reason = self.trouble[0] if self.trouble else None
+        digest = hash(tuple(self.meaning[begin:]))
+        self.anchors[event.anchor] = _Anchored(value, digest, size, reason)
+        self.trouble = outer or self.trouble
+        return value
+
+    def open_anchor(self, event: Any) -> None:
+        if event.anchor in self.anchors:
+            raise _at_event(f"the anchor {event.anchor!r} stands there twice", event)
+        self.anchors[event.anchor] = None
+        self.meaning.append("&" + event.anchor)
 
     def scalar(self, event: Any) -> object:
         self.last = event
         if event.anchor is not None or event.tag is not None:
-            self.note_properties(event)
+            return self.with_properties(event, self.leaf)
+        return self.leaf(event)
+
+    def leaf(self, event: Any) -> object:
         text: str = event.value
         if not event.implicit[0]:
             self.meaning.append('"' + text)
@@ -182,7 +253,7 @@ class _Reader:
             self.refuse(f"the value {text[:40]!r} cannot be read", event)
             return text
 
-    def sequence(self) -> list[object]:
+    def sequence(self, _start: Any) -> list[object]:
         self.meaning.append("[")
         result = []
         while (event := self.next()).__class__ is not yaml.SequenceEndEvent:
@@ -190,15 +261,19 @@ class _Reader:
         self.close(event, "]")
         return result
 
-    def mapping(self) -> dict[Any, object]:
+    def mapping(self, _start: Any) -> dict[Any, object]:
         self.meaning.append("{")
         result: dict[Any, object] = {}
+        merged: dict[Any, object] | None = None
         following, scalar_of, leaf = self.next, self.scalar, yaml.ScalarEvent
         while (event := following()).__class__ is not yaml.MappingEndEvent:
             scalar = event.__class__ is leaf
-            if scalar and event.value == "<<" and event.implicit[0]:
-                self.linked = True
-                self.refuse("there is a merge key in it", event)
+            if scalar and event.value == MERGE_KEY and event.implicit[0]:
+                if merged is not None:
+                    self.linked = True
+                    self.refuse(f"the key {MERGE_KEY!r} stands there twice", event)
+                merged = self.merge(event)
+                continue
             key = scalar_of(event) if scalar else self.read(event)
             entry = following()
             value = scalar_of(entry) if entry.__class__ is leaf else self.read(entry)
@@ -209,7 +284,22 @@ class _Reader:
             if scalar:
                 result[key] = value
         self.close(event, "}")
-        return result
+        return result if merged is None else merged | result
+
+    def merge(self, key: Any) -> dict[Any, object]:
+        """Return the keys that come by a merge key; of several mappings the first one counts."""
+        self.meaning.append("=" + MERGE_KEY)
+        event = self.next()
+        value = self.read(event)
+        mappings = value if isinstance(value, list) else [value]
+        merged: dict[Any, object] = {}
+        for each in reversed(mappings):
+            if isinstance(each, dict):
+                merged.update(each)
+            else:
+                self.linked = True
+                self.refuse("there is a merge key in it without a mapping", key)
+        return merged
 
     def close(self, event: Any, sign: str) -> None:
         self.meaning.append(sign)
@@ -217,14 +307,10 @@ class _Reader:
         if event.end_mark.index > event.start_mark.index:
             self.last = event
 
-    def note_properties(self, event: Any) -> None:
-        if event.anchor is not None:
-            self.meaning.append("&" + event.anchor)
-            self.refuse("there is an anchor in it", event)
-        if event.tag is not None:
-            self.meaning.append("!" + event.tag)
-            self.refuse("there is a tag in it", event)
-        self.linked = self.linked or event.anchor is not None or event.tag is not None
+    def note_tag(self, event: Any) -> None:
+        self.linked = True
+        self.meaning.append("!" + event.tag)
+        self.refuse("there is a tag in it", event)
 
     def refuse(self, reason: str, event: Any) -> None:
         mark = event.start_mark
@@ -236,15 +322,15 @@ class _Reader:
 
 
 def _with_linked_data(document: Document, body: str) -> Document:
-    """Let the loader resolve anchors, aliases, merges and tags, row by row: a bad row must not
-    affect others."""
+    """Let the loader resolve the rows that have tags, row by row: a bad row must not affect
+    others."""
     top: Any = yaml.compose(body, Loader=LOADER)
     items = next(value.value for key, value in top.value if key.value == LIST_KEY)
     rows = tuple(
         _resolved(row, node) if row.trouble else row
         for row, node in zip(document.rows, items, strict=False)
     )
-    return Document(document.text, rows, document.list, document.frame)
+    return replace(document, rows=rows)
 
 
 def _resolved(row: RowText, node: Any) -> RowText:

@@ -15,6 +15,7 @@ LIST_KEY = "tmux_sessions"
 BREAKS = "\r\n\x85\u2028\u2029"  # the line breaks of YAML 1.1
 _LINE = re.compile(f"[^{BREAKS}]*")
 _BREAK = re.compile(f"\r\n|[{BREAKS}]")
+_NEWLINE = re.compile("\r\n|\n|\r")
 _GAP = f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*"
 _BLOCK_HEADER = f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*"
 
@@ -56,7 +57,8 @@ class RowText:
     flow: bool = field(repr=False)
     # Its last value is a block scalar: text written after it may become part of it.
     ends_in_block: bool = field(repr=False)
-    # Its events: equal meanings are equal data, tags and anchors.
+    # Its events: equal meanings are equal data, tags and anchors, also where an alias repeats what
+    # stands elsewhere.
     meaning: tuple[str, ...] = field(repr=False)
 
 
@@ -77,6 +79,7 @@ class Document:
     rows: tuple[RowText, ...]
     list: ListText
     frame: tuple[str, ...] = field(repr=False)  # the meaning of everything outside the list
+    aliased: bool = False  # an edit in one place may mean another value elsewhere
 
 
 def line_end(text: str, position: int) -> int:
@@ -137,5 +140,15 @@ def lines_before(text: str, position: int) -> int:
 
 def newline_of(text: str) -> str:
     """Return the text's line break: its first one."""
-    match = re.search("\r\n|\n|\r", text)
+    match = _NEWLINE.search(text)
     return match[0] if match else "\n"
+
+
+def newline_at(text: str, position: int, default: str) -> str:
+    """Return the break of the line at this position, else of the line before it: what is written
+    next to a line ends as that line does."""
+    match = _NEWLINE.match(text, line_end(text, position))
+    if match is None:
+        start = line_start(text, position)
+        match = _NEWLINE.match(text, start - 2) or _NEWLINE.match(text, start - 1)
+    return match[0] if match else default

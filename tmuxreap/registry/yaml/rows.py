@@ -1,16 +1,22 @@
 """The inside of one row: its keys and values with their positions, parsed from its own text.
 
-Never gets a row with trouble: no anchors, aliases, tags, merge keys, duplicate or complex keys."""
+Never gets a row with trouble: no tags, duplicate or complex keys. An alias is a scalar here, as
+what it repeats stands elsewhere."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import yaml
 
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import field, frozen
 from tmuxreap.registry.yaml import parse
 from tmuxreap.registry.yaml.places import real_end
+from tmuxreap.registry.yaml.scalars import plain_value
+
+ALIAS: Final = "*"  # the style of an alias
+MERGE: Final = object()  # the name of a merge key
 
 
 @frozen
@@ -19,7 +25,7 @@ class Leaf:
 
     start: int
     end: int
-    style: str | None = None  # its quote, | or >
+    style: str | None = None  # its quote, | or >, or ALIAS
 
 
 @frozen
@@ -35,6 +41,11 @@ class Mapping(Sequence):
     column: int
     entries: tuple[Entry, ...]
 
+    @property
+    def own(self) -> dict[object, Entry]:
+        """Its keys but those that come by a merge key."""
+        return {each.name: each for each in self.entries if each.name is not MERGE}
+
 
 Node: TypeAlias = "Leaf | Sequence | Mapping"
 
@@ -44,6 +55,7 @@ class Entry:
     key: Leaf
     colon: int | None  # None in {key} and for an explicit `? key`
     value: Node
+    name: object = field(default=None, compare=False)
 
     @property
     def empty(self) -> bool:
@@ -51,7 +63,11 @@ class Entry:
 
 
 def read_row(text: str) -> Node:
-    return _node(text, yaml.compose(text, Loader=parse.LOADER))
+    """Read events, as an alias in the row may repeat what stands outside of it."""
+    following: Callable[[], Any] = parse.LOADER(text).get_event
+    following()
+    following()
+    return _node(text, following(), following)
 
 
 def find_colon(text: str, key_end: int) -> int | None:
@@ -60,32 +76,66 @@ def find_colon(text: str, key_end: int) -> int | None:
     return key_end if text[key_end : key_end + 1] == ":" else None
 
 
-def _node(text: str, node: Any) -> Node:
-    if isinstance(node, yaml.ScalarNode):
-        return _leaf(text, node)
-    start, end, flow = node.start_mark.index, node.end_mark.index, bool(node.flow_style)
-    if isinstance(node, yaml.SequenceNode):
-        last = None if flow else _node(text, node.value[-1])
-        return Sequence(start, last.end if last else end, flow, _last_leaf(last))
-    entries = tuple(_entry(text, *pair) for pair in node.value)
-    last = None if flow else entries[-1].value
-    column = node.start_mark.column
-    return Mapping(start, last.end if last else end, flow, _last_leaf(last), column, entries)
+def _node(text: str, event: Any, following: Callable[[], Any]) -> Node:
+    kind = event.__class__
+    if kind is yaml.ScalarEvent:
+        return _leaf(text, event)
+    start, flow = event.start_mark.index, bool(getattr(event, "flow_style", False))
+    if kind is yaml.AliasEvent:
+        return Leaf(start, event.end_mark.index, ALIAS)
+    if kind is yaml.SequenceStartEvent:
+        return _sequence(text, start, flow, following)
+    return _mapping(text, event, flow, following)
 
 
-def _leaf(text: str, node: Any) -> Leaf:
-    start, end = node.start_mark.index, node.end_mark.index
-    return Leaf(start, real_end(text, start, end, node.style), node.style)
+def _sequence(text: str, start: int, flow: bool, following: Callable[[], Any]) -> Sequence:
+    last: Node | None = None
+    event: Any
+    while (event := following()).__class__ is not yaml.SequenceEndEvent:
+        last = _node(text, event, following)
+    if flow or last is None:
+        return Sequence(start, _end(event), flow, None)
+    return Sequence(start, last.end, flow, _last_leaf(last))
 
 
-def _last_leaf(last: Node | None) -> Leaf | None:
-    return last if last is None or isinstance(last, Leaf) else last.last
+def _mapping(text: str, begin: Any, flow: bool, following: Callable[[], Any]) -> Mapping:
+    start, column = begin.start_mark.index, begin.start_mark.column
+    entries: list[Entry] = []
+    event: Any
+    while (event := following()).__class__ is not yaml.MappingEndEvent:
+        if begin.anchor is not None and not entries:
+            column = event.start_mark.column  # the mapping's own is that of its anchor
+        entries.append(_entry(text, event, _node(text, following(), following)))
+    if flow or not entries:
+        return Mapping(start, _end(event), flow, None, column, tuple(entries))
+    last = entries[-1].value
+    return Mapping(start, last.end, flow, _last_leaf(last), column, tuple(entries))
 
 
-def _entry(text: str, key_node: Any, value_node: Any) -> Entry:
-    key, value = _leaf(text, key_node), _node(text, value_node)
+def _leaf(text: str, event: Any) -> Leaf:
+    start, end = event.start_mark.index, event.end_mark.index
+    return Leaf(start, real_end(text, start, end, event.style), event.style)
+
+
+def _end(event: Any) -> int:
+    end: int = event.end_mark.index
+    return end
+
+
+def _last_leaf(last: Node) -> Leaf | None:
+    return last if isinstance(last, Leaf) else last.last
+
+
+def _entry(text: str, key_event: Any, value: Node) -> Entry:
+    key = _leaf(text, key_event)
     colon = find_colon(text, key.end)
     if value.start == value.end:  # the loaders disagree on the position of an empty value
         place = key.end if colon is None else colon + 1
         value = Leaf(place, place)
-    return Entry(key, colon, value)
+    return Entry(key, colon, value, _name(key_event))
+
+
+def _name(key: Any) -> object:
+    if not key.implicit[0]:
+        return key.value
+    return MERGE if key.value == parse.MERGE_KEY else plain_value(key.value)

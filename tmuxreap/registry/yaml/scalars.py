@@ -18,6 +18,7 @@ Value: TypeAlias = "Scalar | list[Value] | tuple[Value, ...] | Mapping[str, Valu
 
 # What constructing a value can raise.
 NO_VALUE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)
+LONGEST_PLAIN = 10_000  # characters of a number: base 60 takes time by the square of its parts
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
 _TAG_STARTS = frozenset(_RESOLVER.yaml_implicit_resolvers)
@@ -42,7 +43,12 @@ def _resolve(text: str) -> object:
     tag = _plain_tag(text)
     if tag == _TEXT_TAG:
         return text
-    return yaml.constructor.SafeConstructor().construct_document(yaml.ScalarNode(tag, text))
+    if len(text) > LONGEST_PLAIN:
+        raise ValueError("too long for a number")
+    value = yaml.constructor.SafeConstructor().construct_document(yaml.ScalarNode(tag, text))
+    if isinstance(value, int):
+        str(value)  # raises ValueError, as a decimal of so many digits does
+    return value
 
 
 def _plain_tag(text: str) -> str:

@@ -4,15 +4,23 @@ Never checks the result: `edits` parses it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.yaml import rows
-from tmuxreap.registry.yaml.places import after_break, line_end, line_start, skip_gap
+from tmuxreap.registry.yaml.places import (
+    after_break,
+    line_end,
+    line_start,
+    newline_at,
+    skip_gap,
+)
 from tmuxreap.registry.yaml.rows import Entry, Leaf
 from tmuxreap.registry.yaml.scalars import Value, entry, nested, written
 
 _BLOCK = ("|", ">")
+_ANCHOR = re.compile(r"&\S+")
 
 
 class CannotSplice(ValueError):  # noqa: N818 - a result, with the position in the given text
@@ -60,6 +68,7 @@ def replace_value(
     start = head[0]
     if where.colon is not None and not text[where.colon + 1 : start].strip(" \t"):
         start = where.colon + 1
+    newline = newline_at(text, where.key.start, newline)
     return [Splice(start, head[1], ""), Splice(*tail, nested(value, column, newline))]
 
 
@@ -71,6 +80,8 @@ def _places(text: str, where: Entry) -> tuple[tuple[int, int], tuple[int, int]]:
     ):
         raise CannotSplice("its key is not followed by a colon on the same line", where.key.start)
     if isinstance(value, Leaf) and value.style in _BLOCK:
+        if text[value.start] == "&":
+            raise CannotSplice("an anchor stands before its text", value.start)
         indicator = value.start + 1
         while text[indicator : indicator + 1] in tuple("+-0123456789"):
             indicator += 1
@@ -79,7 +90,10 @@ def _places(text: str, where: Entry) -> tuple[tuple[int, int], tuple[int, int]]:
         end = line_end(text, value.end)
         return (value.start, value.end), (end, end)
     colon = where.colon or 0
-    return (colon + 1, colon + 1), (line_end(text, colon), line_end(text, value.end))
+    first_line = line_end(text, colon)
+    anchor = _ANCHOR.match(text, value.start, first_line)
+    head = (anchor.start(), anchor.end()) if anchor else (colon + 1, colon + 1)
+    return head, (first_line, line_end(text, value.end))
 
 
 def _in_flow(text: str, end: int) -> bool:
@@ -93,7 +107,8 @@ def add_entries(
     """Add keys right after the last value: the loader's end of a mapping is after comments that may
     not belong to it."""
     if mapping.flow:
-        return [_add_to_flow(mapping, written(adds)[1:-1])]
+        return [_add_to_flow(text, mapping, written(adds)[1:-1])]
+    newline = newline_at(text, mapping.end, newline)
     lines = [entry(key, value, mapping.column, newline) for key, value in adds.items()]
     indent = " " * mapping.column
     if ends_open(text, mapping.last):  # a line break after it would become part of it
@@ -108,9 +123,9 @@ def ends_open(text: str, last: Leaf | None) -> bool:
     return last is not None and last.style in _BLOCK and last.end == len(text)
 
 
-def _add_to_flow(mapping: rows.Mapping, made: str) -> Splice:
+def _add_to_flow(text: str, mapping: rows.Mapping, made: str) -> Splice:
     if not mapping.entries:
-        return inserted(mapping.start + 1, made)
+        return inserted(text.index("{", mapping.start) + 1, made)
     last = mapping.entries[-1]
     comma = " , " if last.empty and last.colon is not None else ", "  # the C loader rejects `key:,`
     return inserted(last.value.end, comma + made)
