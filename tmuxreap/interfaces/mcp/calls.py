@@ -1,7 +1,8 @@
 """Owns the calls of tools, each in a thread with its own context, because a ledger belongs to one
-thread. A long call is answered as in progress; the same call again gets its result.
+thread. A long call is answered as in progress; the same call again joins it while it lasts.
 
-Knows no protocol messages, and never cancels work because the caller stopped waiting."""
+Knows no protocol messages, and never cancels work because the caller stopped waiting. Never answers
+with what an earlier call found: the world goes on, so a call is done anew."""
 
 from __future__ import annotations
 
@@ -32,18 +33,17 @@ from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
-AT_ONCE = 32  # changing calls, and as many that look; further ones wait
+AT_ONCE = 32  # changing calls, as many that look, and as many that wait; further ones queue
 LOOK_S = 0.1  # how soon a waiting call notices that the server has to exit
 LEAVE_S = 10.0  # then the rest counts as killed: its intent stays open for `reconcile`
-ANSWER_S = 25.0  # clients give up on a call after a minute, some after thirty seconds
-UNCLAIMED_S = 120.0  # how long a result waits for the next call
+ANSWER_S = 28.0  # some clients give up on a call after thirty seconds; a wait lasts 25
 PROGRESS_S = 0.2
 Report = Callable[[float, float | None, str | None], Any]
 
 
 @slotted
 class Call:
-    """A call in progress, or a result that no caller has received yet."""
+    """A call in progress, with its answer at the end."""
 
     tool: Tool
     raw: dict[str, Any]
@@ -77,39 +77,38 @@ class Calls:
         self._answer_s = answer_s
         self._leaving = threading.Event()
         self._client_gone = threading.Event()
-        self._limiters = {looks: anyio.CapacityLimiter(AT_ONCE) for looks in (True, False)}
-        self._unclaimed: dict[str, Call] = {}
+        kinds = ("looks", "waits", "changes")
+        self._limiters = {kind: anyio.CapacityLimiter(AT_ONCE) for kind in kinds}
+        self._under_way: dict[str, Call] = {}  # told so to their callers, who may ask again
         self._busy = 0
         self.tasks: TaskGroup  # runs work beyond the answer to its call
 
     async def call(self, tool: Tool, raw: dict[str, Any], report: Report | None) -> dict[str, Any]:
         """Return the tool's answer or, if it takes long, what is in progress."""
         call = Call(tool, raw, time.monotonic(), Progress(io.StringIO(), time.monotonic, False))
-        kept = self._unclaimed.pop(call.key, None)
-        if kept is None:
+        joined = self._under_way.pop(call.key, None)
+        if joined is None:
             self.tasks.start_soon(self._work, call)
         else:
-            call = kept
-        try:
-            with anyio.move_on_after(self._answer_s):
-                await _await_result(call, report)
-        finally:
-            if call.answer is None:
-                self._unclaimed[call.key] = call
-        return call.answer if call.answer is not None else self._in_progress_answer(call)
+            call = joined
+        with anyio.move_on_after(self._answer_s):
+            await _await_result(call, report)
+        if call.answer is not None:
+            return call.answer
+        if not tool.read_only:  # a look that was begun earlier is no answer
+            self._under_way[call.key] = call
+        return self._in_progress_answer(call)
 
     async def _work(self, call: Call) -> None:
-        limiter = self._limiters[call.tool.read_only]
+        limiter = self._limiters[_kind(call.tool)]
         self._busy += 1
         try:
             call.answer = await anyio.to_thread.run_sync(self._answer, call, limiter=limiter)
         finally:
             self._busy -= 1
+        if self._under_way.get(call.key) is call:
+            del self._under_way[call.key]
         call.done.set()
-        if self._unclaimed.get(call.key) is call:
-            await anyio.sleep(UNCLAIMED_S)
-            if self._unclaimed.get(call.key) is call:
-                del self._unclaimed[call.key]
 
     def interrupt_lookups(self) -> None:
         """Interrupt the calls that only look: the client is gone."""
@@ -160,12 +159,25 @@ class Calls:
             Code.TIMED_OUT,
             f"could not finish {call.tool.verb} in {time.monotonic() - call.began:.0f} s: it is"
             f" under way{ended}{': ' + steps if steps else ''}",
-            f"call {call.tool.name} again with the same arguments: it answers what came of it",
+            _call_again(call.tool),
         )
         context = self.context(looks=True)
         result = _failed(call.tool, context, failure, under_way=in_progress)
         context.close()
         return as_answer(call.tool, call.raw, result)
+
+
+def _kind(tool: Tool) -> str:
+    """Return what shares a limit: who waits for sessions must not hold up who looks at them."""
+    if tool.verb == "wait":
+        return "waits"
+    return "looks" if tool.read_only else "changes"
+
+
+def _call_again(tool: Tool) -> str:
+    if tool.read_only:
+        return f"call {tool.name} again, for fewer sessions"
+    return f"call {tool.name} again with the same arguments: it joins what is under way"
 
 
 async def _await_result(call: Call, report: Report | None) -> None:
