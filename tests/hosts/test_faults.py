@@ -3,10 +3,12 @@ host."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,9 @@ from tests.hosts.conftest import Fleet
 from tests.real import alive, until
 from tmuxreap.core.errors import Code
 from tmuxreap.hosts import link
+from tmuxreap.hosts.engines import Engine
 from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.talk import Talk
 from tmuxreap.hosts.wire import Request
 from tmuxreap.system.environment import Settings
 
@@ -314,3 +318,15 @@ def test_fifty_hosts_are_asked_together_and_one_that_is_down_stops_none(fleet: F
     assert len(result.results) == 48 + 3
     tagged = fleet.run("list", "--host", "@far", "--hosts-at-once", "20", "--json")
     assert (tagged.exit, len(tagged.results)) == (0, 48)
+
+
+def test_who_leaves_slowly_is_not_killed_and_stays_no_zombie(fleet: Fleet) -> None:
+    script = "trap '' HUP; echo $$ > pid; mv pid left; while read -r _; do :; done; sleep 0.6"
+    talk = Talk(Engine((fleet.script("engine", script),), os.environ, str(fleet.folder)))
+    until("its pid", (fleet.folder / "left").exists)
+    pid = int((fleet.folder / "left").read_text())
+    talk.close()
+    assert alive(pid)
+    del talk
+    gc.collect()  # what is not awaited is warned of, which fails a test
+    until("nothing of it", lambda: not Path(f"/proc/{pid}").exists())

@@ -157,4 +157,5 @@ def normalized(text: str) -> str:
 def _plain(line: str) -> str:
     line = re.sub(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?\b", "ID", line)
     line = re.sub(r"(could not reach \w+): .*", r"\1", line)  # ssh has several messages for it
+    line = re.sub(r"(\d+[mh]) \d\d[sm]\b", r"\1", line)  # 36s, and later 1m 05s
     return re.sub(r"\d+(?:[.:]\d+)*[smh]?\b", "0", re.sub(r" {2,}", "  ", line.rstrip()))

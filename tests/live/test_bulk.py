@@ -291,10 +291,12 @@ def test_a_name_and_yes_ask_nothing(real: Real, person: Callable[..., Person]) -
 
 
 def test_progress_on_a_terminal(real: Real, person: Callable[..., Person]) -> None:
-    herd(real, ["one", "two"], "--exit-delay", "0.6")
-    watching = person("stop", "one", "two")
+    pids = herd(real, ["one", "two"], "--exit-delay", "600")
+    watching = person("stop", "one", "two", "--keys-timeout", "300")
     watching.sees("0 of 2 ended · one keys ")
     watching.sees("two keys ")
+    for pid in pids.values():  # what is awaited comes when it was seen, not before
+        os.kill(pid, signal.SIGKILL)
     assert watching.leaves() == 0
     assert "\r\x1b[K" in watching.seen
     assert "sending its exit keys" not in watching.seen

@@ -122,11 +122,22 @@ def test_nothing_runs_away_from_a_kill(real: Real) -> None:
     assert [kind for kind, note in notes.items() if alive(int(note.read_text()))] == []
 
 
+def suspended(real: Real, *options: str) -> int:
+    """Start an agent and suspend it. It is below a shell: tmux continues a process that it started
+    itself."""
+    line = shlex.join((*real.program, *options))
+    real.start(command=["sh", "-c", f"{line}; exit $?"])
+    (file,) = (real.store / "sessions").glob("*.json")
+    pid = int(file.stem)
+    os.kill(pid, SIGSTOP)
+    state = Path(f"/proc/{pid}/stat")
+    until("its sleep", lambda: state.read_text().rpartition(")")[2].split()[0] == "T")
+    return pid
+
+
 @for_each(FEW)
 def test_an_agent_that_ignores_everything(real: Real) -> None:
-    real.start("acme", "--ignore", "hup,term,int")
-    pid = real.pid()
-    os.kill(pid, SIGSTOP)
+    pid = suspended(real, "--ignore", "hup,term,int")
     result = answer(real.stop(keys_timeout_s=0.1, grace_s=0.2))
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "sigkill")
     assert not alive(pid)
@@ -254,9 +265,7 @@ def test_other_panes_go_when_the_whole_session_is_meant(real: Real) -> None:
 
 
 def test_a_stopped_agent_is_woken_to_leave(real: Real) -> None:
-    real.start()
-    pid = real.pid()
-    os.kill(pid, SIGSTOP)
+    pid = suspended(real)
     result = answer(real.stop(keys_timeout_s=0.1, grace_s=5.0))
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
     assert not alive(pid)
