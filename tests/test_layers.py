@@ -24,14 +24,14 @@ ROOMS = {
         " interrupts terminals"
         " tmux.sockets tmux.versions processes.procfs"
     ),
-    "registry": "file look failures rows transitions targets trees edits restarts",
+    "registry": "file look lives failures rows transitions targets trees edits restarts",
     "ledger": "books records requests surroundings database schema tables copy",
     "agents": (
         "blocks load profiles programs screens conversations.* hooks.events hooks.settings_file"
     ),
     "sessions": (
         "context look see reach sight conversation results observe world ownership panes identity"
-        " elsewhere newcomers state configuration restarts servers editors"
+        " elsewhere newcomers state configuration restarts reverted servers editors"
     ),
     "ending": ("end interrupt plan results outcome one_at_a_time unfinished handover"),
     "commands": "*",
@@ -47,7 +47,8 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 
 # Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
-core.* registry.rows registry.targets registry.trees registry.restarts registry.transitions
+core.* registry.rows registry.lives registry.targets registry.trees registry.restarts
+registry.transitions
 registry.edits registry.failures registry.yaml.*
 agents.profiles agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions

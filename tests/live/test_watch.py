@@ -289,11 +289,7 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
                 list(pool.map(lambda name: run("stop", name), names))
         watch.rests()
         assert watch.quiet()
-    assert not [
-        event
-        for kind in ("intent", "dead", "unregistered")
-        for event in real.events(kind)
-    ]
+    assert not [event for kind in ("intent", "dead", "unregistered") for event in real.events(kind)]
 
 
 def crowd(real: Real) -> list[subprocess.Popen[bytes]]:

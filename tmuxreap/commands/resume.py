@@ -26,6 +26,7 @@ from tmuxreap.registry.transitions import MODES, Event, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known, store_environment
 from tmuxreap.sessions.look import sight_of, sights_of
+from tmuxreap.sessions.reverted import newer_rows
 
 DAY_S = 86400.0
 
@@ -81,7 +82,11 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
-    if exists(row, sight_of(context, row)):
+    sight = sight_of(context, row)
+    newer = newer_rows(context, [(row, sight)]).get(row.name)
+    if newer is not None:
+        row, sight = newer.row, newer.sight
+    if exists(row, sight):
         hint = f"attach to it, or stop it first: {command('stop', row.name)}"
         raise could_not("resume", row.name, "its session is alive", hint, Code.SESSION_EXISTS)
     profile, conversation, environment = resumable(context, row)

@@ -44,7 +44,7 @@ def begin(
         return [], [], []
     with _lock_registry(context.registry, policy):
         now = context.registry.look()
-        stale = [ending for ending in endings if not _unchanged(ending.row, now)]
+        stale = [ending for ending in endings if not _unchanged(ending.found, now)]
         fresh = _recordable(
             context.registry, now, [it for it in endings if it not in stale], policy
         )

@@ -90,6 +90,7 @@ class _Run:
             # In every round: a row may have become lost, with a restart pending, since the last.
             remaining = cancel_restarts(context, remaining, policy.verb.value)
             endings = prepare(context, remaining, policy)
+            cancel_restarts(context, [it.row for it in endings if it.undone], policy.verb.value)
             check_lock(endings, policy, lock_held=context.lock_held)
             wanted = [ending for ending in endings if ending.answer is None]
             begun, busy, stale = begin(context, wanted, policy, mark_in_progress)

@@ -40,6 +40,7 @@ class Ending:
     memory: int = 0
     looked_at: float = 0.0
     answer: Item | None = None  # set when there is nothing to do
+    undone: Row | None = None  # the row as the registry has it, if that went back in time
     # Set when the intent is recorded
     intent: Intent | None = None
     started: float = 0.0
@@ -72,6 +73,11 @@ class Ending:
     @property
     def name(self) -> str:
         return self.row.name
+
+    @property
+    def found(self) -> Row:
+        """The row as the registry had it, maybe older than the ledger knows it."""
+        return self.undone or self.row
 
     @property
     def first(self) -> Sight:

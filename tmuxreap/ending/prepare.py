@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
@@ -19,6 +20,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_own_exit, resume_command, visible_screen
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
+from tmuxreap.sessions.reverted import UNDONE, newer_rows
 from tmuxreap.sessions.sight import Past, Sight
 
 
@@ -30,6 +32,17 @@ def prepare(
     looked_at = context.clock.monotonic()
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
+    found = rows
+    look = partial(look_at, context, pane_only=pane_only, whole_session=whole, known=known)
+    newer = newer_rows(
+        context, [(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)], look
+    )
+    if newer:
+        known_rows = [newer.get(row.name) for row in rows]
+        rows = [one.row if one else row for one, row in zip(known_rows, rows, strict=True)]
+        sights = [
+            (one.sight, one.past) if one else it for one, it in zip(known_rows, sights, strict=True)
+        ]
     profiles = [context.agents.profile(row) for row in rows]
     options = [
         _options_for_keys(sight, profile)
@@ -37,8 +50,8 @@ def prepare(
     ]
     shown = read_panes(context.tmux, [sight for sight, _ in sights], options, profiles)
     endings = [
-        _ending(context, row, *sighted, pane, policy)
-        for row, sighted, pane in zip(rows, sights, shown, strict=True)
+        _ending(context, row, old, *sighted, pane, policy)
+        for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True)
     ]
     for ending in endings:
         ending.looked_at = looked_at
@@ -46,7 +59,13 @@ def prepare(
 
 
 def _ending(
-    context: Context, row: Row, sight: Sight, past: Past, shown: PaneContents, policy: Policy
+    context: Context,
+    row: Row,
+    found: Row,
+    sight: Sight,
+    past: Past,
+    shown: PaneContents,
+    policy: Policy,
 ) -> Ending:
     profile, agent = context.agents.profile(row), context.agents.of(row)
     spares = context.agents.spares(profile)
@@ -63,6 +82,7 @@ def _ending(
     agent_named = row.agent is not None and row.tmux.known
     ending = Ending(
         row=row,
+        undone=None if found is row else found,
         agent=agent,
         profile=profile,
         spares=spares,
@@ -136,6 +156,7 @@ def already_stopped(ending: Ending) -> EndResult:
         resume_command=resume_command(row, ending.known, ending.profile),
         task_id=row.task_id,
         ended_at=row.ended_at,
+        warnings=(UNDONE,) if ending.undone else (),
     )
 
 

@@ -6,7 +6,7 @@ Decides one thing only: whether the row is still the one that the ending was pla
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from tmuxreap.core import faults
@@ -25,9 +25,11 @@ from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.failures import row_invalid
+from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with_life
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.reverted import lives_after
 from tmuxreap.sessions.servers import Servers
 from tmuxreap.system.interrupts import defer_interrupts
 
@@ -52,7 +54,9 @@ def record(
     warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
     results.update(warned)
     answers.update(results)
-    events = _events(before, done, results, policy.asked_by or context.caller.as_recorded(books))
+    ended_by = policy.asked_by or context.caller.as_recorded(books)
+    ended = {name for name, fate in fates.items() if fate is _Fate.WRITTEN}
+    events = _events(before, after, done, results, ended, ended_by)
     closings = _closings(books, context.place.boot_id, done, results)
     books.follow(after, [*events, *jobs], closings)
 
@@ -81,10 +85,15 @@ def _write(
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = _twins(context.servers, look, row)
                 log_text = context.headless_screen(row) if row.terminal is Terminal.NONE else None
+                renewal: Changes = {}
+                if _is_older(context.books, ending, row):
+                    life = life_of(ending.row)
+                    renewal, row = life_changes(row, life), with_life(row, life)
                 for pane_row in (row, *ending.twins):
                     agent = context.agents.named_by(pane_row)
                     changes = changes_of(ending, pane_row, at, named_agent=agent, log_text=log_text)
-                    wanted.setdefault(pane_row.name, changes)
+                    more = renewal if pane_row is row else {}
+                    wanted.setdefault(pane_row.name, {**more, **changes})
         text, failures = edited_where_safe(look, wanted)
         refused.update(failures)
         return text
@@ -123,17 +132,28 @@ def _purge(context: Context, batch: Iterable[Ending]) -> None:
 
 def _events(
     before: RegistryLook,
+    after: RegistryLook,
     batch: Sequence[Ending],
     results: Mapping[str, EndResult],
+    ended: Collection[str],
     ended_by: Mapping[str, object],
 ) -> Iterator[NewEvent]:
     for ending in batch:
         name, row = ending.name, before.named(ending.name)
         for twin in ending.twins:
             if twin.name not in results:
-                yield NewEvent(twin.name, "ended_with", {"session": name}, before.text_of(twin))
+                data = {"session": name, **_life(after, twin.name)}
+                yield NewEvent(twin.name, "ended_with", data, before.text_of(twin))
         image = before.text_of(row) if row else None
-        yield event_record(ending, results[name], image, ended_by)
+        event = event_record(ending, results[name], image, ended_by)
+        life = _life(after, name) if name in ended else {}
+        yield replace(event, data={**event.data, **life})
+
+
+def _life(look: RegistryLook, name: str) -> dict[str, object]:
+    """Return what tells an older state of the row from this one."""
+    row = look.named(name)
+    return {} if row is None else {"life": life_of(row)}
 
 
 def _closings(
@@ -186,7 +206,27 @@ def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
         return _Fate.KEPT
     if row is None:
         return _Fate.VANISHED
-    return _Fate.WRITTEN if _means_same_session(ending, row) else _Fate.RENEWED
+    if _means_same_session(ending, row) or _is_older(books, ending, row):
+        return _Fate.WRITTEN
+    return _Fate.RENEWED
+
+
+def _is_older(books: Books, ending: Ending, row: Row) -> bool:
+    """Tell whether the row shows a life before the one that was ended: then this one is written
+    with its end. Its writer had an old buffer, or an old memory."""
+    state = row.status, row.tmux, row.pane
+    if ending.undone is None and _means_same_session(ending, row):
+        return False
+    if state == (ending.row.status, ending.row.tmux, ending.row.pane):
+        return False  # written back meanwhile
+    if ending.undone is not None and state == (
+        ending.found.status,
+        ending.found.tmux,
+        ending.found.pane,
+    ):
+        return True
+    lives = lives_after(row, books.lives([row.name]).get(row.name, ()))
+    return bool(lives) and is_same_process(ending.row, lives[0])
 
 
 def _means_same_session(ending: Ending, row: Row) -> bool:

@@ -52,6 +52,11 @@ class Ledger(LedgerAccess):
             return []
         return self.use("ledger_not_read", lambda db: _events(db, {name}))
 
+    def lives(self, names: Iterable[str]) -> dict[str, list[Event]]:
+        """Return, in their order, the events that tell when these sessions began and ended."""
+        found = {name: self.rows(schema.LIVES, (name,)) for name in names}
+        return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
+
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
         """Record an event and return its number, or None if it could not be recorded."""
 

@@ -147,6 +147,10 @@ ADD_INTENT = """INSERT INTO intents
     deadline, options, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
+# Each of them may hold the row's `life` after it.
+LIVES = f"""{EVENT} WHERE name = ? AND kind IN ('started', 'resumed', 'adopted', 'restarted',
+    'stopped', 'killed', 'terminated', 'ended_with', 'dead', 'id_changed', 'moved', 'intent',
+    'reverted') ORDER BY id"""
 ADD_EVENT = "INSERT INTO events (at, timestamp, name, kind, data, before) VALUES (?, ?, ?, ?, ?, ?)"
 
 # The type of `at` is checked, as SQLite does not enforce it.

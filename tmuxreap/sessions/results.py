@@ -12,13 +12,14 @@ from tmuxreap.core.model import Live, Row, Status, Terminal
 from tmuxreap.core.ports import Processes, Question, Tmux
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.times import iso
-from tmuxreap.core.values import as_dict
+from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.ownership import Belonging
+from tmuxreap.sessions.reverted import REVERTED, newer_rows
 from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
@@ -33,10 +34,14 @@ def session_results(
     pulses = context.books.pulses()
     states = _states(context, rows, sights, pulses)
     forks = [_forked(context, row, sight) for row, sight in zip(rows, sights, strict=True)]
-    return [
+    sessions = [
         session_result(context, row, sight, pulses.get(row.name), known_state=state, forked=forked)
         for row, sight, state, forked in zip(rows, sights, states, forks, strict=True)
     ]
+    newer = newer_rows(context, zip(rows, sights, strict=True))
+    if not newer:
+        return sessions
+    return [replace(it, drift=REVERTED) if it.name in newer else it for it in sessions]
 
 
 def _forked(context: Context, row: Row, sight: Sight) -> Forked | None:
@@ -150,6 +155,8 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
     forked = _warned(context, row, known.forked)
     session = session_result(context, row, sight, pulse, known_state=state, forked=forked)
+    if newer_rows(context, [(row, sight)]):
+        session = replace(session, drift=REVERTED)
     summary = as_dict(session)
     return Shown(
         **{**summary, "error": problem_of(trouble)},

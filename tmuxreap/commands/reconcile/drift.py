@@ -15,6 +15,7 @@ from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption
+from tmuxreap.registry.lives import life_changes
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
@@ -28,6 +29,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.restarts import REBOOT
+from tmuxreap.sessions.reverted import PAUSE_S, Newer, why_reverted
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.processes.procfs import is_exiting
 
@@ -44,6 +46,7 @@ class DriftKind(Enum):
     ID_CHANGED = "id_changed"
     MOVED = "moved"  # its agent continued its conversation in the background
     SURVIVORS = "survivors"
+    REVERTED = "reverted"  # the registry went back to before a start or an end
     INTENT = "intent"  # an unfinished ending of a session that still exists
 
 
@@ -98,6 +101,19 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         hint = command(intent.verb, row.name)
         drifts.insert(0, Drift(row.name, DriftKind.INTENT, evidence, {}, intent, hint))
     return drifts + _id_changed(context, row, sight)
+
+
+def reverted(context: Context, row: Row, newer: Newer, intent: Intent | None) -> Drift:
+    """Write back what the registry undid; where that was done a moment ago, only tell of it."""
+    evidence = why_reverted(row, newer)
+    past_s = None if newer.corrected_at is None else context.clock.now() - newer.corrected_at
+    if past_s is not None and 0 <= past_s < PAUSE_S:
+        evidence = f"{evidence}; it was written back {past_s:.1f} s ago, and undone again"
+        lock = f"{context.registry.resolved}.lock"
+        hint = f"make the program that writes it take the lock {lock}"
+        return Drift(row.name, DriftKind.REVERTED, evidence, intent=intent, hint=hint)
+    changes = life_changes(row, newer.life)
+    return Drift(row.name, DriftKind.REVERTED, evidence, changes, intent)
 
 
 def _is_leaving(context: Context, server: ServerLook) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drifts_of
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drifts_of, reverted
 from tmuxreap.commands.reconcile.starts import drift_of_start, is_headless
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.core.values import frozen, replace
@@ -17,6 +17,7 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.restarts import SERVER
+from tmuxreap.sessions.reverted import Newer, newer_rows
 from tmuxreap.sessions.sight import Sight
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
@@ -48,14 +49,20 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     # an intent that opens between these two reads counts as new
     latest, intents = context.books.latest_intent(), context.books.open_intents()
     seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
+    newer = newer_rows(context, seen)
     others = _others_at_work(context, look, latest, intents)
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
     starts = [intent for intent in abandoned.values() if intent.verb == START]
     endings = {name: intent for name, intent in abandoned.items() if intent.verb != START}
     drifts: list[Drift] = []
     for row, sight in seen:
-        if row.name not in others:
+        if row.name in others:
+            continue
+        if row.name in newer:
+            drifts.append(reverted(context, row, newer[row.name], endings.get(row.name)))
+        else:
             drifts += drifts_of(context, row, sight, endings.get(row.name))
+    seen = tuple(_as_known(newer.get(row.name), row, sight) for row, sight in seen)
     if only is None:
         drifts += [drift for drift in _unregistered(context, seen) if drift.name not in others]
         for intent in starts:
@@ -73,6 +80,11 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
     return Found(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+
+
+def _as_known(newer: Newer | None, row: Row, sight: Sight) -> tuple[Row, Sight]:
+    """Return the row as the ledger knows it, if the registry went back in time."""
+    return (row, sight) if newer is None else (newer.row, newer.sight)
 
 
 def _others_at_work(

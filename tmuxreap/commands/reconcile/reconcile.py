@@ -14,6 +14,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import unfinished
 from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
+from tmuxreap.registry.lives import life_of
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
@@ -25,6 +26,7 @@ SETTLED = {
     DriftKind.ID_CHANGED: "recorded its conversation",
     DriftKind.MOVED: "recorded its conversation",
     DriftKind.INTENT: "closed it",
+    DriftKind.REVERTED: "written back",
 }
 
 
@@ -133,11 +135,12 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     if any(drift.changes for drift in drifts):
         before, after = context.registry.change(edit)
         closings = _closings([drift for drift in drifts if drift.name not in refused])
-        context.books.follow(after, _events(context, before, drifts, written), closings)
+        events = _events(context, before, after, drifts, written)
+        context.books.follow(after, events, closings)
         stamp = after.content.stamp if before.content.stamp == look.content.stamp else None
     elif drifts or context.books.is_behind(look):
         # A mirror that lags behind another tool's write is nobody's drift: it is updated, untold.
-        context.books.follow(look, _events(context, look, drifts, written), _closings(drifts))
+        context.books.follow(look, _events(context, look, look, drifts, written), _closings(drifts))
     closed = [(drift, drift.intent) for drift in written if drift.intent is not None]
     dead = [(rows[one.name], it) for one, it in closed if one.kind is DriftKind.DEAD]
     ended = [(rows[one.name], it) for one, it in closed if _has_ended(rows, one)]
@@ -217,20 +220,27 @@ def _closings(drifts: Sequence[Drift]) -> list[Closing]:
 
 
 def _events(
-    context: Context, look: RegistryLook, drifts: Sequence[Drift], written: Sequence[Drift]
+    context: Context,
+    before: RegistryLook,
+    after: RegistryLook,
+    drifts: Sequence[Drift],
+    written: Sequence[Drift],
 ) -> list[NewEvent]:
     """Return what to record: what is written, and an agent that left if that is new."""
     gone = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE]
     reported = [drift for drift in gone if not _was_reported(context, drift)]
-    return [_event(look, drift) for drift in (*written, *reported)]
+    return [_event(before, after, drift) for drift in (*written, *reported)]
 
 
-def _event(look: RegistryLook, drift: Drift) -> NewEvent:
-    row, reason = look.named(drift.name), drift.intent.reason if drift.intent else None
+def _event(before: RegistryLook, after: RegistryLook, drift: Drift) -> NewEvent:
+    row, now = before.named(drift.name), after.named(drift.name)
+    reason = drift.intent.reason if drift.intent else None
     data: dict[str, object] = {"evidence": drift.evidence, "reason": reason, "cause": drift.cause}
     if drift.goodbye is not None:
         data["goodbye"] = drift.goodbye
-    return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
+    if drift.changes is not None and drift.kind is not DriftKind.REVERTED and now is not None:
+        data["life"] = life_of(now)
+    return NewEvent(drift.name, drift.kind.value, data, before.text_of(row) if row else None)
 
 
 def _was_reported(context: Context, drift: Drift) -> bool:

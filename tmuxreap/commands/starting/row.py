@@ -24,6 +24,7 @@ from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.failures import row_invalid, unsafe
+from tmuxreap.registry.lives import life_of
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import (
     BadRow,
@@ -123,7 +124,7 @@ def record_session(
     before, after = context.registry.change(edit)
     if start is not None:
         context.books.remember_mark(spec.name, start.mark)
-    event = _event(context, row, spec, before, start)
+    event = _event(context, row, spec, before, after, start)
     context.books.follow(after, [event], start.closing if start else ())
     now = after.named(spec.name)
     assert now is not None  # noqa: S101 - just written
@@ -202,9 +203,14 @@ def _conversation(spec: Launch, row: Row | None) -> list[tuple[str, Value]]:
 
 
 def _event(
-    context: Context, row: Row, spec: Launch, before: RegistryLook, start: Start | None
+    context: Context,
+    row: Row,
+    spec: Launch,
+    before: RegistryLook,
+    after: RegistryLook,
+    start: Start | None,
 ) -> NewEvent:
-    old = before.named(spec.name)
+    old, now = before.named(spec.name), after.named(spec.name)
     conversation = recorded_conversation(old, spec.agent) if old else None
     data: dict[str, object] = {
         "agent": spec.agent,
@@ -214,6 +220,8 @@ def _event(
         "mark": start.mark if start is not None else None,
         "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
         "at": iso(context.clock.now()),
+        **({"earlier": life_of(old)} if old else {}),
+        **({"life": life_of(now)} if now else {}),
         **({} if spec.again is None else {"restart": spec.again.attempt}),
     }
     return NewEvent(spec.name, spec.event.value, data, before.text_of(old) if old else None)

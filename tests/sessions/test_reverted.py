@@ -1,0 +1,64 @@
+"""Rows that went back in time, on fakes; tests/live/test_reverted.py does the same for real."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story, row_of
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.sessions.look import sight_of
+from tmuxreap.sessions.reverted import Newer, newer_rows
+
+
+def newer(story: Story, name: str = "acme") -> Newer | None:
+    app, row = story.app(), row_of(story, name)
+    return newer_rows(app, [(row, sight_of(app, row))]).get(name)
+
+
+def undo(story: Story) -> None:
+    """Stop the session, and put back the registry from before."""
+    old = story.path.read_bytes()
+    story.stop(reason="done for good")
+    story.path.write_bytes(old)
+
+
+@pytest.fixture
+def gone_back(story: Story) -> Story:
+    story.tmux.open(story.SOCKET, "base", "bash")
+    story.agent()
+    undo(story)
+    return story
+
+
+def test_a_row_whose_process_the_ledger_saw_ended_is_ended(gone_back: Story) -> None:
+    found = newer(gone_back)
+    assert found is not None
+    assert (found.row.status.value, found.row.stop_reason) == ("stopped", "done for good")
+    assert found.corrected_at is None
+
+
+def test_a_row_that_agrees_with_the_world_is_not_asked_about(story: Story) -> None:
+    story.agent()
+    assert newer(story) is None
+
+
+def test_an_end_counts_only_where_nothing_of_it_lives(gone_back: Story) -> None:
+    gone_back.tmux.open(gone_back.SOCKET, "acme", "bash")
+    assert newer(gone_back) is None
+
+
+def test_it_is_known_when_a_row_was_last_written_back(gone_back: Story) -> None:
+    old = gone_back.path.read_bytes()
+    (drift,) = reconcile.settle(gone_back.app()).result.results
+    assert drift.as_json()["drift"] == "reverted"
+    assert drift.as_json()["settled"] is True
+    gone_back.path.write_bytes(old)
+    found = newer(gone_back)
+    assert found is not None
+    assert found.corrected_at == pytest.approx(gone_back.clock.now(), abs=1.0)
+
+
+def test_without_a_ledger_nothing_is_known(gone_back: Story) -> None:
+    for file in gone_back.folder.glob("*.db*"):
+        file.unlink()
+    assert newer(gone_back) is None

@@ -1,0 +1,91 @@
+"""Whose is the end: finds the rows of a registry that went back in time (an old buffer, a checkout,
+a writer without the lock), and what the ledger knows of them since. Never writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tmuxreap.core.model import Live, Row
+from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import Event
+from tmuxreap.registry.lives import Life, is_ended, newer_lives, with_life
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.sight import Past, Sight
+
+REVERTED = "reverted"
+UNDONE = (
+    "reverted: the registry shows it as it was before; its end is written again by: tmuxreap"
+    " reconcile"
+)
+PAUSE_S = 10.0  # between two corrections of a row: a writer that dumps old memory is not fought
+
+Looks = Callable[[Sequence[Row]], Sequence[tuple[Sight, Past]]]
+
+
+@frozen
+class Newer:
+    """A row as the ledger knows it, where the registry shows an older life of it."""
+
+    row: Row
+    life: Life
+    sight: Sight
+    past: Past
+    corrected_at: float | None  # when it was last written back
+
+
+def newer_rows(
+    context: Context, seen: Iterable[tuple[Row, Sight]], looks: Looks | None = None
+) -> dict[str, Newer]:
+    """Return the newer state of each row that went back in time. It counts only if a look agrees:
+    nothing is left of what had ended, and what was begun is there."""
+    old = [row for row, sight in seen if _may_be_old(row, sight)]
+    if not old:
+        return {}
+    events = context.books.lives([row.name for row in old])
+    choices = {row.name: lives_after(row, events.get(row.name, ())) for row in old}
+    found: dict[str, Newer] = {}
+    while rows := [row for row in old if choices[row.name] and row.name not in found]:
+        lives = [choices[row.name].pop(0) for row in rows]
+        then = [with_life(row, life) for row, life in zip(rows, lives, strict=True)]
+        sighted = looks(then) if looks is not None else look_at(context, then)
+        for row, life, (sight, past) in zip(then, lives, sighted, strict=True):
+            if _agrees(row, sight):
+                written = [it.at for it in events[row.name] if it.kind == REVERTED]
+                found[row.name] = Newer(row, life, sight, past, max(written, default=None))
+    return found
+
+
+def lives_after(row: Row, events: Sequence[Event]) -> list[Life]:
+    """Return the lives in these events that may be newer than the row's, the best first."""
+    lives = [life for event in events if isinstance(life := event.data.get("life"), dict)]
+    before = [life for event in events if isinstance(life := event.data.get("earlier"), dict)]
+    return newer_lives(row, lives, before)
+
+
+def why_reverted(row: Row, newer: Newer) -> str:
+    """Return the sentence that tells what the registry undid."""
+    if is_ended(newer.life):
+        now = newer.row
+        reason = now.stop_reason or now.termination_mode or "no reason is recorded"
+        ended = f"it was {now.status.value} at {now.ended_at} ({reason})"
+        return f"{ended}, and the registry went back to before that"
+    began = f"it was begun again after it was {row.status.value}"
+    return f"{began}, its session lives, and the registry went back to before that"
+
+
+def _may_be_old(row: Row, sight: Sight) -> bool:
+    """Tell whether the world contradicts the row: only then the ledger is asked."""
+    if sight.live is Live.UNKNOWN:
+        return False
+    if row.status.ended:
+        return sight.session is not None or sight.live in (Live.REPLACED, Live.ALIVE)
+    if sight.session is None:
+        return sight.live is not Live.ALIVE
+    return row.pane.pid is not None and (sight.pane is None or sight.pane.pid != row.pane.pid)
+
+
+def _agrees(row: Row, sight: Sight) -> bool:
+    if not row.status.ended:
+        return sight.live in (Live.ALIVE, Live.AGENT_GONE)
+    return sight.live is Live.GONE and sight.session is None and not sight.owned.own
