@@ -105,12 +105,14 @@ class RealKind(Real):
         self.registry.write_text(f"# by hand\ntmux_sessions:\n{text}")
 
     def _dump(self, rows: list[dict[str, Any]]) -> None:
-        """Write the rows as a program does, among others."""
-        said = {"agent": self.agent, "tmux_server": self.socket}
+        """Write the rows as a program does that gives each of them the same list."""
+        shared, said = ["night", "build"], {"agent": self.agent, "tmux_server": self.socket}
         before, after = ({"name": name, "status": "completed"} for name in ("before", "since"))
         live = [{**one, **said} for one in rows if one["name"] not in ("before", "since")]
-        dumped = [{**one, "tags": ["night", "build"]} for one in (before, *live, after)]
-        self.registry.write_text(yaml.safe_dump({"tmux_sessions": dumped}))
+        dumped = [{**one, "tags": shared} for one in (before, *live, after)]
+        text = yaml.safe_dump({"tmux_sessions": dumped})
+        assert "tags: *id001" in text
+        self.registry.write_text(text)
 
 
 def _default_socket() -> str:

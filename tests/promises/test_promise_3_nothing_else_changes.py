@@ -64,6 +64,20 @@ tmux_sessions:
   status: running
 """
 
+SHARED = """\
+tmux_sessions:
+- name: before
+  status: completed
+  tags: &id001
+  - night
+- name: a
+  status: running
+  tags: *id001
+- name: b
+  status: running
+  tags: *id001
+"""
+
 SPREAD = """\
 tmux_sessions:
 
@@ -94,6 +108,7 @@ HANDS = {
         'tmux_sessions:\n  - {name: b, status: running}\n  - name: a\n    status: "running"'
     ),
     "safe_dump": PANDAS,
+    "shared list": SHARED,
     "spread": SPREAD,
     "one-line rows": (
         "tmux_sessions:\n  - {name: a, status: running} # a\n  - {name: b, status: running} # b\n"
@@ -175,6 +190,7 @@ CUTS = {
     "BOM and CRLF": ROW_B.replace("\n", "\r\n"),
     "ends in the row": "  - {name: b, status: running}\n",
     "safe_dump": "- name: b\n  status: running\n",
+    "shared list": "- name: b\n  status: running\n  tags: *id001\n",
     "spread": "  -\n    name: b\n    status: running\n",
     "one-line rows": "  - {name: b, status: running} # b\n",
     "flow list": "{status: 'running', name: b}",  # a trailing comma is allowed
