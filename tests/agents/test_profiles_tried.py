@@ -11,7 +11,7 @@ from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import Screen, State, read_screen
 
 AGENTS = load_profiles(None).agents
-RULE = "─" * 40
+RULE, BELOW = "─" * 40, "▀" * 60
 PI = (
     f" hello\n\n The mock has read it.\n\n{{above}}{RULE}\n{{prompt}}\n{RULE}\n"
     "/shop\n0.0%/128k    mock"
@@ -76,7 +76,7 @@ CN_ASKS = (
 )
 KILO = (
     "  ┃  hello\n  ┃\n\n     The mock has read it.\n\n     ▣  Code · Mock · 2.3s\n\n"
-    "  ┃\n  ┃{prompt}\n  ┃\n  ┃  Code  · Mock Mock\n  ╹▀▀▀▀▀▀▀▀▀▀\n{below}"
+    f"  ┃\n  ┃{{prompt}}\n  ┃\n  ┃  Code  · Mock Mock\n  ╹{BELOW}\n{{below}}"
 )
 KILO_ASKS = "  ┃\n  ┃  △ Permission required\n  ┃    $ touch proof\n  ┃\n"
 KILO_SNAPSHOTS = (

@@ -24,11 +24,13 @@ FRAME_SIGNS = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 RIGHT_FRAME = re.compile(r" *│?$", re.MULTILINE)  # the right side of a frame
 # A dialog hides everything else, and a busy agent may show a prompt: the riskiest state wins.
 RISKIEST_FIRST = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
+UNDER_WAY = frozenset({State.DIALOG, State.BUSY})
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
     *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
-    "suggested",
+    *("suggested", "live", "edge", "words"),
 )
+LAST_BLOCK = re.compile(r"^.*\S.*(?:\n.*\S.*)*\s*\Z", re.MULTILINE)
 SPARE_ROWS = 2  # rows around the input, within its share of the screen
 WRAPS_FROM = 0.8  # share of the widest line; shorter lines were broken by the user
 
@@ -66,27 +68,68 @@ def read_screen(
     """Read the state and the draft, which a busy agent may have, too. `marks`: the patterns of what
     else a screen may show, by the words of MARKS."""
     marks = marks or {}
-    text = unstyled(text, marks.get("suggested"))
+    styled, text = text, unstyled(text, marks.get("suggested"))
     if not text.strip():
         return Screen(State.UNKNOWN, blank=True)
-    if _shows(marks.get("setup"), text):
+    live = live_region(text, marks.get("live"), marks.get("edge"))
+    if _shows(marks.get("setup"), live or text):
         return Screen(State.DIALOG, setup=True)
-    queued = _queued(marks.get("queued"), text)
+    limit = _limit(marks.get("limited"), text)
+    if not live:
+        return Screen(State.UNKNOWN, limit=limit)
+    width = max(len(line) for line in (live if "edge" in marks else text).split("\n"))
     splits_words = "split" in marks
-    draft = _typed_draft(patterns.get(State.DRAFT), "draft", text, splits_words)
+    typed = _search(patterns.get(State.DRAFT), live)
+    draft = _typed_draft(typed, "draft", live, width, splits_words)
     partial = bool(draft) and (
         _shows(marks.get("shortened"), draft)
-        or _shows(marks.get("cut"), text)
-        or (tall is not None and tall.is_full(_draft_as_shown(patterns[State.DRAFT], text), text))
+        or _shows(marks.get("cut"), live)
+        or (tall is not None and tall.is_full(_draft_as_shown(typed), text))
     )
-    stashed = _shows(marks.get("stashed"), text)
-    limit = _limit(marks.get("limited"), text)
+    more = None if typed else _search(marks.get("scrolled"), live)
+    around = _without_typed(live, typed or more)
+    queued = _queued(marks.get("queued"), live)
+    stashed = _shows(marks.get("stashed"), live)
     for state in RISKIEST_FIRST:
-        if _shows(patterns.get(state), text):
+        if _shows(patterns.get(state), around if state in UNDER_WAY else live):
+            if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
+                draft, partial = words, "\n" in words
             return Screen(state, draft, queued, partial, stashed=stashed, limit=limit)
-    scrolled = _typed_draft(marks.get("scrolled"), "scrolled", text, splits_words)
+    scrolled = _typed_draft(more, "scrolled", live, width, splits_words)
     state = State.DRAFT if scrolled else State.UNKNOWN
     return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)
+
+
+def live_region(
+    text: str, live: re.Pattern[str] | None, edge: re.Pattern[str] | None = None
+) -> str:
+    """Cut the live region out of the screen: the input or the dialog at the bottom, with what
+    belongs to it. The conversation above it may show anything. Empty if there is none; without a
+    pattern it is the last block. `edge`: its end is the right edge, beside which a sidebar is."""
+    match = (live or LAST_BLOCK).search(text)
+    if match is None:
+        return ""
+    region = match.group()
+    drawn = edge.search(region) if edge else None
+    if drawn is None:
+        return region
+    width = len(drawn.group())
+    return "\n".join(line[:width].rstrip(" ") for line in region.split("\n"))
+
+
+def _without_typed(live: str, typed: re.Match[str] | None) -> str:
+    """Return the live region without what a person typed into it, which may look like anything."""
+    if typed is None:
+        return live
+    group = next((name for name in ("draft", "scrolled") if typed.groupdict().get(name)), 0)
+    return live[: typed.start(group)] + live[typed.end(group) :]
+
+
+def _words(pattern: re.Pattern[str] | None, styled: str) -> str:
+    """Return the words that were typed into a dialog, which only the cursor tells from an option;
+    several lines if not all of them are certain."""
+    match = pattern.search(styled) if pattern else None
+    return "" if match is None else STYLES.sub("", match.group("words")).strip()
 
 
 def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
@@ -100,10 +143,13 @@ def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
     return "\n".join(line.rstrip(" ") for line in STYLES.sub("", text).split("\n"))
 
 
-def _draft_as_shown(pattern: re.Pattern[str], text: str) -> str:
+def _draft_as_shown(match: re.Match[str] | None) -> str:
     """Return the draft as shown, line by line."""
-    match = pattern.search(text)
     return (match.groupdict().get("draft") or match.group(0)) if match else ""
+
+
+def _search(pattern: re.Pattern[str] | None, text: str) -> re.Match[str] | None:
+    return pattern.search(text) if pattern else None
 
 
 def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:
@@ -125,11 +171,12 @@ def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def _typed_draft(pattern: re.Pattern[str] | None, group: str, text: str, splits_words: bool) -> str:
+def _typed_draft(
+    match: re.Match[str] | None, group: str, text: str, width: int, splits_words: bool
+) -> str:
     """Return the draft as it was typed: without the indent, frame or prompt before its later lines,
-    with wrapped lines rejoined, and a shell command with its sign. `splits_words`: lines wrap
-    inside words."""
-    match = pattern.search(text) if pattern else None
+    with wrapped lines rejoined, and a shell command with its sign. `width`: of the screen.
+    `splits_words`: lines wrap inside words."""
     if match is None:
         return ""
     groups = match.groupdict()
@@ -139,20 +186,19 @@ def _typed_draft(pattern: re.Pattern[str] | None, group: str, text: str, splits_
     start = match.start(group)
     prompt = text[text.rfind("\n", 0, start) + 1 : start]
     if splits_words:
-        draft = _rejoined(draft, prompt, text)
+        draft = _rejoined(draft, prompt, width)
     if prompt:
         bare = f"{re.escape(prompt.rstrip())}$|" if prompt.strip() else ""
         before = rf"(?m)\n(?:{re.escape(prompt)}|{bare}[^\w\n]{{1,{len(prompt)}}})"
         draft = re.sub(before, "\n", draft)
     draft = RIGHT_FRAME.sub("", draft) if "│" in prompt else draft
-    typed = draft if splits_words else _unwrapped(draft, text)
+    typed = draft if splits_words else _unwrapped(draft, width)
     return f"!{typed}" if groups.get("shell") else typed
 
 
-def _rejoined(draft: str, prompt: str, text: str) -> str:
+def _rejoined(draft: str, prompt: str, room: int) -> str:
     """Rejoin lines wrapped inside words: a line as wide as the screen continues in the next one; a
     line one column shorter ended with a space."""
-    room = max(len(line) for line in text.split("\n"))
     first, *rest = draft.split("\n")
     joined, width = first, len(prompt) + len(first)
     for line in rest:
@@ -163,11 +209,11 @@ def _rejoined(draft: str, prompt: str, text: str) -> str:
     return joined
 
 
-def _unwrapped(draft: str, text: str) -> str:
+def _unwrapped(draft: str, room: int) -> str:
     """Rejoin lines wrapped between words: a line was wrapped if the next word did not fit."""
     lines = draft.split("\n")
     width = max(len(line) for line in lines)
-    if width < WRAPS_FROM * max(len(line) for line in text.split("\n")):
+    if width < WRAPS_FROM * room:
         return draft
     joined = lines[:1]
     for before, line in pairwise(lines):

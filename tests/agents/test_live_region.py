@@ -1,0 +1,212 @@
+"""What a person said or types, a model quotes and a status line shows is no state: only the live
+region of a screen tells one. Numbered lists and the footers of all agents, at every width."""
+
+# ruff: noqa: RUF001 - the screens as they are
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import indent, wrap
+
+import pytest
+
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import Screen, State, live_region, read_screen
+
+AGENTS = load_profiles(None).agents
+WIDTHS = (60, 80, 120, 140, 200, 240)
+QUOTES = (
+    *("1. please list it", "2. Yes, proceed (y)", "❯ 1. Yes", "› 1. Yes, proceed (y)", "● 1. Yes"),
+    *("(0s • esc to interrupt)", "(esc to cancel, 2s)", "Enter to confirm · Esc to cancel"),
+    *("Press enter to confirm or esc to cancel", "△ Permission required", "enter confirm"),
+    *("↑/↓ to select, Enter to confirm", "(Y)es/(N)o [Yes]:", "⠴ Thinking... (esc to cancel)"),
+    *("↑↓ navigate • Enter select • Esc cancel", "esc interrupt", "Working", "Esc to cancel"),
+    "No, and tell Continue what to do differently (esc)",
+)
+ANSWER = "\n".join(QUOTES)
+RULE, ABOVE, BELOW = "─" * 240, "▄" * 240, "▀" * 240
+
+
+def box(sign: str, typed: str, width: int) -> str:
+    return f"{RULE[:width]}\n{sign}{typed}\n{RULE[:width]}"
+
+
+def frame(sign: str, typed: str, width: int, by: str = "") -> str:
+    inner = f"{sign}{typed}".ljust(width - 4 - len(by))
+    edge = "─" * (width - 2 - len(by))
+    return f"{by}╭{edge}╮\n{by}│ {inner} │\n{by}╰{edge}╯"
+
+
+def as_claude(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"❯ {said}\n\n● {indent(answer, '  ').strip()}\n\n✻ Cogitated for 0s\n\n"
+    told += box("❯\xa0", typed, width)
+    return f"{told}\n  {status}\n  ⏸ manual mode on · ? for shortcuts"
+
+
+def as_codex(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"› {said}\n\n\n• {indent(answer, '  ').strip()}\n\n  Worked for <1s • 21:59\n\n"
+    return f"{told}› {typed or 'Ask Codex to do anything'}\n\n  mock · {status}\n  ? for shortcuts"
+
+
+def as_gemini(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    above, below = ABOVE[:width], BELOW[:width]
+    told = f"{above}\n > {said}\n{below}\n✦ {indent(answer, '  ').strip()}\n\n"
+    typed = typed or "  Type your message or @path/to/file"
+    return (
+        f"{told}{RULE[:width]}\n Shift+Tab to accept edits\n"
+        f"{above}\n > {typed}\n{below}\n workspace (/directory)\n {status}"
+    )
+
+
+def as_qwen(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"  > {said}\n\n  ◆︎ {indent(answer, '    ').strip()}\n\n"
+    typed = typed or "  Type your message or @path/to/file"
+    return f"{told}{box('> ', typed, width)}\n  {status}\n  ⏸ Ask permissions"
+
+
+def as_opencode(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    edge = min(width, 96 if width > 120 else width) - 3
+    told = f"  ┃\n  ┃  {said}\n  ┃\n\n{indent(answer, '     ')}\n\n     ▣  Build · Mock · 1.8s\n\n"
+    lines = [f"  ┃{'  ' + typed if typed else ''}", "  ┃", "  ┃  Build · Mock Mock"]
+    aside = ["", status, "/a/long/way/to/a/project:master"] if width > 120 else ["", "", ""]
+    drawn = [f"{one.ljust(edge + 6)}{two}" for one, two in zip(lines, aside, strict=True)]
+    return "\n".join([f"{told}  ┃", *drawn, f"  ╹{'▀' * edge}", "   tab agents  ctrl+p commands"])
+
+
+def as_copilot(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f" ❯ {said}   14:23\n\n ● {indent(answer, '   ').strip()}\n\n /shop [master]\n"
+    return f"{told}{box('❯ ', typed, width)}\n {status}\n Interactive · Manual Approval"
+
+
+def as_pi(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    return f" {said}\n\n{indent(answer, ' ')}\n\n{box('', typed, width)}\n{status}\n0.0%/128k mock"
+
+
+def as_hermes(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"● {said}\n\n{indent(answer, '    ')}\n\n ⚕ {status}\n"
+    return told + box("❯ ", typed, width)
+
+
+def as_aider(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"{RULE[:width]}\ndiff> {said}\n\n{answer}\n\nTokens: 2.3k sent, {status}\n"
+    return f"{told}{RULE[:width]}\ndiff> {typed}"
+
+
+def as_grok(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"  > {said}\n\n  ⏺ {indent(answer, '    ').strip()}\n\n"
+    below = "\n\n  ⏸ auto-edit: off (shift + tab)  ≋ mock"
+    return told + frame("❯ ", typed or "Ask me anything...", width, "  ") + below
+
+
+def as_cn(said: str, answer: str, typed: str, status: str, width: int) -> str:
+    told = f"● {said}\n\n● {indent(answer, '  ').strip()}\n\n"
+    asks = "▋Ask anything, @ for context, / for sl"
+    return told + frame("● ", typed or asks, width) + f"\n  {status}   ◉ Continue CLI"
+
+
+DRAWN = {
+    "claude": as_claude,
+    "codex": as_codex,
+    "gemini": as_gemini,
+    "qwen": as_qwen,
+    "opencode": as_opencode,
+    "kilo": as_opencode,
+    "copilot": as_copilot,
+    "pi": as_pi,
+    "hermes": as_hermes,
+    "aider": as_aider,
+    "grok": as_grok,
+    "cn": as_cn,
+}
+# An answer of one line that begins with the spinner of its agent is taken for it: pi is waited for.
+OWN_SPINNER = {"pi": "⠴ Thinking... (esc to cancel)"}
+STATUS_IS_ITS_OWN = {"grok", "aider"}  # nobody can write into it
+
+
+def seen(agent: str, text: str) -> Screen:
+    profile = AGENTS[agent]
+    shown = "\n".join(line.rstrip(" ") for line in text.split("\n"))
+    return read_screen(shown, profile.screens, profile.marks, profile.tall)
+
+
+def test_each_agent_that_was_tried_is_drawn() -> None:
+    tried = {name for name, one in AGENTS.items() if (one.verified or "")[:1].isdigit()}
+    assert tried == set(DRAWN)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("agent", DRAWN)
+def test_what_is_quoted_is_no_state(agent: str, width: int) -> None:
+    for quote in QUOTES:
+        if quote == OWN_SPINNER.get(agent):
+            continue
+        for said, answer in ((quote, "yes"), ("hello", quote), (quote, ANSWER)):
+            screen = seen(agent, DRAWN[agent](said, answer, "", "a status", width))
+            assert (screen.state, screen.draft) == (State.IDLE, ""), (quote, said)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("agent", DRAWN)
+def test_a_draft_may_look_like_anything_and_is_kept(agent: str, width: int) -> None:
+    for quote in QUOTES:
+        if width > len(quote) + 8:
+            screen = seen(agent, DRAWN[agent](quote, ANSWER, quote, "a status", width))
+            assert (screen.state, screen.draft) == (State.DRAFT, quote)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("agent", sorted(set(DRAWN) - STATUS_IS_ITS_OWN))
+def test_a_status_line_is_no_state(agent: str, width: int) -> None:
+    for quote in QUOTES:
+        for typed in ("", "half a thought"):
+            screen = seen(agent, DRAWN[agent]("hello", "yes", typed, quote, width))
+            due = State.DRAFT if typed else State.IDLE
+            assert (screen.state, screen.draft) == (due, typed), quote
+
+
+# Real screens, as tmux printed them, with numbers and footers said, quoted and typed
+
+RECORDED = Path(__file__).parent / "screens"
+HEAD = re.compile(r"^=== (\S+) (\w+) (\d+)\n", re.MULTILINE)
+
+
+def recorded() -> list[tuple[str, str, str, str]]:
+    found = []
+    for path in sorted(RECORDED.glob("*.txt")):
+        _, *parts = HEAD.split(path.read_text(encoding="utf-8"))
+        for at in range(0, len(parts), 4):
+            name, state, width, text = parts[at : at + 4]
+            found.append((path.stem, f"{name}-{width}", state, text.rstrip("\n ")))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "state", "text"),
+    [pytest.param(*one, id="-".join(one[:2])) for one in recorded()],
+)
+def test_a_recorded_screen_is_read_as_what_it_was(
+    agent: str, name: str, state: str, text: str
+) -> None:
+    profile = AGENTS[agent]
+    screen = read_screen(text, profile.screens, profile.marks, profile.tall)
+    drafts = {"draft-1": "1. then the second thing", "draft-2": "2. Yes (esc to interrupt)"}
+    assert screen.state.value == state
+    assert screen.draft == drafts.get(name.rpartition("-")[0], screen.draft)
+
+
+def test_without_a_pattern_the_live_region_is_the_last_block() -> None:
+    assert live_region("1. said\n\nan answer\n\n> half\n  of it\n", None) == "> half\n  of it\n"
+    assert live_region("> half", None) == "> half"
+
+
+def test_what_stands_beyond_the_edge_of_the_input_is_a_sidebar() -> None:
+    live, edge = re.compile(r"^┃[\s\S]*"), re.compile("^╹▀+", re.MULTILINE)
+    assert live_region("┃ a    enter confirm\n╹▀▀▀   b", live, edge) == "┃ a\n╹▀▀▀"
+
+
+def test_a_wrapped_draft_is_one_line_at_each_width() -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    for width in WIDTHS:
+        typed = "\n  ".join(wrap(words, width - 3))
+        assert seen("claude", as_claude("a", "b", typed, "c", width)).draft == words
