@@ -71,7 +71,6 @@ OWNERS: dict[str, set[str]] = {
     # In `portable` for ps, without /proc.
     "subprocess": {
         "system.processes.portable",
-        "system.programs",
         "system.headless",
         "ending.handover",
         "commands.watch.notifier",

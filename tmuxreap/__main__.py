@@ -40,10 +40,20 @@ def run() -> None:
     """Run the program and exit without interpreter shutdown, which takes as long as a tmux call."""
     lasting = {*sys.argv[1:2]} & LONG_RUNNING
     gc.set_threshold(LONG_RUNNING_OBJECTS if lasting else YOUNG_OBJECTS)
+    if not QUICK.keys() & {*sys.argv[1:2]}:
+        _expect_children()
     status = main()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     os._exit(status)
+
+
+def _expect_children() -> None:
+    """Undo an ignored SIGCHLD: supervisors and `trap '' CHLD` leave it so, and no exit status would
+    be told."""
+    import signal
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def main(argv: list[str] | None = None) -> int:

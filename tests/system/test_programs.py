@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
+import pytest
+
 from tmuxreap.system.programs import run
+from tmuxreap.system.tmux import client
 
 PATH = {"PATH": "/usr/bin:/bin"}
 
@@ -33,3 +38,20 @@ def test_one_that_hangs_is_not_waited_for() -> None:
 def test_it_sees_the_given_environment_alone() -> None:
     said, _ = run(["sh", "-c", 'echo "$GIVEN/$HOME"'], {**PATH, "GIVEN": "x"}, 5.0)
     assert said == "x/\n"
+
+
+def test_one_that_floods_is_not_read_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "MAX_OUTPUT", 1 << 20)
+    said, why = run(["yes"], PATH, 20.0)
+    assert (said, why) == ("", "yes could not be run: it said more than can be read")
+
+
+def test_where_no_exit_status_is_told_it_did_not_go_well() -> None:
+    """A failed `git status` says nothing, and would be read as a clean worktree."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        said, why = run(["sh", "-c", "echo yes"], PATH, 20.0)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert said == ""
+    assert "SIGCHLD is ignored" in str(why)

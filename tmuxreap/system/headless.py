@@ -35,7 +35,10 @@ SAME_MOMENT_S = 1.0
 NOT_RUN = 127
 IN_TMUX = ("TMUX", "TMUX_PANE")
 # A caller may ignore some of them, as nohup does; a program on a terminal starts with the defaults.
-DEFAULT_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE)
+DEFAULT_SIGNALS = (
+    *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE),
+    signal.SIGCHLD,
+)
 
 
 def log_path(registry: Path, name: str) -> Path:
@@ -124,6 +127,7 @@ def _keeper_environ(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def main(words: Sequence[str]) -> int:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or the end of the program is not told
     payload = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
     errors, error_pipe = os.pipe()  # closed by the child's exec, or written to if that fails
     pid, terminal = pty.fork()

@@ -1,10 +1,12 @@
 """Runs programs other than tmux to their end, each with a timeout and a short reason if it fails.
-Never raises."""
+Never raises, and never reads without a limit."""
 
 from __future__ import annotations
 
-import subprocess
+import os
 from collections.abc import Mapping, Sequence
+
+from tmuxreap.system.tmux.client import TooSlow, ask
 
 
 def run(
@@ -12,21 +14,17 @@ def run(
 ) -> tuple[str, str | None]:
     """Return its output, and None; or nothing, and a short reason why it failed."""
     try:
-        done = subprocess.run(
-            list(words),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(environ),
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        done = ask(words[0], words[1:], b"", dict(environ), timeout_s)
+    except TooSlow:
         return "", f"{words[0]} gave no answer in {timeout_s:g} s"
     except OSError as error:
-        return "", f"{words[0]} could not be run: {error.strerror}"
-    if done.returncode == 0:
-        return done.stdout.decode("utf-8", "replace"), None
-    reason = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
+        return "", f"{words[0]} could not be run: {error.strerror or error}"
+    if done.status == 0:
+        return done.text, None
+    if done.status is None:  # whatever it said may be half of it
+        return "", f"{words[0]} ended, and nobody could be told how: SIGCHLD is ignored"
+    code = os.waitstatus_to_exitcode(done.status)
+    reason = done.err.decode("utf-8", "replace").strip() or f"exit {code}"
     if reason.startswith("Traceback "):  # kitty is a Python program
         reason = reason.splitlines()[-1]
     return "", f"{words[0]} said: {reason}"

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,37 @@ def test_no_descriptor_is_left_open() -> None:
     with pytest.raises(FileNotFoundError):
         ask("tmux", [], b"", {"PATH": "/nowhere"}, 20)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.fixture
+def no_children() -> Iterator[None]:
+    """Nobody is told how a child ended, as a supervisor may leave it."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.parametrize("pidfds", [True, False])
+def test_where_no_exit_status_is_told_the_words_tell(
+    no_children: None, monkeypatch: pytest.MonkeyPatch, pidfds: bool
+) -> None:
+    if not pidfds:
+        monkeypatch.delattr(os, "pidfd_open")
+    assert python("print('yes')") == (True, b"yes\n", b"")
+    assert python("import os; os.write(2, b'no such session')")[0] is False
+    assert ask("true", [], b"", ENV, 20).status is None
+    with pytest.raises(TooSlow):
+        ask("sleep", ["60"], b"", ENV, 0.05)
+
+
+def test_what_lives_on_gets_no_descriptor_of_our_caller() -> None:
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    look = ["-c", f"test -e /proc/self/fd/{writer}"]
+    try:
+        assert ask("sh", look, b"", ENV, 20).ok
+        assert not ask("sh", look, b"", ENV, 20, alone=True).ok
+        assert ask("sh", ["-c", "cat; echo $A"], b"in ", ENV, 20, alone=True).out == b"in 1\n"
+    finally:
+        os.close(reader)
+        os.close(writer)

@@ -69,13 +69,13 @@ def test_a_server_that_hangs_is_given_little_time_until_it_answers(
     given: list[tuple[str, float]] = []
     hung = {"/tmp/a": 2}
 
-    def ask(*words: object) -> Answer:
+    def ask(*words: object, **_: object) -> Answer:
         socket, limit_s = words[1][2], words[4]  # type: ignore[index]
         given.append((socket, limit_s))  # type: ignore[arg-type]
         hung[socket] = hung.get(socket, 0) - 1
         if hung[socket] >= 0:
             raise TooSlow
-        return Answer(True, b"", b"")
+        return Answer(0, b"", b"")
 
     monkeypatch.setattr(server_module, "ask", ask)
     asked = RealTmux({})

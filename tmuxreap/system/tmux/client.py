@@ -1,4 +1,5 @@
-"""Runs one tmux client with input, output and a timeout. Knows nothing of tmux itself.
+"""Runs one program, mostly a tmux client, with input, a timeout and a limit of its output. Knows
+nothing of tmux itself.
 
 `subprocess` would do, but with a timeout it polls in sleeps, and its import takes longer than the
 call."""
@@ -6,6 +7,7 @@ call."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -17,19 +19,24 @@ from tmuxreap.core.values import frozen
 READ_SIZE = 1 << 16
 MAX_OUTPUT = 1 << 26  # bytes: listing a thousand sessions takes a few hundred thousand
 STEP_S = 0.001
-# Python ignores these signals, and a child process would inherit that.
-BACK_TO_DEFAULT = [signal.SIGPIPE, signal.SIGXFSZ]
+# Python or our caller ignores these signals, and a child process would inherit that.
+BACK_TO_DEFAULT = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD]
 
 
 class TooSlow(Exception):  # noqa: N818 - a result rather than an error
-    """The client timed out and was killed."""
+    """The program timed out and was killed."""
 
 
 @frozen
 class Answer:
-    ok: bool
+    status: int | None  # None where the kernel told somebody else, see `_reap`
     out: bytes
     err: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether a tmux client went well: one that fails says why."""
+        return self.status == 0 if self.status is not None else not self.err
 
     @property
     def text(self) -> str:
@@ -37,17 +44,27 @@ class Answer:
 
 
 def ask(
-    program: str, arguments: Sequence[str], data: bytes, env: Mapping[str, str], timeout_s: float
+    program: str,
+    arguments: Sequence[str],
+    data: bytes,
+    env: Mapping[str, str],
+    timeout_s: float,
+    *,
+    alone: bool = False,
 ) -> Answer:
-    """Run the client; raise OSError if it cannot be started, or TooSlow. It is never left
-    running."""
+    """Run the program; raise OSError if it cannot be started, or TooSlow. It is never left running.
+
+    `alone`: what it starts lives on, so it gets none of the descriptors that our caller left open
+    for us, such as a lock."""
     with contextlib.ExitStack() as stack:
         pipes = [_Pipe(stack) for _ in range(3)]
         stdin, stdout, stderr = pipes
-        actions = [
+        actions: list[tuple[int, ...]] = [
             (os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number)
             for number, pipe in enumerate(pipes)
         ]
+        if alone:
+            actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _handed_on()]
         path = find_program(program, env)
         pid = os.posix_spawn(
             path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT
@@ -60,11 +77,31 @@ def ask(
             output = _communicate(stdin, data, (stdout, stderr), deadline)
             _wait_for_exit(pid, deadline)
         except BaseException:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            _reap(pid)
             raise
-        _, status = os.waitpid(pid, 0)
-        return Answer(status == 0, *output)
+        return Answer(_reap(pid), *output)
+
+
+def _reap(pid: int) -> int | None:
+    """Return its exit status; None where the program that we run in ignores SIGCHLD, or another
+    thread of it waits for all children."""
+    try:
+        return os.waitpid(pid, 0)[1]
+    except ChildProcessError:
+        return None
+
+
+def _handed_on() -> list[int]:
+    """Return the descriptors that a program of ours would inherit, besides its streams."""
+    found = []
+    with contextlib.suppress(OSError):
+        for number in map(int, os.listdir("/dev/fd")):  # noqa: PTH208
+            with contextlib.suppress(OSError):  # the folder's own, closed by now
+                if number > 2 and os.get_inheritable(number):
+                    found.append(number)
+    return found
 
 
 class _Pipe:
@@ -129,8 +166,9 @@ def _wait_for_exit(pid: int, deadline: float) -> None:
     try:
         pidfd = os.pidfd_open(pid)
     except (AttributeError, OSError):  # not Linux, or a sandbox without it
-        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            time.sleep(min(STEP_S, _left_s(deadline)))
+        with contextlib.suppress(ChildProcessError):  # see `_reap`
+            while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                time.sleep(min(STEP_S, _left_s(deadline)))
         return
     try:
         poller = select.poll()
@@ -159,4 +197,4 @@ def find_program(program: str, env: Mapping[str, str]) -> str:
     for path in paths:
         if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112
             return path
-    raise FileNotFoundError(program)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)

@@ -93,7 +93,7 @@ class RealTmux:
         _make_folder(socket)
         commands = creation_of(new)
         words = list(chain.from_iterable((";", *map(_escape_end, command)) for command in commands))
-        answer = self._ask(socket, *words[1:], within=within)
+        answer = self._ask(socket, *words[1:], within=within, alone=True)
         if isinstance(answer, Unreachable):
             return answer.reason
         # tmux exits with 0 even if it cannot create its socket. If a user's hook makes the next
@@ -123,7 +123,12 @@ class RealTmux:
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
     def _ask(
-        self, socket: str, *words: str, stdin: bytes = b"", within: Surroundings | None = None
+        self,
+        socket: str,
+        *words: str,
+        stdin: bytes = b"",
+        within: Surroundings | None = None,
+        alone: bool = False,
     ) -> Answer | Unreachable:
         limit_s = min(HUNG_S, self._timeout_s) if socket in self._hung else self._timeout_s
         try:
@@ -131,7 +136,7 @@ class RealTmux:
             if within is not None:  # use our own tmux: the other PATH may lead to a different one
                 tmux = find_program(self._program, self._env)
                 line, env = [*within.words, tmux, *line[1:]], without_caller(within.environ)
-            answer = ask(line[0], line[1:], stdin, env, limit_s)
+            answer = ask(line[0], line[1:], stdin, env, limit_s, alone=alone)
             self._hung.discard(socket)
             return answer
         except TooSlow:
