@@ -55,3 +55,69 @@ def test_a_row_of_an_older_session_is_none(story: Story) -> None:
     story.path.write_text(f'{head}"session_created": 1{tail[tail.index("}") :]}')
     assert story.stop("acme").results[0].as_json()["warnings"] == []
     assert story.row("twin")["status"] == "running"
+
+
+def test_a_row_that_only_remembers_the_pid_is_left_alone(story: Story) -> None:
+    """Small numbers come again: after a reboot, in a container."""
+    agent = story.agent("acme")
+    pane = {"pid": agent.process.pid, "cmd": "demo", "cwd": "/srv"}
+    stale = {"status": "running", "agent": "demo", "pane": pane, "tmux_server": story.SOCKET}
+    story.add_row({"name": "stale", **stale, "demo_conversation_id_own": "FIRST"})
+    before = story.row("stale")
+    (answer,) = [item.as_json() for item in story.stop("acme").results]
+    assert (answer["outcome"], answer["warnings"]) == ("stopped", [])
+    assert story.row("stale") == before
+
+
+def test_a_row_that_remembers_the_start_of_another_process_is_left_alone(story: Story) -> None:
+    twins(story, tmux=None, tmux_server=story.SOCKET)
+    ticks = story.row("twin")["pane"]["start_ticks"]
+    text = story.path.read_text()
+    head, tail = text.rsplit(f'"start_ticks": {ticks}', 1)
+    story.path.write_text(f'{head}"start_ticks": {ticks - 100}{tail}')
+    story.stop("acme")
+    assert story.row("twin")["status"] == "running"
+
+
+def test_a_row_keeps_its_own_conversation(story: Story) -> None:
+    twins(story, demo_conversation_id_own="FIRST", resumable=False, conversation_source="hook")
+    story.stop("acme")
+    twin = story.row("twin")
+    assert twin["status"] == "stopped"
+    own = twin["demo_conversation_id_own"], twin["resumable"], twin["conversation_source"]
+    assert own == ("FIRST", False, "hook")
+    assert story.row("acme")["demo_conversation_id_own"] not in (None, "FIRST")
+
+
+def test_a_row_of_another_agent_gets_no_conversation(story: Story) -> None:
+    twins(story, agent="codex")
+    story.stop("acme")
+    twin = story.row("twin")
+    assert (twin["status"], twin.get("resumable")) == ("stopped", None)
+
+
+def test_the_row_of_the_session_s_name_and_pid_ends_with_it(story: Story) -> None:
+    agent = twins(story)
+    for one in ("acme", "twin"):
+        story.path.write_text(story.path.read_text())
+        assert story.row(one)["pane"]["pid"] == agent.process.pid
+    text = story.path.read_text()
+    story.path.write_text(text.replace('"name": "acme"', '"name": "was"', 1))
+    plain = {"pid": agent.process.pid, "cmd": "demo", "cwd": "/srv"}
+    story.add_row({"name": "acme", "status": "running", "tmux_server": story.SOCKET, "pane": plain})
+    story.stop("twin")
+    assert {name: story.row(name)["status"] for name in ("was", "twin", "acme")} == {
+        "was": "stopped",
+        "twin": "stopped",
+        "acme": "stopped",
+    }
+    assert agent.heard == ["/exit", "Enter"]
+
+
+def test_all_rows_of_a_pane_at_once_press_its_keys_once(story: Story) -> None:
+    agent = twins(story)
+    plain = {"pid": agent.process.pid, "cmd": "demo", "cwd": "/srv"}
+    story.add_row({"name": "third", "status": "running", "agent": "demo", "pane": plain})
+    outcomes = [item.as_json()["outcome"] for item in story.stop("twin", "acme", "third").results]
+    assert outcomes[:2] == ["stopped", "already_stopped"]
+    assert agent.heard == ["/exit", "Enter"]

@@ -90,3 +90,13 @@ def test_the_list_of_the_command_line_has_them(real: Real, write: Write, tmp_pat
     assert (listed.exit, listed.err) == (0, "")
     assert "no sessions yet" not in listed.out
     assert len(listed.out.splitlines()) == 3
+
+
+def test_a_row_that_only_remembers_the_pid_keeps_its_conversation(real: Real) -> None:
+    by_hand(real, "b")
+    pane = f"    tmux_server: {real.socket}\n    pane: {{pid: {real.pid('b')}, cmd: demo}}\n"
+    stale = "  - name: a\n    status: running\n    demo_conversation_id_own: FIRST\n" + pane
+    real.registry.write_text(real.registry.read_text() + stale)
+    assert answer(real.stop("b"))["outcome"] == "stopped"
+    assert real.registry.read_text().endswith(stale)
+    assert real.row("b")["demo_conversation_id_own"] not in (None, "FIRST")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
@@ -32,12 +31,12 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record
 from tmuxreap.ending.results import EndResult, failed_target
+from tmuxreap.ending.twins import one_of_each_pane
 from tmuxreap.ledger.records import Closing, Intent
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.servers import Servers
 from tmuxreap.sessions.sight import Past
 from tmuxreap.system.interrupts import defer_interrupts
 
@@ -50,27 +49,13 @@ def end_rows(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item
     run = _Run(context, policy)
     with under_way(context.books) as mark_in_progress:
         try:
-            first = _one_of_each_pane(context.servers, rows)
-            run.end(first, mark_in_progress)
-            # The other rows of each pane were recorded together with the first.
-            if len(first) < len(rows):
-                twins = run.current_rows([row for row in rows if row not in first])
-                run.end(twins, mark_in_progress)
+            later = run.end(rows, mark_in_progress)
+            while later:  # most of them were recorded together with the first of their pane
+                later = run.end(run.current_rows(later), mark_in_progress)
         except KeyboardInterrupt:
             for row in rows:
                 run.answers.setdefault(row.name, _interrupted(row.name, policy))
     return [run.answers[row.name] for row in rows]
-
-
-def _one_of_each_pane(servers: Servers, rows: Sequence[Row]) -> list[Row]:
-    """Return the first row of each pane: a pane is ended only once."""
-    by_pid: dict[int | None, list[Row]] = {}
-    for row in rows:
-        distinct = by_pid.setdefault(row.pane.pid, [])
-        if not any(servers.same_pane(row, other) for other in distinct):
-            distinct.append(row)
-    first = {row.name for row in chain.from_iterable(by_pid.values())}
-    return [row for row in rows if row.name in first]
 
 
 class _Run:
@@ -81,7 +66,9 @@ class _Run:
         self._context = context
         self._policy = policy
 
-    def end(self, rows: Sequence[Row], mark_in_progress: MarkInProgress) -> None:
+    def end(self, rows: Sequence[Row], mark_in_progress: MarkInProgress) -> list[Row]:
+        """End these rows; return those of a pane that was ended for another row."""
+        waiting: list[Row] = []
         context, policy = self._context, self._policy
         remaining, active = list(rows), ActiveIntents.of(context)
         for _ in range(TRIES):
@@ -89,7 +76,8 @@ class _Run:
                 break
             # In every round: a row may have become lost, with a restart pending, since the last.
             remaining = cancel_restarts(context, remaining, policy.verb.value)
-            endings = prepare(context, remaining, policy)
+            endings, later = one_of_each_pane(prepare(context, remaining, policy))
+            waiting += [ending.row for ending in later]
             cancel_restarts(context, [it.row for it in endings if it.undone], policy.verb.value)
             check_lock(endings, policy, lock_held=context.lock_held)
             wanted = [ending for ending in endings if ending.answer is None]
@@ -113,6 +101,7 @@ class _Run:
                 remaining = self.current_rows([*(ending.row for ending in stale), *remaining])
         for row in remaining:
             self.answers[row.name] = _row_kept_changing(row.name)
+        return waiting
 
     def current_rows(self, rows: Iterable[Row]) -> list[Row]:
         """Return the rows as they are now; answer those that vanished."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import Process, problem_of
+from tmuxreap.core.answers.base import Conversation, Process, problem_of
 from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
@@ -58,7 +58,10 @@ def changes_of(
 ) -> Changes:
     """Return the changes to the row as it is now. `named_agent`: the agent that the row names;
     `log_text`: the last screen of a session without tmux."""
-    policy, conversation, agent = ending.policy, ending.conversation, ending.agent
+    policy, agent = ending.policy, ending.agent
+    # A row's own conversation is never replaced by that of another row of its pane.
+    is_own = row.name == ending.name or _has_no_other(row, ending)
+    conversation = ending.conversation if is_own else Conversation()
     in_part = policy.scope is Scope.PANE or ending.sight.foreign
     end = End(
         event=event_of(ending),
@@ -68,7 +71,7 @@ def changes_of(
         scope=Scope.PANE.value if in_part else None,
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
-        resumable=ending.known.is_resumable and not ending.cut_off,
+        resumable=ending.known.is_resumable and not ending.cut_off if is_own else None,
         screen=_last_screen(ending, log_text),
     )
     changes = dict(end_changes(row.status, end))
@@ -78,6 +81,13 @@ def changes_of(
     if agent is not None and named_agent is None:
         changes[("agent",)] = agent
     return changes
+
+
+def _has_no_other(row: Row, ending: Ending) -> bool:
+    """Tell whether another row of the pane names no agent or conversation but this one's."""
+    if row.agent is not None and row.agent != ending.agent:
+        return False
+    return all(each in (None, ending.conversation.id) for _, each in row.conversations)
 
 
 def _last_screen(ending: Ending, log_text: str | None) -> str | None:

@@ -22,6 +22,7 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.outcome import changes_of, event_record, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import EndResult
+from tmuxreap.ending.twins import twins_of
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.failures import row_invalid
@@ -30,7 +31,6 @@ from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import lives_after
-from tmuxreap.sessions.servers import Servers
 from tmuxreap.system.interrupts import defer_interrupts
 
 
@@ -83,7 +83,7 @@ def _write(
             if fate is _Fate.VANISHED and (bad := look.bad_row(ending.name)) is not None:
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
-                ending.twins = _twins(context.servers, look, row)
+                ending.twins = twins_of(ending, look.usable, context.servers)
                 log_text = context.headless_screen(row) if row.terminal is Terminal.NONE else None
                 renewal: Changes = {}
                 if _is_older(context.books, ending, row):
@@ -170,12 +170,6 @@ def _closings(
             left = [Survivor(process.id, boot_id, process.comm) for process in alive]
             books.remember_survivors(ending.name, left, number)
     return closings
-
-
-def _twins(servers: Servers, look: RegistryLook, row: Row) -> tuple[Row, ...]:
-    """Return the other running rows of the pane that was ended: they ended with it."""
-    others = (twin for twin in look.usable if twin.name != row.name and not twin.status.ended)
-    return tuple(twin for twin in others if not row.status.ended and servers.same_pane(row, twin))
 
 
 def _stays_open(ending: Ending) -> bool:

@@ -54,12 +54,3 @@ class Servers:
         """Return the sockets of tmux's and the user's default servers, and of the caller's."""
         sockets = (self.socket(None), self.socket(default), self.settings.tmux_socket)
         return list(dict.fromkeys(socket for socket in sockets if socket))
-
-    def same_pane(self, row: Row, other: Row) -> bool:
-        """Tell whether two rows mean the same pane of the same session."""
-        key, other_key = (row.pane.pid, row.terminal), (other.pane.pid, other.terminal)
-        if row.pane.pid is None or key != other_key:
-            return False
-        if row.tmux.known and other.tmux.known:
-            return (row.tmux, row.pane.id) == (other.tmux, other.pane.id)
-        return self.of(row) == self.of(other)
