@@ -20,7 +20,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files lock_holders environment ourselves whereabouts control_groups git headless"
+        "files own_files lock_holders environment ourselves whereabouts control_groups git headless"
         " interrupts terminals"
         " tmux.sockets tmux.versions processes.procfs"
     ),

@@ -9,7 +9,7 @@ import pytest
 
 from tmuxreap.agents.blocks import Block, LazyPattern
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code
 
 
 @pytest.mark.parametrize(
@@ -89,21 +89,21 @@ def test_a_block_that_is_wrong_is_told_with_its_place(
 ) -> None:
     mine = tmp_path / "agents.yaml"
     mine.write_text(text)
-    with pytest.raises(Failure) as raised:
-        load_profiles(mine)
-    assert raised.value.code is Code.USAGE
-    assert f"{mine}: " in raised.value.message
-    assert words in raised.value.message
+    profiles = load_profiles(mine)
+    (fault,) = profiles.faults
+    assert fault.failure.code is Code.CONFIG_INVALID
+    assert f"{mine}: " in fault.message
+    assert words in fault.message
+    assert profiles.agents == load_profiles(None).agents
 
 
 def test_a_file_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "bytes").write_bytes(b"agents: \xff\xfe")
-    for name, words in (("folder", "Is a directory"), ("bytes", "can't decode")):
-        with pytest.raises(Failure) as raised:
-            load_profiles(tmp_path / name)
-        assert f"{tmp_path / name}: " in raised.value.message
-        assert words in raised.value.message
+    for name, words in (("folder", "it is no regular file"), ("bytes", "can't decode")):
+        (fault,) = load_profiles(tmp_path / name).faults
+        assert f"{tmp_path / name}: " in fault.message
+        assert words in fault.message
 
 
 def test_an_empty_file_of_the_user_s_changes_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from tmuxreap.agents import build, load
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Hooks
-from tmuxreap.core.errors import Failure
 
 
 def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
@@ -62,5 +61,10 @@ def test_a_block_of_hooks_becomes_what_an_agent_takes(tmp_path: Path) -> None:
 def test_what_is_wrong_in_hooks_is_told_with_its_place(
     over: dict[str, object], key: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(Failure, match=rf"agents\.other\.hooks\.{key}: "):
-        hooks_of(tmp_path, {**HOOKS, **over})
+    mine = tmp_path / "agents.yaml"
+    block = {"process": ["other"], "hooks": {**HOOKS, **over}}
+    mine.write_text(json.dumps({"agents": {"other": block}}))
+    profiles = load_profiles(mine)
+    (fault,) = profiles.faults
+    assert f"agents.other.hooks.{key}: " in fault.message
+    assert "other" not in profiles.agents

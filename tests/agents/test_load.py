@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.command_line import tmuxreap as run
 from tmuxreap.agents import blocks, load
 from tmuxreap.agents.blocks import Block
 from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import State
 
 
 @pytest.fixture
@@ -84,7 +86,8 @@ def test_a_fault_in_the_user_s_file_is_told_with_its_place(mine: Path) -> None:
     mine.write_text("agents:\n  claude:\n    conversation:\n      locators: [guess]\n")
     answer = run("agents", "--json")
     assert answer.exit == 2
-    assert answer.error["code"] == "usage"
+    assert answer.error["code"] == "config_invalid"
+    assert of(answer, "claude")["exit_keys"]
     place = f"{mine}: line 4, column 18: agents.claude.conversation.locators.0.kind"
     assert answer.error["message"].startswith(
         f"could not read the agents' profiles: {place}: 'guess' is not a locator"
@@ -127,3 +130,100 @@ def test_what_was_read_of_another_file_is_not_believed(
     monkeypatch.setattr(load, "BUILT_IN", file)
     monkeypatch.setattr(load, "PARSED", file.with_suffix(".json"))
     assert list(load_profiles(None).agents) == ["only"]
+
+
+BROKEN = "agents:\n  parrot:\n    process: [parrot]\n    screens: {idle: '^parrot>['}\n"
+WHOLE = BROKEN.replace("'^parrot>['", "'^parrot>'")
+
+
+def test_a_wrong_block_counts_as_it_was_last_read_well(mine: Path, tmp_path: Path) -> None:
+    mine.write_text(WHOLE)
+    assert load_profiles(mine, state_folder=tmp_path).faults == ()
+    mine.write_text(f"{BROKEN}  starling: {{process: [starling]}}\n")
+    profiles = load_profiles(mine, state_folder=tmp_path)
+    (fault,) = profiles.faults
+    assert (fault.part, fault.remembered) == ("parrot", True)
+    assert fault.warning.endswith("it counts as it was last read")
+    assert list(profiles.agents["parrot"].screens) == [State.IDLE]
+    assert "starling" in profiles.agents
+    mine.write_text("agents: [")
+    profiles = load_profiles(mine, state_folder=tmp_path)
+    assert {"parrot", "starling"} <= profiles.agents.keys()
+    assert [fault.remembered for fault in profiles.faults] == [True]
+
+
+def test_a_fork_of_what_is_left_out_is_left_out_too(mine: Path) -> None:
+    mine.write_text(f"{BROKEN}  fork: {{process: [fork], like: parrot}}\n")
+    profiles = load_profiles(mine)
+    assert {fault.part for fault in profiles.faults} == {"parrot", "fork"}
+    assert profiles.agents == load_profiles(None).agents
+
+
+@pytest.mark.parametrize("verb", ["list", "stop", "kill", "reconcile", "reap --yes", "show cl"])
+def test_one_bad_block_hinders_no_verb(mine: Path, tmp_path: Path, verb: str) -> None:
+    mine.write_text(BROKEN)
+    words = [*verb.split(), *(["cl"] if verb in ("stop", "kill") else [])]
+    answer = run(*words, *registered(tmp_path), "--json")
+    (warning,) = [one for one in answer.json["warnings"] if one.startswith("config_invalid: ")]
+    assert f"{mine}: line 4, column 21: agents.parrot.screens.idle: " in warning
+    assert warning.endswith("it is left out")
+    if verb == "reap --yes":
+        assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
+    else:
+        assert answer.exit == 0
+    if verb in ("stop", "kill"):
+        assert answer.json["results"][0]["stopped_by"] == "already_gone"
+
+
+def test_only_what_asks_for_the_bad_block_is_refused(mine: Path, tmp_path: Path) -> None:
+    mine.write_text(BROKEN)
+    for words in (
+        ("start", "x", "--agent", "parrot", *registered(tmp_path)),
+        ("hooks", "install", "parrot"),
+    ):
+        answer = run(*words, "--json")
+        assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "common: {spare: [{arguments: x}]}\n",
+        "common: {spare: [mine]}\nagents: [\n",
+        "agents:\n  claude: {spare: [mine], keyz: {}}\n",
+    ],
+)
+def test_a_stop_ends_nothing_while_it_is_not_known_what_is_spared(
+    mine: Path, tmp_path: Path, text: str
+) -> None:
+    mine.write_text(text)
+    where = registered(tmp_path)
+    before = Path(where[1]).read_bytes()
+    answer = run("stop", "cl", *where, "--json")
+    assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
+    assert "tmuxreap kill" in answer.error["hint"]
+    assert Path(where[1]).read_bytes() == before
+    killed = run("kill", "cl", *where, "--json")
+    assert killed.exit == 0
+    assert "it is not known which programs you spare" in " ".join(killed.json["warnings"])
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "deep", "wide", "large", "others"])
+def test_what_is_no_file_of_ones_own_is_not_used(mine: Path, tmp_path: Path, kind: str) -> None:
+    if kind == "fifo":
+        os.mkfifo(mine)
+    elif kind == "device":
+        mine.symlink_to("/dev/zero")
+    else:
+        texts = {"deep": "[" * 50_000, "wide": "- " * 50_000, "large": f"# {'x' * 1_000_000}"}
+        mine.write_text(texts.get(kind, "agents: {claude: {about: theirs}}\n"))
+        mine.chmod(0o666 if kind == "others" else 0o644)
+    answer = run("stop", "cl", *registered(tmp_path), "--json")
+    assert (answer.exit, answer.json["results"][0]["stopped_by"]) == (0, "already_gone")
+    assert any(one.startswith("config_invalid: ") for one in answer.json["warnings"])
+
+
+def registered(folder: Path) -> list[str]:
+    registry = folder / "agent-sessions.yaml"
+    registry.write_text("tmux_sessions:\n  - {name: cl, status: running, agent: claude}\n")
+    return ["--registry", str(registry)]

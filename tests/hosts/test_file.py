@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.hosts.file import Host, parse, read_hosts
+from tmuxreap.core.values import replace
+from tmuxreap.hosts.file import Host, Hosts, parse, read_hosts
+from tmuxreap.system import own_files
 from tmuxreap.system.environment import Settings
 
 PLACE = Path("hosts.yaml")
@@ -107,12 +109,11 @@ def test_without_a_file_there_is_this_machine_alone(tmp_path: Path) -> None:
     ("of_folder", "mode"), [(False, 0o664), (False, 0o646), (True, 0o775), (True, 0o757)]
 )
 def test_a_file_that_others_may_write_is_refused(
-    file: Path, tmp_path: Path, of_folder: bool, mode: int
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_folder: bool, mode: int
 ) -> None:
+    monkeypatch.setattr(own_files, "is_private_group", lambda group, uid: False)
     (file.parent if of_folder else file).chmod(mode)
-    with pytest.raises(Failure, match="others may write") as caught:
-        read_hosts(settings(tmp_path, file.stat().st_uid))
-    assert caught.value.code is Code.CONFIG_INVALID
+    refused(read_hosts(settings(tmp_path, file.stat().st_uid)), "others may write")
 
 
 def test_a_link_to_a_file_that_others_may_write_is_refused(file: Path, tmp_path: Path) -> None:
@@ -120,8 +121,7 @@ def test_a_link_to_a_file_that_others_may_write_is_refused(file: Path, tmp_path:
     file.rename(elsewhere)
     elsewhere.chmod(0o666)
     file.symlink_to(elsewhere)
-    with pytest.raises(Failure, match="others may write"):
-        read_hosts(settings(tmp_path, elsewhere.stat().st_uid))
+    refused(read_hosts(settings(tmp_path, elsewhere.stat().st_uid)), "others may write")
 
 
 def test_a_file_of_another_user_is_refused(
@@ -132,5 +132,38 @@ def test_a_file_of_another_user_is_refused(
         import os
 
         os.chown(file, 12345, -1)
-    with pytest.raises(Failure, match="belongs to another user"):
-        read_hosts(settings(tmp_path, 54321))
+    refused(read_hosts(settings(tmp_path, 54321)), "belongs to another user")
+
+
+def refused(hosts: Hosts, why: str) -> None:
+    """Check that no host of the file is used, by any word."""
+    assert not hosts.found
+    for select in (hosts.every, lambda: hosts.named("a"), lambda: hosts.tagged("x")):
+        with pytest.raises(Failure, match=why) as caught:
+            select()
+        assert caught.value.code is Code.CONFIG_INVALID
+    assert hosts.named("local") == Host("local")
+
+
+def test_a_wrong_host_is_left_out_and_the_others_stay(file: Path, tmp_path: Path) -> None:
+    here = settings(tmp_path, file.stat().st_uid)
+    file.write_text("hosts:\n  a: {}\n  b: {sssh: x}\n")
+    hosts = read_hosts(here)
+    assert list(hosts.found) == ["a"]
+    (fault,) = hosts.faults
+    assert (fault.part, "line 3, column 3: b: 'sssh'" in fault.message) == ("b", True)
+    with pytest.raises(Failure, match="sssh"):
+        hosts.named("b")
+    assert hosts.named("c") is None
+
+
+def test_a_wrong_host_counts_as_it_was_last_read_well(file: Path, tmp_path: Path) -> None:
+    here = settings(tmp_path, file.stat().st_uid)
+    here = replace(here, environ={**here.environ, "XDG_STATE_HOME": str(tmp_path)})
+    file.write_text("hosts: {a: {ssh: me@a}}")
+    assert read_hosts(here).faults == ()
+    for text in ("hosts: {a: {ssh: -x}}", "hosts: [", "[" * 50_000):
+        file.write_text(text)
+        hosts = read_hosts(here)
+        assert hosts.named("a") == Host("a", ssh="me@a")
+        assert [fault.remembered for fault in hosts.faults] == [True]

@@ -10,12 +10,15 @@ import pytest
 
 from tests.command_line import tmuxreap as run
 from tests.fakes import Story
+from tmuxreap.commands import stop
 from tmuxreap.commands.reap.reap import defaults
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.masking import mask_also, mask_secrets
+from tmuxreap.core.masking import kept_screen, mask_also, mask_secrets
+from tmuxreap.core.model import Verb
 from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Policy
 from tmuxreap.sessions import configuration
-from tmuxreap.sessions.configuration import Given, read_given
+from tmuxreap.sessions.configuration import Given, read_given, read_usable
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import DEFAULTS, Settings
 
@@ -120,11 +123,11 @@ def test_a_variable_that_means_nothing_and_what_is_no_file(mine: Path) -> None:
     with pytest.raises(Failure, match=r"\$TMUXREAP_GRACE: 'soon'"):
         read_given(settings(mine, TMUXREAP_GRACE="soon"))
     mine.mkdir()
-    with pytest.raises(Failure, match="it is no file"):
+    with pytest.raises(Failure, match="it is no regular file"):
         read_given(settings(mine))
     mine.rmdir()
     mine.symlink_to(mine.with_name("nowhere"))
-    with pytest.raises(Failure, match="it is no file"):
+    with pytest.raises(Failure, match="No such file"):
         read_given(settings(mine))
 
 
@@ -135,16 +138,60 @@ def test_without_a_file_there_is_no_default(story: Story) -> None:
     assert (app.defaults, app.default_server, app.default_seconds("grace")) == ({}, None, None)
 
 
-@pytest.mark.parametrize(
-    "words", ["list", "show shop", "config", "doctor", "agents", "reap", "events", "hosts"]
-)
-def test_a_bad_file_keeps_every_verb_but_a_few_from_its_work(
-    mine: Path, tmp_path: Path, words: str
-) -> None:
+@pytest.mark.parametrize("words", ["list", "show shop", "agents", "reap", "events", "hosts"])
+def test_a_bad_file_is_a_warning_for_every_verb(mine: Path, tmp_path: Path, words: str) -> None:
     mine.write_text("grcae: 3\n")
     answer = run(*words.split(), "--json", *registered(tmp_path, words))
+    assert answer.exit == 0
+    (warning,) = answer.json["warnings"]
+    assert warning.startswith("config_invalid: ")
+    assert "line 1" in warning
+
+
+def test_what_asks_for_the_file_is_refused(mine: Path, tmp_path: Path) -> None:
+    mine.write_text("grcae: 3\n")
+    answer = run("config", "--json")
     assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
-    assert "line 1" in answer.error["message"]
+    found = run("doctor", "--json", *registered(tmp_path, "doctor"))
+    (said,) = [one for one in found.json["results"] if one["name"] == "profiles"]
+    assert "line 1" in said["message"]
+
+
+def test_a_reap_ends_nothing_while_a_default_is_not_known(mine: Path, tmp_path: Path) -> None:
+    mine.write_text("reap: {idle_aftr: 8h}\n")
+    answer = run("reap", "--yes", "--json", *registered(tmp_path, "reap"))
+    assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
+
+
+def test_a_wrong_default_counts_as_it_was_last_read_well(mine: Path, tmp_path: Path) -> None:
+    here = settings(mine, XDG_STATE_HOME=str(tmp_path))
+    mine.write_text("grace: 8\nreap: {idle_after: 8h}\nreason: night\n")
+    assert read_usable(here)[1] == ()
+    mine.write_text("grace: soon\nreap: {idle_after: never}\nreason: day\n")
+    given, faults = read_usable(here)
+    assert values(given) == {"grace": 8.0, "reap.idle_after": 28800.0, "reason": "day"}
+    assert [(one.part, one.remembered) for one in faults] == [
+        ("grace", True),
+        ("reap.idle_after", True),
+    ]
+    for text in ("a: [", "[" * 50_000, "reap: 3\ngrace: 8\nreason: day"):
+        mine.write_text(text)
+        given, (fault,) = read_usable(here)
+        assert (values(given)["reap.idle_after"], given["grace"].value) == (28800.0, 8.0)
+        assert fault.remembered or fault.part == "reap"
+
+
+@pytest.mark.parametrize("text", ["secrets: ['(']\n", "secrets: [x]\na: [\n"])
+def test_no_screen_is_kept_while_it_is_not_known_what_to_mask(story: Story, text: str) -> None:
+    story.agent()
+    try:
+        app = configured(story, text)
+        stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
+        assert kept_screen("acme-77") == ""
+    finally:
+        mask_also(())
+    assert story.row()["status"] == "stopped"
+    assert "last_visible_status" not in story.row()
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])

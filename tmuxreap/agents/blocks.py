@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import yaml  # late elsewhere: cached settings do not need it
 
 Path_ = tuple[str, ...]  # the keys that lead to a value
+DEEPEST = 50
 
 
 class Misplaced(Exception):  # noqa: N818 - it says what the value is
@@ -153,19 +154,42 @@ def _loader() -> Any:
 
 
 def read(path: Path) -> dict[str, object]:
+    try:
+        return parsed(path.read_text("utf-8"))
+    except OSError as error:
+        raise Unreadable(str(error.strerror)) from None
+
+
+def parsed(text: str) -> dict[str, object]:
+    """Parse a document; raise Unreadable for what is no mapping, or nested too deeply: the parser
+    in C recurses without a limit."""
     import yaml
 
     try:
-        loaded = yaml.load(path.read_text("utf-8"), _loader())  # noqa: S506 - one of the safe ones
+        check_depth(text)
+        loaded = yaml.load(text, _loader())  # noqa: S506 - one of the safe ones
     except yaml.MarkedYAMLError as error:
         raise Unreadable(f"{_where(error.problem_mark)}{error.problem}") from None
-    except OSError as error:
-        raise Unreadable(str(error.strerror)) from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise Unreadable(" ".join(str(error).split())) from None
     if loaded is not None and not isinstance(loaded, dict):
         raise Unreadable("line 1, column 1: the file is not a mapping")
     return loaded or {}
+
+
+def check_depth(text: str) -> None:
+    """Raise Unreadable for a text that is nested too deeply."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, _loader()):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            mark = cast("yaml.Mark | None", event.start_mark)
+            raise Unreadable(f"{_where(mark)}it is nested too deeply")
 
 
 def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
@@ -178,11 +202,12 @@ def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return result
 
 
-def place(file: Path, path: Path_, *, of_key: bool = False) -> str | None:
-    """Return line and column of a value, or of its key, in a readable file; None if not found."""
+def place(text: str, path: Path_, *, of_key: bool = False) -> str | None:
+    """Return line and column of a value, or of its key, in a text that `parsed` can read; None if
+    not found."""
     import yaml
 
-    node = yaml.compose(file.read_text("utf-8"), _loader())
+    node = yaml.compose(text, _loader())
     at = node
     for key in path:
         at, node = _entry(node, key)

@@ -4,23 +4,28 @@ an agent, a session or a program."""
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents import blocks as yamlblocks
 from tmuxreap.agents import build
-from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
+from tmuxreap.agents.blocks import Block, Misplaced, Path_, Unreadable
 from tmuxreap.agents.profiles import Carriers, Profile, Spare
 from tmuxreap.agents.programs import program_names
 from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cache_stamp, cached_value
-from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen, replace
 
+if TYPE_CHECKING:
+    from tmuxreap.system.own_files import Fault  # late elsewhere: few users have such a file
+
 READING = "profiles"
+EDIT = "correct the block; docs/agents.md and the head of agents.yaml say what stands there"
 BUILT_IN = Path(__file__).with_name("agents.yaml")
 PARSED = BUILT_IN.with_suffix(".json")  # the parsed file, under its checksum
 
@@ -80,6 +85,13 @@ class Profiles:
     agents: _Agents
     common_spare: tuple[Spare, ...]
     carriers: Carriers
+    faults: tuple[Fault, ...] = ()
+
+    def check(self, agent: str | None) -> None:
+        """Raise a Failure for an agent whose block is left out: it would be another program."""
+        for fault in self.faults:
+            if agent is not None and fault.part == agent and not fault.remembered:
+                raise fault.failure
 
     def of(self, agent: str | None) -> Profile | None:
         return self.agents.get(agent) if agent else None
@@ -102,24 +114,21 @@ def load_profiles(
     user_file: Path | None,
     recall: Recall = lambda what, stamp: None,
     keep: Callable[[CacheEntry | None], None] = lambda reading: None,
+    state_folder: Path | None = None,
 ) -> Profiles:
-    """Load the profiles. `recall` and `keep`: a cache of the parsed files."""
-    if user_file is None or not user_file.exists():
+    """Load the profiles. `recall` and `keep`: a cache of the parsed files. A block of the user's
+    that is wrong counts as it was last read well, as `state_folder` remembers it, else it is left
+    out; `faults` names it."""
+    if user_file is None or not os.path.lexists(user_file):
         return _built_in(_stamp(BUILT_IN))
-    files = (user_file, BUILT_IN)
-    stamp = _stamp(*files)
+    stamp = _stamp(user_file, BUILT_IN)
     cached = cached_value(recall, READING, stamp)
     if cached is not None:
         return _profiles(Block(cached, validated=True))
-    ours, data = _ours(_stamp(BUILT_IN)), _with_theirs(stamp, user_file)
-    try:
-        profiles = _profiles(Block(data))
-        # Every verb reports an invalid block, not only those that use it; ours are all valid.
-        profiles.agents.check_blocks_unlike(Block(ours).blocks("agents"))
-    except Misplaced as error:
-        raise _invalid_profiles(_place_error(error, files)) from None
-    keep(cache_entry(READING, stamp, data))
-    return profiles
+    data, faults = _with_theirs(stamp, user_file, state_folder)
+    if not faults:
+        keep(cache_entry(READING, stamp, data))
+    return replace(_profiles(Block(data)), faults=faults)
 
 
 def _stamp(*files: Path) -> str:
@@ -127,7 +136,10 @@ def _stamp(*files: Path) -> str:
 
 
 def _file_state(file: Path) -> tuple[object, ...]:
-    status = file.stat()
+    try:
+        status = file.stat()
+    except OSError as error:
+        return str(file), error.errno
     return str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
@@ -138,8 +150,92 @@ def _built_in(state: str) -> Profiles:
 
 
 @lru_cache(maxsize=2)
-def _with_theirs(_state: str, user_file: Path) -> dict[str, object]:
-    return yamlblocks.merged(_ours(_stamp(BUILT_IN)), _read(user_file))
+def _with_theirs(
+    _state: str, user_file: Path, state_folder: Path | None
+) -> tuple[dict[str, object], tuple[Fault, ...]]:
+    """Return our blocks with those of the user's that can be used, and what cannot be."""
+    from tmuxreap.system import own_files
+
+    ours, uid = _ours(_stamp(BUILT_IN)), os.getuid()
+    last = own_files.recall(user_file, state_folder, uid)
+    try:
+        text = own_files.read_own(user_file, uid)
+        theirs, faults = _usable(user_file, text, yamlblocks.parsed(text), ours, last or {})
+    except own_files.NotUsed as not_used:
+        theirs = dict(last or {})
+        faults = (_fault(user_file, not_used.reason, not_used.text, last, not_used.hint),)
+    except Unreadable as error:
+        theirs, faults = dict(last or {}), (_fault(user_file, str(error), text, last),)
+    if theirs != last:
+        own_files.remember(user_file, state_folder, theirs)
+    return yamlblocks.merged(ours, theirs), faults
+
+
+def _fault(
+    file: Path, reason: str, text: str, last: Mapping[str, object] | None, hint: str = ""
+) -> Fault:
+    from tmuxreap.system.own_files import Fault
+
+    message = f"could not read the agents' profiles: {file}: {reason}"
+    return Fault("", message, hint or EDIT, text, remembered=last is not None)
+
+
+def _usable(
+    file: Path,
+    text: str,
+    theirs: dict[str, object],
+    ours: Mapping[str, object],
+    last: Mapping[str, object],
+) -> tuple[dict[str, object], tuple[Fault, ...]]:
+    """Replace each wrong block by the last good one, or leave it out."""
+    from tmuxreap.system.own_files import Fault
+
+    faults: dict[Path_, Fault] = {}
+    while True:
+        try:
+            profiles = _profiles(Block(yamlblocks.merged(ours, theirs)))
+            profiles.agents.check_blocks_unlike(Block(ours).blocks("agents"))
+        except Misplaced as error:
+            # A block is replaced once, and then left out: this ends.
+            path = _block_path(error.path, theirs)
+            before = _at(last, path) if path not in faults else None
+            block = _at(theirs, path)
+            if block is None:  # no block of theirs is at this place: none of them is used
+                return {}, (_fault(file, _place_error(error, file, text), text, None),)
+            message = f"could not read the agents' profiles: {_place_error(error, file, text)}"
+            first = faults.get(path)
+            faults[path] = Fault(
+                path[-1],
+                first.message if first else message,
+                EDIT,
+                first.text if first else f"{path[-1]}: {block!r}",
+                remembered=before is not None,
+            )
+            theirs = _with(theirs, path, before)
+        else:
+            return theirs, tuple(faults.values())
+
+
+def _block_path(path: Path_, theirs: Mapping[str, object]) -> Path_:
+    """Return the keys of the block that a value belongs to: an agent's, or one at the top."""
+    agents = theirs.get("agents")
+    return path[:2] if path[0] == "agents" and isinstance(agents, Mapping) else path[:1]
+
+
+def _at(data: Mapping[str, object], path: Path_) -> object:
+    value: object = data
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _with(data: Mapping[str, object], path: Path_, block: object) -> dict[str, object]:
+    """Return the data with another block at this place; without it for None."""
+    key, rest = path[0], path[1:]
+    inner = data.get(key)
+    if rest:
+        block = _with(inner if isinstance(inner, Mapping) else {}, rest, block)
+    return {name: value for name, value in {**data, key: block}.items() if value is not None}
 
 
 @lru_cache(maxsize=2)
@@ -150,33 +246,19 @@ def _ours(_state: str) -> dict[str, object]:
         parsed: dict[str, dict[str, object]] = json.loads(PARSED.read_text("utf-8"))
         return parsed[checksum(BUILT_IN)]
     except (OSError, ValueError, KeyError):
-        return _read(BUILT_IN)
-
-
-def _read(file: Path) -> dict[str, object]:
-    try:
-        return yamlblocks.read(file)
-    except Unreadable as error:
-        raise _invalid_profiles(f"{file}: {error}") from None
+        return yamlblocks.read(BUILT_IN)
 
 
 def checksum(file: Path) -> str:
     return f"{zlib.crc32(file.read_bytes()):08x}"
 
 
-def _place_error(error: Misplaced, files: Sequence[Path]) -> str:
-    """Return the message with the place of the error; the user's file is searched first."""
-    for file in files:
-        place = yamlblocks.place(file, error.path)
-        if place is not None:
-            return f"{file}: {place}{'.'.join(error.path)}: {error.reason}"
-    return f"{files[0]}: {'.'.join(error.path)}: {error.reason}"
-
-
-def _invalid_profiles(reason: str) -> Failure:
-    return Failure(
-        Code.USAGE, f"could not read the agents' profiles: {reason}", "fix the block and try again"
-    )
+def _place_error(error: Misplaced, file: Path, text: str) -> str:
+    """Return the message with the place of the error, or of the block that it is in."""
+    depths = range(len(error.path), 0, -1)
+    places = (yamlblocks.place(text, error.path[:depth]) for depth in depths)
+    place = next((place for place in places if place is not None), "")
+    return f"{file}: {place}{'.'.join(error.path)}: {error.reason}"
 
 
 def _profiles(data: Block) -> Profiles:

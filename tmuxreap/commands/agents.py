@@ -9,8 +9,12 @@ from tmuxreap.sessions.context import Context
 
 
 def run(context: Context) -> Result:
+    """List all that can be used; fail if a block of the user's cannot."""
     known = [_item(profile) for profile in context.profiles.agents.values()]
-    return Result("agents", None, context.clock.now(), known, tuple(context.warnings))
+    faults = context.profiles.faults
+    failure = faults[0].failure if faults else None
+    warnings = tuple(context.warnings)
+    return Result("agents", None, context.clock.now(), known, warnings, failure)
 
 
 def _item(profile: Profile) -> Agent:

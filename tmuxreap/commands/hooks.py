@@ -55,6 +55,7 @@ def run(context: Context, request: HooksRequest) -> Result:
 
 
 def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
+    context.profiles.check(request.agent)
     profile = context.profiles.of(request.agent)
     if profile is None:
         reason = f": {request.agent!r} is not a known agent"

@@ -138,6 +138,7 @@ def _was_asking(context: Context, row: Row) -> bool:
 def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
     """Return the conversation that can be resumed, or raise a Failure with the reason."""
     agent = context.agents.of(row)
+    context.profiles.check(agent)
     profile = context.profiles.of(agent)
     conversation = recorded_conversation(row, agent)
     if profile is None or not profile.resume:

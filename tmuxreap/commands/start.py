@@ -144,6 +144,7 @@ def _spec(
     if agent is None:
         hint = f"name one with --agent{_installed(context)}; all known ones: tmuxreap agents"
         raise could_not("start", request.name, "no agent was given", hint)
+    context.profiles.check(agent)
     profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile)
     worktree = _worktree(context, request)

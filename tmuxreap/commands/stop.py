@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tmuxreap.commands.targets import check_targets, choose_rows, not_chosen, warned_of_children
+from tmuxreap.commands.targets import (
+    check_spares,
+    check_targets,
+    choose_rows,
+    not_chosen,
+    warned_of_children,
+)
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import RecordedTmux, Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
@@ -34,6 +40,7 @@ class EndRequest:
 def run(context: Context, request: EndRequest) -> Result:
     check_targets(context, request.targets)
     look = _read_registry(context, request)
+    check_spares(context, request.policy.verb)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
         raise _unconfirmed_purge(request)
     if look is None:

@@ -7,7 +7,7 @@ from functools import cache
 
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Row
+from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.registry.failures import row_invalid
@@ -125,3 +125,17 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
             item = replace(item, warnings=(*item.warnings, warning))
         warned.append(item)
     return warned
+
+
+def check_spares(context: Context, verb: Verb) -> None:
+    """Refuse a stop while it is not known which programs the user spares; a kill warns."""
+    lost = context.spares_lost
+    if lost is None:
+        return
+    if verb is Verb.STOP:
+        hint = f"{lost.hint}; to end it all the same: tmuxreap kill"
+        message = f"{lost.message}; it is not known which programs you spare"
+        raise Failure(lost.code, f"could not stop anything: {message}", hint)
+    context.warnings.append(
+        f"{lost.code.text}: it is not known which programs you spare: they are ended, too"
+    )

@@ -25,13 +25,19 @@ _BLANKS = r"\n{3,}"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
-_user_patterns: tuple[re.Pattern[str], ...] = ()
+_user_patterns: tuple[re.Pattern[str], ...] | None = ()
 
 
-def mask_also(patterns: tuple[re.Pattern[str], ...]) -> None:
-    """Set the user's own patterns, replacing the previous ones."""
+def mask_also(patterns: tuple[re.Pattern[str], ...] | None) -> None:
+    """Set the user's own patterns, replacing the previous ones; None if they cannot be read: then
+    no screen is shown or kept."""
     global _user_patterns
     _user_patterns = patterns
+
+
+def is_blind() -> bool:
+    """Tell whether the user's own patterns cannot be read, so that nothing can be masked."""
+    return _user_patterns is None
 
 
 def mask_secrets(text: str) -> str:
@@ -44,13 +50,16 @@ def mask_secrets(text: str) -> str:
     for kind in KINDS:
         if any(word in lowered for word in kind.words):
             text = _pattern(kind).sub(_masked, text)
-    for pattern in _user_patterns:
+    for pattern in _user_patterns or ():
         text = pattern.sub(_masked, text)
     return text
 
 
 def kept_screen(screen: str) -> str:
-    """Return the last lines of a screen, plain and masked, as stored in the registry."""
+    """Return the last lines of a screen, plain and masked, as stored in the registry; nothing if it
+    cannot be masked."""
+    if is_blind():
+        return ""
     plain = re.sub(_CONTROLS, "", re.sub(_ESCAPES, "", screen.replace("\r\n", "\n")))
     # Masked before it is cut: a multi-line key is recognized by its first line.
     lines = [line.rstrip() for line in mask_secrets(plain).split("\n")]

@@ -9,7 +9,7 @@ from tmuxreap.agents.screens import State
 from tmuxreap.core.answers.base import Conversation, Process, problem_of
 from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.masking import kept_screen
+from tmuxreap.core.masking import is_blind, kept_screen
 from tmuxreap.core.model import Outcome, Row, Scope, StoppedBy, Terminal, Verb
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, megabytes
@@ -94,7 +94,9 @@ def _last_screen(ending: Ending, log_text: str | None) -> str | None:
     """Return the screen to record; a row that had ended before keeps its old one."""
     row = ending.row
     screen = log_text if row.terminal is Terminal.NONE else ending.last_screen
-    return None if row.status.ended or screen is None else kept_screen(screen)
+    if row.status.ended or screen is None or is_blind():
+        return None
+    return kept_screen(screen)
 
 
 def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder) -> EndResult:

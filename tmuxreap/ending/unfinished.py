@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from tmuxreap.core import deeds
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Row
+from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.ports import Tmux
 from tmuxreap.ending.delegation import report_finished
 from tmuxreap.ending.plan import Policy
@@ -24,6 +24,9 @@ def finish_ending(context: Context, name: str, policy: Policy) -> str:
     """End what is left of a session and return a message about the result."""
     from tmuxreap.ending.end import end_rows  # late: rarely needed
 
+    lost = context.spares_lost
+    if policy.verb is Verb.STOP and lost is not None:
+        return f"it is not ended while it is not known which programs you spare: {lost.message}"
     row = context.registry.look().named(name)
     ended = end_rows(context, [row], policy) if row is not None else []
     failures = [item.error.message for item in ended if item.error is not None]

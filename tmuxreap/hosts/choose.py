@@ -32,7 +32,7 @@ def hosts_of(words: Iterable[str], hosts: Hosts) -> list[Host]:
 
 def _select(word: str, hosts: Hosts) -> list[Host]:
     if word == EVERY:
-        return list(hosts.found.values())
+        return hosts.every()
     if word.startswith("@"):
         kind, selected = "no host has the tag", hosts.tagged(word[1:])
     else:

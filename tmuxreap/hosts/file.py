@@ -1,27 +1,29 @@
-"""Reads hosts.yaml: the user's hosts, and how each is reached. Strict, and refuses a file that
-other users could have written.
+"""Reads hosts.yaml: the user's hosts, and how each is reached. Strict: a host that is wrong is left
+out and named.
 
 Never connects to a host, and never writes the file."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from tmuxreap.agents.blocks import Unreadable, check_depth, place
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import field, frozen
+from tmuxreap.system import own_files
 from tmuxreap.system.environment import Settings
+from tmuxreap.system.own_files import Fault, NotUsed
 
 LOCAL, EVERY = "local", "all"
 KEYS = ("ssh", "via", "tags", "registry", "program")
 PROGRAM = "tmuxreap"
 # A plain path, without characters that a shell could interpret.
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9_.+@%:,=/][A-Za-z0-9_.+@%:,=/-]*")
-WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @frozen
@@ -46,43 +48,107 @@ class Hosts:
 
     path: Path | None
     found: Mapping[str, Host] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
 
     def named(self, name: str) -> Host | None:
-        return Host(LOCAL) if name == LOCAL else self.found.get(name)
+        """Return a host; raise a Failure for one whose block, or the whole file, is wrong."""
+        if name == LOCAL:
+            return Host(LOCAL)
+        host = self.found.get(name)
+        wrong = (fault for fault in self.faults if fault.part in ("", name))
+        if host is None and (fault := next(wrong, None)) is not None:
+            raise fault.failure
+        return host
+
+    def every(self) -> list[Host]:
+        self._refuse_without_any()
+        return list(self.found.values())
 
     def tagged(self, tag: str) -> list[Host]:
+        self._refuse_without_any()
         return [host for host in self.found.values() if tag in host.tags]
+
+    def _refuse_without_any(self) -> None:
+        """Refuse where nothing of the file could be read: there may be hosts in it."""
+        for fault in self.faults:
+            if not fault.part and not fault.remembered:
+                raise fault.failure
 
 
 def read_hosts(settings: Settings) -> Hosts:
-    """Read hosts.yaml; without the file there is only `local`."""
+    """Read hosts.yaml; without the file there is only `local`. A host that is wrong counts as it
+    was last read well, else it is left out; `faults` names it."""
     profiles = settings.user_profiles
     path = profiles.with_name("hosts.yaml") if profiles else None
     if path is None or not os.path.lexists(path):
         return Hosts(path)
+    last = own_files.recall(path, settings.state_folder, settings.uid)
+    text = ""
     try:
-        _refuse_if_writable_by_others(path, settings.uid)
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _invalid(path, str(getattr(error, "strerror", None) or error)) from None
-    return Hosts(path, parse(path, text))
+        text = own_files.read_own(path, settings.uid)
+        listed = _blocks(path, text)
+    except NotUsed as not_used:
+        failure = _invalid(path, not_used.reason, not_used.hint)
+        return _remembered(path, last, failure, not_used.text)
+    except Failure as failure:
+        return _remembered(path, last, failure, text)
+    found, faults, used = dict[str, Host](), list[Fault](), dict[str, object]()
+    for name, block in listed.items():
+        try:
+            found[str(name)] = _host(name, block)
+            used[str(name)] = block
+        except (ValueError, TypeError) as error:
+            where = place(text, ("hosts", str(name)), of_key=True) or ""
+            wrong, before = _invalid(path, f"{where}{error}"), (last or {}).get(str(name))
+            faults.append(_fault(str(name), wrong, str(block), remembered=before is not None))
+            if before is not None:
+                used[str(name)] = before
+                found[str(name)] = _host(name, before)
+    if used != last:
+        own_files.remember(path, settings.state_folder, used)
+    return Hosts(path, found, tuple(faults))
+
+
+def _remembered(
+    path: Path, last: Mapping[str, object] | None, failure: Failure, text: str
+) -> Hosts:
+    """Return the hosts as they were last read well, for a file that cannot be read."""
+    found = {}
+    for name, block in (last or {}).items():
+        with contextlib.suppress(ValueError, TypeError):
+            found[name] = _host(name, block)
+    return Hosts(path, found, (_fault("", failure, text, remembered=last is not None),))
+
+
+def _fault(part: str, failure: Failure, text: str, *, remembered: bool) -> Fault:
+    return Fault(part, failure.message, failure.hint, text, remembered=remembered)
 
 
 def parse(path: Path, text: str) -> dict[str, Host]:
+    """Return the hosts of a text; raise a Failure where anything is wrong."""
+    try:
+        return {str(name): _host(name, block) for name, block in _blocks(path, text).items()}
+    except (ValueError, TypeError) as error:
+        raise _invalid(path, str(error)) from None
+
+
+def _blocks(path: Path, text: str) -> dict[object, object]:
+    """Return the blocks of a text by name; raise a Failure if it cannot be read."""
     import yaml
 
     try:
-        return _hosts(_document(text))
+        check_depth(text)
+        return _listed(_document(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
         raise _invalid(path, f"{line}{error.problem}") from None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, Unreadable) as error:
         raise _invalid(path, str(error)) from None
 
 
-def _hosts(document: object) -> dict[str, Host]:
-    """Return the hosts of a document; raise ValueError where it is wrong."""
+def _listed(document: object) -> dict[object, object]:
+    """Return the blocks of a document; raise ValueError where it is wrong."""
     if not isinstance(document, dict) or set(document) - {"hosts"}:
         raise ValueError("one key is due in it: hosts")
     blocks = document.get("hosts")
@@ -90,7 +156,7 @@ def _hosts(document: object) -> dict[str, Host]:
         return {}
     if not isinstance(blocks, dict):
         raise ValueError("hosts: a mapping of names is due")
-    return {str(name): _host(name, block) for name, block in blocks.items()}
+    return blocks
 
 
 def _document(text: str) -> object:
@@ -171,18 +237,6 @@ def is_safe(word: str) -> bool:
 def _is_text(value: object) -> TypeGuard[str]:
     """Tell whether it is a text without control characters, and not empty."""
     return isinstance(value, str) and value != "" and value.isprintable()
-
-
-def _refuse_if_writable_by_others(path: Path, uid: int) -> None:
-    """Refuse a file that other users may write or replace: they could run commands as the user."""
-    real = Path(os.path.realpath(path))
-    for place in {path.parent, path, real, real.parent}:
-        status = place.stat()
-        if status.st_uid not in (0, uid):
-            raise _invalid(path, f"{place} belongs to another user (uid {status.st_uid})")
-        shared = place.is_dir() and status.st_mode & stat.S_ISVTX
-        if status.st_mode & WRITABLE_BY_OTHERS and not shared:
-            raise _invalid(path, f"others may write {place}", f"chmod go-w {place}")
 
 
 def _invalid(path: Path, reason: str, hint: str = "") -> Failure:

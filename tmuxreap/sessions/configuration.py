@@ -1,12 +1,14 @@
-"""Reads the user's defaults: config.yaml, and the environment variables that override it. Strict: a
-misspelt key would silently have no effect. Imported only if one of them exists.
+"""Reads the user's defaults: config.yaml, and the environment variables that override it. What is
+wrong in the file is named: a misspelt key would silently have no effect. Imported only if one of
+them exists.
 
 Knows no built-in default, and never writes the file."""
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.agents import blocks
@@ -14,7 +16,9 @@ from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
+from tmuxreap.system import own_files
 from tmuxreap.system.environment import DEFAULTS, Settings
+from tmuxreap.system.own_files import Fault, NotUsed
 
 SECRETS = "secrets"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -33,8 +37,18 @@ class Given:
 
 def read_given(settings: Settings) -> dict[str, Given]:
     """Return the defaults that are set, by their keys. Raise a Failure for an invalid one."""
+    given, faults = read_usable(settings)
+    if faults:
+        raise faults[0].failure
+    return given
+
+
+def read_usable(settings: Settings) -> tuple[dict[str, Given], tuple[Fault, ...]]:
+    """Return the defaults that can be used, and what is wrong in the file. A wrong one counts as it
+    was last read well, else it is left out. Raise a Failure for an invalid variable."""
     file = settings.config_file
-    return {**(_of_file(file) if file is not None else {}), **_of_environment(settings.environ)}
+    given, faults = ({}, ()) if file is None else _of_file(file, settings)
+    return {**given, **_of_environment(settings.environ)}, faults
 
 
 def _of_environment(environ: Mapping[str, str]) -> dict[str, Given]:
@@ -50,47 +64,125 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Given]:
     return given
 
 
-def _of_file(file: Path) -> dict[str, Given]:
-    hint = f"edit {file}; docs/configuration.md shows what stands there"
+def _of_file(file: Path, settings: Settings) -> tuple[dict[str, Given], tuple[Fault, ...]]:
+    folder, text = settings.state_folder, ""
+    last = own_files.recall(file, folder, settings.uid)
     try:
-        if not file.is_file():  # reading a pipe would block
-            raise Unreadable("it is no file")
-        return {
-            key: _given(file, key, value)
-            for key, value in _values(Block(blocks.read(file))).items()
-        }
-    except Unreadable as error:
-        raise _invalid(str(file), str(error), hint) from None
+        text = own_files.read_own(file, settings.uid)
+        top = Block(blocks.parsed(text))
+    except (NotUsed, Unreadable) as error:
+        text = error.text if isinstance(error, NotUsed) else text
+        hint = error.hint if isinstance(error, NotUsed) else ""
+        fault = _fault(file, "", str(error), text, remembered=last is not None, hint=hint)
+        return _remembered(file, last or {}), (fault,)
+    values, faults = _values(file, text, top, last or {})
+    given = {**_remembered(file, values), **_placed(file, text, top, values, faults)}
+    if values != last:
+        own_files.remember(file, folder, values)
+    return given, faults
+
+
+def _fault(
+    file: Path, key: str, reason: str, text: str, *, remembered: bool, hint: str = ""
+) -> Fault:
+    message = f"could not read the defaults in {file}: {reason}"
+    hint = hint or f"edit {file}; docs/configuration.md shows what stands there"
+    return Fault(key, message, hint, text, remembered=remembered)
+
+
+def _remembered(file: Path, values: Mapping[str, object]) -> dict[str, Given]:
+    """Return defaults as they were last read well; what they mean is checked as in the file."""
+    given = {}
+    for key, value in values.items():
+        with contextlib.suppress(Misplaced, ValueError):
+            if key in READERS:
+                read = _value(Block({_name(key): value}), key)
+                given[key] = Given(read, "file", f"{file}, as last read")
+    return given
+
+
+def _placed(
+    file: Path, text: str, top: Block, values: Mapping[str, object], faults: Sequence[Fault]
+) -> dict[str, Given]:
+    """Return the defaults that are right in the file, each with its line."""
+    wrong = {fault.part for fault in faults}
+    given = {}
+    for key in values:
+        if key in wrong or _block_of(top, key) is None:
+            continue
+        where = (blocks.place(text, tuple(key.split(".")), of_key=True) or "").partition(",")[0]
+        place = f"{file}, {where}" if where else str(file)
+        given[key] = Given(_value(_inside(top, key), key), "file", place)
+    return given
+
+
+def _values(
+    file: Path, text: str, top: Block, last: Mapping[str, object]
+) -> tuple[dict[str, object], tuple[Fault, ...]]:
+    """Return the right values as they stand in the file, and what is wrong in it."""
+    values, faults = dict[str, object](), list[Fault]()
+
+    def fault(error: Misplaced, key: str, value: object) -> None:
+        where = blocks.place(text, error.path, of_key=True) or ""
+        reason = f"{where}{'.'.join(error.path)}: {error.reason}"
+        said = f"{key}: {value!r}"
+        faults.append(_fault(file, key, reason, said, remembered=key in last))
+
+    known = tuple(dict.fromkeys(key.partition(".")[0] for key in READERS))
+    for key, value in top.data.items():
+        if key not in known:
+            reason = f"{key!r} is not known here; known are {', '.join(known)}"
+            fault(top.bad(str(key), reason), str(key), value)
+    inner = tuple(_name(key) for key in READERS if "." in key)
+    try:
+        reap = top.inner("reap")
     except Misplaced as error:
-        where = blocks.place(file, error.path, of_key=True) or ""
-        raise _invalid(str(file), f"{where}{'.'.join(error.path)}: {error.reason}", hint) from None
+        fault(error, "reap", top.data["reap"])
+        top, reap = Block({**top.data, "reap": {}}), Block({})
+    for key, value in reap.data.items():
+        if key not in inner:
+            reason = f"{key!r} is not known here; known are {', '.join(inner)}"
+            fault(reap.bad(str(key), reason), f"reap.{key}", value)
+    for key in READERS:
+        block = _block_of(top, key)
+        if block is None:
+            continue
+        try:
+            _value(block, key)
+            values[key] = block.data[_name(key)]
+        except Misplaced as error:
+            fault(error, key, block.data[_name(key)])
+            if key in last:
+                values[key] = last[key]
+    if any(fault.part == "reap" for fault in faults):
+        values.update({key: last[key] for key in last if key.startswith("reap.")})
+    return values, tuple(faults)
 
 
-def _given(file: Path, key: str, value: Value) -> Given:
-    where = (blocks.place(file, tuple(key.split(".")), of_key=True) or "").partition(",")[0]
-    return Given(value, "file", f"{file}, {where}" if where else str(file))
-
-
-def _values(top: Block) -> dict[str, Value]:
-    inner = [key.partition(".")[2] for key in READERS if "." in key]
-    reap = (
-        top.only(tuple(dict.fromkeys(key.partition(".")[0] for key in READERS)))
-        .inner("reap")
-        .only(inner)
-    )
-    values: dict[str, Value] = {}
-    for key, read in READERS.items():
-        block, name = (reap, key.partition(".")[2]) if "." in key else (top, key)
-        if block.data.get(name) is not None:
-            values[key] = _patterns(block) if key == SECRETS else _read(block, name, read)
-    return values
-
-
-def _read(block: Block, name: str, read: Callable[[object], Value]) -> Value:
+def _block_of(top: Block, key: str) -> Block | None:
+    """Return the block that holds this key; None where the key is not set."""
     try:
-        return read(block.data[name])
+        block = _inside(top, key)
+    except Misplaced:
+        return None
+    return None if block.data.get(_name(key)) is None else block
+
+
+def _inside(top: Block, key: str) -> Block:
+    return top.inner("reap") if "." in key else top
+
+
+def _name(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _value(block: Block, key: str) -> Value:
+    if key == SECRETS:
+        return _patterns(block)
+    try:
+        return READERS[key](block.data[_name(key)])
     except ValueError as error:
-        raise block.bad(name, str(error)) from None
+        raise block.bad(_name(key), str(error)) from None
 
 
 def _patterns(block: Block) -> tuple[str, ...]:

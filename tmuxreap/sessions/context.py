@@ -4,6 +4,7 @@ never acts itself."""
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tmuxreap.sessions.row_agents import RowAgents
     from tmuxreap.sessions.servers import Servers
     from tmuxreap.sessions.state import States
+    from tmuxreap.system.own_files import Fault
 
 
 class Context:
@@ -57,6 +59,7 @@ class Context:
         self.tool = tool
         self.made_registry = False
         self.defaults: Mapping[str, object] = {}  # the user's, set by `configure`
+        self.faults: tuple[Fault, ...] = ()  # what is wrong in config.yaml
 
     def with_own(self, **own: object) -> Context:
         """Return a copy with these attributes; everything cached is built anew."""
@@ -70,22 +73,29 @@ class Context:
         return other
 
     def configure(self, *, lenient: bool = False) -> None:
-        """Read the user's defaults; without any, this costs a check for the file. `lenient`: a bad
-        file is a warning, since it must not prevent an ending."""
+        """Read the user's defaults; without any, this costs a check for the file. What is wrong in
+        the file is a warning. `lenient`: a bad variable is one, too, since it must not prevent an
+        ending."""
         if not self.settings.configured:
+            masking = sys.modules.get("tmuxreap.core.masking")
+            if masking is not None:  # else nothing was ever masked, nor any pattern set
+                masking.mask_also(())
             return
         from tmuxreap.core.masking import mask_also
-        from tmuxreap.sessions.configuration import SECRETS, compiled, read_given
+        from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
 
         try:
-            self.defaults = {key: given.value for key, given in read_given(self.settings).items()}
+            given, self.faults = read_usable(self.settings)
+            self.defaults = {key: one.value for key, one in given.items()}
         except Failure as failure:
             if not lenient:
                 raise
             self.warnings.append(
                 f"{failure.code.text}: {failure.message}; the built-in defaults are used"
             )
-        mask_also(compiled(self.defaults.get(SECRETS)))
+        self.warnings += [fault.warning for fault in self.faults]
+        lost = any(fault.loses(SECRETS) for fault in self.faults)
+        mask_also(None if lost else compiled(self.defaults.get(SECRETS)))
 
     def default_word(self, key: str) -> str | None:
         value = self.defaults.get(key)
@@ -160,9 +170,26 @@ class Context:
 
     @cached_property
     def profiles(self) -> Profiles:
+        file, folder = self.settings.user_profiles, self.settings.state_folder
         if self.registry_name is None:
-            return load_profiles(self.settings.user_profiles)
-        return load_profiles(self.settings.user_profiles, self._recall, self.books.cache_later)
+            profiles = load_profiles(file, state_folder=folder)
+        else:
+            profiles = load_profiles(file, self._recall, self.books.cache_later, folder)
+        self.warnings += [fault.warning for fault in profiles.faults]
+        return profiles
+
+    @property
+    def unread(self) -> Failure | None:
+        """Why the user's own settings are not all known; what they would protect is not ended by
+        evidence alone."""
+        faults = (*self.faults, *self.profiles.faults)
+        return next((fault.failure for fault in faults if not fault.remembered), None)
+
+    @property
+    def spares_lost(self) -> Failure | None:
+        """Why it is not known which programs the user spares."""
+        lost = (fault for fault in self.profiles.faults if fault.loses("spare"))
+        return next((fault.failure for fault in lost), None)
 
     @cached_property
     def observer(self) -> Observer:

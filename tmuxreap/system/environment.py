@@ -92,6 +92,14 @@ class Settings:
         return self._config("config.yaml")
 
     @property
+    def state_folder(self) -> Path | None:
+        """The folder where programs keep what they remember for the user."""
+        given = self.environ.get("XDG_STATE_HOME", "")
+        if given.startswith("/"):
+            return Path(given)
+        return self.home / ".local" / "state" if self.home else None
+
+    @property
     def config_file(self) -> Path | None:
         """`config_path` if it exists."""
         path = self.config_path

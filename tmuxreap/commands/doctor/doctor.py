@@ -110,15 +110,12 @@ def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]
 
 
 def _profiles(context: Context) -> tuple[list[Finding], Profiles]:
-    """Reload the profiles; if the user's blocks are broken, continue with the built-in ones."""
-    loaded: list[Profiles] = []
-
-    def check() -> list[Finding]:
-        loaded.append(load_profiles(context.settings.user_profiles))
-        return []
-
-    findings = _guarded("profiles", check)
-    return findings, loaded[0] if loaded else load_profiles(None)
+    """Reload the profiles, and find what is wrong in the user's files."""
+    settings = context.settings
+    profiles = load_profiles(settings.user_profiles, state_folder=settings.state_folder)
+    faults = (*context.faults, *profiles.faults)
+    findings = [failed(fault.failure) for fault in faults]
+    return [replace(finding, name="profiles") for finding in findings], profiles
 
 
 def _copied(own: Registry, folder: Path) -> tuple[Path, str | None]:

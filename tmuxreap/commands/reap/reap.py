@@ -62,6 +62,8 @@ def defaults(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
 
 def run(context: Context, request: ReapRequest) -> Result:
     look = context.registry.look()
+    if request.yes and not request.dry_run and context.unread is not None:
+        raise context.unread
     found, kept = _judged(context, look, request)
     if request.yes and not request.dry_run:
         items, dropped = sweep(context, request, found)
@@ -101,6 +103,8 @@ def sweep_for_watch(
 ) -> list[Change]:
     """Sweep after a full look of `watch`, and return events. That look reports failures itself."""
     request = replace(defaults(context, kinds), yes=True)
+    if context.unread is not None:
+        return []
     try:
         found, _ = _judged(context, context.registry.look(), request)
         items, _ = sweep(

@@ -16,6 +16,7 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.announce import marks_of, open_start
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session
+from tmuxreap.commands.targets import check_spares
 from tmuxreap.core import faults
 from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.deeds import Created, NewSession, SetOption
@@ -97,6 +98,8 @@ def make_way(
     context: Context, look: RegistryLook | None, row: Row | None, spec: Launch, *, replace: bool
 ) -> None:
     """Refuse if a session of that name is alive; with `replace`, end it first."""
+    if replace:
+        check_spares(context, Verb.STOP)
     if row is not None and look is not None:
         sight = sight_of(context, row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:

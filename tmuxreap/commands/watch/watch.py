@@ -91,7 +91,8 @@ class _Watch:
                 self._reap_some()
                 if self._request.settle and clock.monotonic() >= retired:
                     retired = clock.monotonic() + RETIRE_EVERY_S
-                    self._context.books.retire(self._retention_s)
+                    if self._context.unread is None:  # else it may be meant to be kept longer
+                        self._context.books.retire(self._retention_s)
             if self._again:
                 due, self._again = min(due, clock.monotonic() + AGAIN_S), False
             with contextlib.suppress(Failure):  # the look reports it

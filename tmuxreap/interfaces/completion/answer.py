@@ -8,6 +8,8 @@ with a tab before its hint; `:files` alone lets the shell complete files."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -178,9 +180,13 @@ def _names(line: _Line) -> Iterator[Offer]:
 
 def _agents(line: _Line) -> Iterator[Offer]:
     yield from AGENTS.items()
-    path = Settings.from_environment().user_profiles
-    if path is not None and path.is_file():
-        for name in agents_of(path.read_text(encoding="utf-8", errors="replace")):
+    settings = Settings.from_environment()
+    if settings.user_profiles is None or not os.path.lexists(settings.user_profiles):
+        return
+    from tmuxreap.system.own_files import NotUsed, read_own
+
+    with contextlib.suppress(NotUsed):
+        for name in agents_of(read_own(settings.user_profiles, settings.uid)):
             yield name, "yours"
 
 

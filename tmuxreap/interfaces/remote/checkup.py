@@ -29,6 +29,7 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
         reason = f"could not {action} hosts: there is no such action"
         raise Failure(Code.USAGE, reason, "tmuxreap hosts check HOST")
     hosts = read_hosts(context.settings)
+    context.warnings += [fault.warning for fault in hosts.faults]
     chosen = hosts_of(wanted or [EVERY], hosts)
     every = call_in_threads([_check(host, context.settings) for host in chosen])
     return Result(

@@ -109,6 +109,8 @@ def _on_hosts(
         targets, field = (words["name"],), "name"
     flagged = hosts_of(host, hosts()) if host else None
     every = targets_by_host(targets, flagged, hosts, partial(_is_row, context))
+    if every is not None:
+        context.warnings += [fault.warning for fault in hosts().faults]
     return None if every is None else OnHosts(context, verb, every, at_once, words, field, asks)
 
 
