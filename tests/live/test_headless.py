@@ -93,6 +93,25 @@ def test_a_stranger_with_its_pid_lives(real: Real, start: Start, verb: Verb) -> 
     assert alive(stranger)
 
 
+@pytest.mark.parametrize("boot", [True, False])
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_a_stranger_that_got_its_pid_within_the_second_lives(
+    real: Real, start: Start, verb: Verb, boot: bool
+) -> None:
+    stranger = start("sleep", "600")
+    ticks = int(Path(f"/proc/{stranger}/stat").read_text().rpartition(")")[2].split()[19])
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    more = f", tmux: {{boot_id: {boot_id}}}" if boot else ""
+    pane = f"pid: {stranger}, created_epoch: {started(stranger):.2f}, start_ticks: "
+    register(real, f"{pane}{ticks - 80}", more=more)
+    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    assert (told["stopped_by"], told["swept"]) == ("already_gone", [])
+    assert alive(stranger)
+    register(real, f"{pane}{ticks}", more=more)
+    assert answer(real.kill())["outcome"] == "killed"
+    assert not alive(stranger)
+
+
 @pytest.mark.parametrize("pane", ["cwd: /", "pid: PID", "pid: PID, created_epoch: null"])
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
 def test_a_pid_alone_is_no_process(real: Real, start: Start, verb: Verb, pane: str) -> None:

@@ -111,9 +111,17 @@ def recorded_leader(row: Row, world: World) -> set[ProcessId]:
 
 
 def tracked_process(row: Row, world: World) -> Process | None:
-    """Return the recorded process, if the process with that pid has the recorded start time."""
+    """Return the recorded process, if the process with that pid has the recorded start time. Its
+    ticks decide where the row has them; seconds are for rows of other tools, as a pid may be reused
+    within one."""
     process = world.index.processes.get(row.pane.pid or 0)
-    if process is None or row.pane.created_epoch is None or not row.tmux.of_boot(world.boot_id):
+    if process is None or not row.tmux.of_boot(world.boot_id):
+        return None
+    if row.pane.start_ticks not in (None, process.id.start):
+        return None
+    if row.pane.start_ticks is not None and row.tmux.boot_id == world.boot_id:
+        return process
+    if row.pane.created_epoch is None:
         return None
     same = abs(world.epochs[process.pid] - row.pane.created_epoch) <= SAME_START_S
     return process if same else None
