@@ -86,3 +86,60 @@ def test_an_ended_row_runs_again_with_the_new_session(story: Story) -> None:
     story.tmux.open(story.SOCKET, "acme", *DEMO)
     run(story.app(), AdoptRequest("acme"))
     assert (story.row()["status"], story.row()["tmux"]["session_id"]) == ("running", "$1")  # type: ignore[index]
+
+
+# What a resume repeats
+
+
+def started_by_hand(story: Story, *argv: str) -> None:
+    """Let a user start a claude; the profile knows its flags."""
+    story.tmux.open(story.SOCKET, "acme", "claude", *argv)
+
+
+def test_its_flags_are_recorded_and_its_prompt_is_not(story: Story) -> None:
+    started_by_hand(story, "claude", "--permission-mode", "plan", "fix the tests")
+    assert run(story.app(), AdoptRequest("acme")).warnings == ()
+    assert story.row()["start_command"] == "claude --permission-mode plan"
+
+
+def test_a_secret_on_its_command_line_is_left_out_with_a_warning(story: Story) -> None:
+    key = "sk-ant-" + "a1B2" * 12
+    started_by_hand(story, "claude", "--settings", f'{{"apiKey": "{key}"}}', "--model", "opus")
+    (warning,) = run(story.app(), AdoptRequest("acme")).warnings
+    assert story.row()["start_command"] == "claude --model opus"
+    assert warning.startswith("flags_not_recorded: acme: a secret stands after --settings;")
+    assert key not in story.path.read_text() + warning
+
+
+def test_a_start_command_that_is_there_stays(story: Story) -> None:
+    started_by_hand(story, "claude", "--verbose")
+    story.path.write_text(
+        "tmux_sessions:\n- {name: acme, status: stopped, start_command: claude --model x}\n"
+    )
+    run(story.app(), AdoptRequest("acme", agent="claude"))
+    assert story.row()["start_command"] == "claude --model x"
+
+
+# One of several
+
+
+def test_a_pane_names_one_of_several_agents(story: Story) -> None:
+    started_by_hand(story, "claude", "--model", "one")
+    (session,) = story.tmux.servers[story.SOCKET].sessions
+    story.tmux.split(story.SOCKET, session, "claude", "claude", "--model", "two")
+    with pytest.raises(Failure, match="could not tell the agent's pane") as caught:
+        run(story.app(), AdoptRequest("acme"))
+    assert "tmuxreap adopt acme --pane %0" in (caught.value.hint or "")
+    run(story.app(), AdoptRequest("acme", pane="%0"))
+    run(story.app(), AdoptRequest("second", pane="%1"))
+    panes = [story.row(name)["pane"]["id"] for name in ("acme", "second")]  # type: ignore[index]
+    assert panes == ["%0", "%1"]
+    commands = [story.row(name)["start_command"] for name in ("acme", "second")]
+    assert commands == ["claude --model one", "claude --model two"]
+
+
+def test_a_pane_that_is_another_row_s_or_is_not_there_is_refused(story: Story) -> None:
+    started_by_hand(story, "claude")
+    run(story.app(), AdoptRequest("acme"))
+    assert refused(story, "other", pane="%0") == "session_exists"
+    assert refused(story, "other", pane="%7") == "session_not_registered"

@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import libtmux
 import pytest
 
-from tests.real import DEMO, Real, alive, answer, until
+from tests.real import BURST_S, DEMO, Real, alive, answer, until
+from tmuxreap.commands import adopt
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Scope
 from tmuxreap.system.tmux.server import RealTmux
@@ -174,6 +176,31 @@ def test_two_agents_in_one_session_are_not_told_apart(real: Real) -> None:
     real.tmux("split-window", "-d", "-t", "=acme:", *DEMO)
     until("the second", lambda: real.tmux("capture-pane", "-p", "-t", "%2").count("demo agent"))
     assert answer(real.stop())["error"]["code"] == "ambiguous_pane"
+
+
+def test_each_of_two_agents_in_one_session_is_adopted_by_its_pane(real: Real) -> None:
+    real.tmux("new-session", "-d", "-s", "work", *DEMO, "--plain")
+    real.shows("work", "demo agent")
+    real.tmux("split-window", "-d", "-t", "=work:", *DEMO, "--always-banner")
+    until("the second", lambda: "demo agent" in real.tmux("capture-pane", "-p", "-t", "%1"))
+    for name, pane in (("first", "%0"), ("second", "%1")):
+        with real.app() as app:
+            request = adopt.AdoptRequest(name, "demo", real.socket, pane=pane)
+            assert answer(adopt.run(app, request))["pane_id"] == pane
+    real.tmux("send-keys", "-t", "%1", "hello")
+    until("the words", lambda: "> hello" in real.tmux("capture-pane", "-p", "-t", "%1"))
+    time.sleep(BURST_S)
+    real.tmux("send-keys", "-t", "%1", "Enter")
+    until("an answer", lambda: "You said: hello" in real.tmux("capture-pane", "-p", "-t", "%1"))
+    assert answer(real.stop("second"))["error"]["code"] == "foreign_panes"
+    assert answer(real.stop("second", scope=Scope.PANE))["outcome"] == "stopped"
+    assert [item["live"] for item in real.list() if item["name"] == "first"] == ["alive"]
+    resumed = real.resume("second")
+    assert (resumed["live"], real.row("second")["start_command"].split()[-1]) == (
+        "alive",
+        "--always-banner",
+    )
+    assert b"--always-banner" in Path(f"/proc/{resumed['pid']}/cmdline").read_bytes()
 
 
 def test_what_other_tools_saw_in_its_pane_tells_the_agent(real: Real) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from itertools import product
 
+from tmuxreap.agents.conversations.command_lines import repeatable
 from tmuxreap.commands.starting.row import Launch, identity_of, record_session, registered
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.sessions import Launched, failed_launch
@@ -49,7 +51,11 @@ class AdoptRequest:
     dry_run: bool = False
     force: bool = False  # even if another registry has it
     pid: int | None = None
-    pane: str | None = None  # a pane of another terminal: kitty:7
+    pane: str | None = None  # a pane of tmux: %3; or of another terminal: kitty:7
+
+    @property
+    def tmux_pane(self) -> str | None:
+        return self.pane if self.pane is not None and self.pane.startswith("%") else None
 
 
 @frozen
@@ -128,10 +134,11 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
     old = registered(look, request.name)
     agent = request.agent or (old.agent if old else None)
     agent = agent or context.profiles.by_name_suffix(request.name)
-    if request.pid is not None or request.pane is not None:
+    if request.pid is not None or request.pane != request.tmux_pane:
         row, sight = _outside(context, request, look, old, agent)
     else:
         row, sight = _in_tmux(context, request, old, agent)
+        _refuse_same_pane(row, look)
     spec = _spec(context, request, row, sight, old)
     if not sight.agent and sight.carrier is None:
         context.warnings.append(_not_seen(request.name, spec.agent, sight))
@@ -217,13 +224,36 @@ def _in_tmux(
         raise _not_there(name, socket)
     names = (name, *spellings(name)) if old is not None else (name,)
     session = next(filter(None, map(server.named, names)), None)
+    if request.tmux_pane is not None:
+        session = _holder(name, server, request.tmux_pane)
     if session is None:
         raise unreadable_failure(f"adopt {name}", server, name) or _not_there(name, socket)
     if not request.force:
         _refuse_anothers(context, name, server, session)
     identity = identity_of(context, server, session)
     row = Row(name, agent=agent, tmux_server=server_name, tmux=identity)
-    return _seen(context, row, session)
+    return _seen(context, row, session, request.tmux_pane)
+
+
+def _holder(name: str, server: Server, pane: str) -> Session:
+    """Return the session that holds this pane, whatever its name."""
+    for session in server.sessions:
+        if session.holds(pane):
+            return session
+    hint = f"see its panes with: tmux -S {server.socket} list-panes -a"
+    reason = f"there is no pane {pane} on {server.socket}"
+    raise could_not("adopt", name, reason, hint, Code.SESSION_NOT_REGISTERED)
+
+
+def _refuse_same_pane(row: Row, look: RegistryLook | None) -> None:
+    """Refuse a pane that a running row of another name has already."""
+    for other in look.usable if look is not None else ():
+        if other.name == row.name or other.status.ended or row.pane.id is None:
+            continue
+        if (other.tmux, other.pane.id) == (row.tmux, row.pane.id):
+            hint = f"see it with: {command('show', other.name)}"
+            reason = f"the pane {row.pane.id} is that of {other.name}"
+            raise could_not("adopt", row.name, reason, hint, Code.SESSION_EXISTS)
 
 
 def _not_there(name: str, socket: str) -> Failure:
@@ -232,15 +262,18 @@ def _not_there(name: str, socket: str) -> Failure:
     return could_not("adopt", name, reason, hint, Code.SESSION_NOT_REGISTERED)
 
 
-def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
-    """Look at the session as its row would, with the given agent or the only one recognized."""
+def _seen(
+    context: Context, row: Row, session: Session, named: str | None = None
+) -> tuple[Row, Sight]:
+    """Look at the session as its row would, with the given agent or the only one recognized.
+    `named`: the pane that the user means."""
     wanted = Wanted(frozenset({session.id}))
     world = context.observer.look([context.servers.of(row)], BY_PANES, wanted=wanted)
     candidates = [row.agent] if row.agent else list(context.profiles.agents)
     matches = [
         (name, pane)
         for name, pane in product(candidates, session.panes)
-        if agent_in(pane, context.profiles.of(name), world)
+        if named in (None, pane.id) and agent_in(pane, context.profiles.of(name), world)
     ]
     agents = {row.agent} if row.agent else {name for name, _ in matches}
     if len(agents) != 1:
@@ -249,7 +282,8 @@ def _seen(context: Context, row: Row, session: Session) -> tuple[Row, Sight]:
             running = f"several agents run in it: {', '.join(sorted(agents))}"
         raise could_not("adopt", row.name, running, "say which with --agent AGENT")
     panes = list({pane.id: pane for _, pane in matches}.values()) or session.panes
-    recorded = replace(row.pane, id=panes[0].id if len(panes) == 1 else None)
+    only = panes[0].id if len(panes) == 1 else None
+    recorded = replace(row.pane, id=named or only)
     row = replace(row, agent=agents.pop(), pane=recorded)
     sight = sight_of(context, row)
     if sight.trouble is not None:
@@ -271,7 +305,7 @@ def _spec(
         name=row.name,
         agent=row.agent,
         words=(),
-        start_command=None,
+        start_command=_start_command(context, row, sight, old),
         cwd=next(filter(None, folders), None) or str(context.settings.cwd),
         server=row.tmux_server,
         socket=sight.socket,
@@ -280,6 +314,26 @@ def _spec(
         source=conversation.source,
         fields=_fields(context, request, old),
     )
+
+
+def _start_command(context: Context, row: Row, sight: Sight, old: Row | None) -> str | None:
+    """Return the agent's own command line, for a resume to repeat its flags; None if the row has
+    one, or if it is not known."""
+    profile = context.profiles.of(row.agent)
+    if profile is None or (old is not None and old.start_command):
+        return None
+    lines = (context.processes.argv(process.id) for process in sight.agent)
+    found = next(filter(None, (repeatable(profile, line) for line in lines if line)), None)
+    if found is None:
+        return None
+    if found.unknown:
+        left_out = f"it is not known which flags of {profile.name} may be repeated"
+        context.warnings.append(f"flags_not_recorded: {row.name}: {left_out}; a resume has none")
+    elif found.secret:
+        flags = ", ".join(found.secret)
+        left_out = f"a secret stands after {flags}; a resume leaves it out"
+        context.warnings.append(f"flags_not_recorded: {row.name}: {left_out}")
+    return shlex.join(found.words)
 
 
 def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[str, Value]:

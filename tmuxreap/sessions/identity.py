@@ -216,11 +216,13 @@ def pick_pane(
     if lost and not running:
         idle = len(session.panes) == 1 and not is_busy(session.panes[0], world)
         return session.panes[0] if idle else None
+    meant = (running or session.panes)[0].id
     return Failure(
         Code.AMBIGUOUS_PANE,
         f"could not tell the agent's pane in {row.name}: it has"
         f" {describe_panes(with_names(session.panes, world))}",
-        f"record it with: {command('adopt', row.name)}, or end them all with --whole-session",
+        f"record the one that you mean: {command('adopt', row.name, '--pane', meant)}, or end them"
+        " all with --whole-session",
     )
 
 

@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from tmuxreap.agents.conversations.command_lines import (
+    Repeated,
     launch_words,
     launched_with,
+    repeatable,
     resume_line,
     resume_words,
 )
@@ -58,6 +60,10 @@ def test_an_id_is_given_where_it_is_taken(
         (EQUALS, f"two --id={OLD} --x 'a b'", ["two", "--x", "a b", f"--resume={ID}"]),
         (VERB, f"three resume {OLD} -m x", ["three", "-m", "x", "resume", ID]),
         (FLAGS, "cd /x && one", ["one", "--resume", ID]),
+        (FLAGS, "one -s 'Be brief (or not)!'", ["one", "-s", "Be brief (or not)!", "--resume", ID]),
+        (FLAGS, 'one -s "a; b"', ["one", "-s", "a; b", "--resume", ID]),
+        (FLAGS, 'one -s "$HOME"', ["one", "--resume", ID]),
+        (FLAGS, """one -s "'$HOME'\"""", ["one", "--resume", ID]),
         (FLAGS, "one 'unclosed", ["one", "--resume", ID]),
         (FLAGS, "run-it one", ["one", "--resume", ID]),
         (EQUALS, None, ["two", "-q", f"--resume={ID}"]),
@@ -121,6 +127,57 @@ def test_nor_are_the_agents_that_we_know(command: str, words: list[str]) -> None
     resumed = resume_words(profile, command, ID)
     assert resumed[: len(words)] == words
     assert "fix it" not in resumed
+
+
+def repeated(agent: str, *argv: str) -> Repeated | None:
+    profile = load_profiles(None).of(agent)
+    assert profile is not None
+    return repeatable(profile, argv)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (
+            "claude --permission-mode plan --disallowedTools WebFetch Bash --model opus",
+            "claude --permission-mode plan --disallowedTools WebFetch Bash --model opus",
+        ),
+        (f"claude --verbose fix --resume {OLD}", "claude --verbose"),
+        ("claude -c --debug fix it", "claude --debug"),
+        (f"claude -r {OLD} --fork-session --model x", "claude --model x"),
+        ("claude -p fix --worktree name --model x", "claude --model x"),
+        (f"codex -a never resume {OLD}", "codex -a never"),
+        ("codex -i shot.png --search fix", "codex --search"),
+        (f"opencode --session {OLD} --agent plan", "opencode --agent plan"),
+        (
+            "node /usr/bin/gemini --approval-mode plan -i fix",
+            "node /usr/bin/gemini --approval-mode plan",
+        ),
+        ("qwen --exclude-tools edit -c", "qwen --exclude-tools edit"),
+        ("copilot --deny-tool shell --continue", "copilot --deny-tool shell"),
+    ],
+)
+def test_of_a_running_agent_only_its_flags_are_repeated(argv: str, words: str) -> None:
+    agent = next(name for name in load_profiles(None).agents if name in argv)
+    found = repeated(agent, *argv.split())
+    assert found is not None
+    assert (" ".join(found.words), found.secret) == (words, ())
+
+
+def test_a_flag_with_a_secret_is_left_out_and_named() -> None:
+    key = "sk-ant-" + "a1B2" * 12
+    mcp = '{"mcpServers": {"x": {"env": {"GITHUB_TOKEN": "ghp_' + "a1" * 18 + '"}}}}'
+    found = repeated("claude", "claude", "--mcp-config", mcp, "--model", "x", f"--settings={key}")
+    assert found == Repeated(("claude", "--model", "x"), ("--mcp-config", "--settings"))
+    assert repeated("qwen", "qwen", "--openai-api-key", "abcdef0123456789abcdef") == Repeated(
+        ("qwen",), ("--openai-api-key",)
+    )
+
+
+def test_where_its_flags_are_not_known_none_is_repeated() -> None:
+    assert repeated("pi", "pi", "--x", "fix it") == Repeated(("pi",), unknown=True)
+    assert repeated("pi", "pi") == Repeated(("pi",))
+    assert repeated("claude", "vim", "notes") is None
 
 
 def test_only_an_id_of_ours_counts_as_launched() -> None:

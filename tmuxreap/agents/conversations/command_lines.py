@@ -8,10 +8,12 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import Flags, Profile
 from tmuxreap.agents.programs import program_names
+from tmuxreap.core.values import frozen
 
-_SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]]")
+_SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]\"']")
+_QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 
 
 def launch_words(profile: Profile | None, command: Sequence[str], conversation: str) -> list[str]:
@@ -34,6 +36,51 @@ def resume_words(profile: Profile, start_command: str | None, conversation: str)
     return _start_words(profile, start_command) + _filled(profile.resume, conversation)
 
 
+@frozen
+class Repeated:
+    """What of a running agent's command line a resume may repeat."""
+
+    words: tuple[str, ...]
+    secret: tuple[str, ...] = ()  # the flags left out, as their words hold a secret
+    unknown: bool = False  # nothing is known of its flags, and it has some
+
+
+def repeatable(profile: Profile, argv: Sequence[str]) -> Repeated | None:
+    """Return the program and the flags of a running agent, without its conversation, its prompt and
+    what holds a secret; None if the command line is not the agent's."""
+    if not _is_the_agent(profile, argv):
+        return None
+    program = argv[: _program_words(profile, argv)]
+    if profile.flags == Flags():
+        return Repeated(tuple(program), unknown=len(argv) > len(program))
+    words = _without_prompt(profile, _without_ids(profile, list(argv)))
+    kept, secret = list(program), list[str]()
+    for flag, *values in _with_values(words[len(program) :]):
+        if _holds_secret(flag, values):
+            secret.append(flag.partition("=")[0])
+        else:
+            kept += [flag, *values]
+    return Repeated(tuple(kept), tuple(secret))
+
+
+def _with_values(words: Sequence[str]) -> list[list[str]]:
+    """Return each flag with the words that belong to it."""
+    groups: list[list[str]] = []
+    for word in words:
+        if groups and not word.startswith("-"):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    return groups
+
+
+def _holds_secret(flag: str, values: Sequence[str]) -> bool:
+    from tmuxreap.core.masking import mask_secrets  # late: only `adopt` asks
+
+    said = [flag, *values, *(f"{flag}={value}" for value in values)]
+    return any(mask_secrets(words) != words for words in said)
+
+
 def resume_line(words: Sequence[str], environment: Mapping[str, str]) -> str:
     """Return the command line for a shell."""
     prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
@@ -47,7 +94,7 @@ def launched_with(profile: Profile, words: Sequence[str], conversation: str) -> 
 
 
 def _start_words(profile: Profile, start_command: str | None) -> list[str]:
-    if not start_command or _SHELL_SYNTAX.search(start_command):
+    if not start_command or _SHELL_SYNTAX.search(_QUOTED.sub("", start_command)):
         return list(profile.command)
     try:
         words = shlex.split(start_command)
@@ -60,7 +107,7 @@ def _start_words(profile: Profile, start_command: str | None) -> list[str]:
 
 def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
     """Return the command with only flags and their values: any other word is part of a prompt."""
-    begin = next(n for n in range(1, len(words) + 1) if _is_the_agent(profile, words[:n]))
+    begin = _program_words(profile, words)
     kept, values = words[:begin], 0.0
     for word in words[begin:]:
         if word == "--":
@@ -72,6 +119,11 @@ def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
             kept.append(word)
         values = _kept_values(profile, flag, bool(is_whole)) if is_flag else values - 1
     return kept
+
+
+def _program_words(profile: Profile, words: Sequence[str]) -> int:
+    """Return how many words at the start name the program, as in `node /usr/bin/agent`."""
+    return next(n for n in range(1, len(words) + 1) if _is_the_agent(profile, words[:n]))
 
 
 def _kept_values(profile: Profile, flag: str, is_whole: bool) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
@@ -11,7 +12,6 @@ from tmuxreap.core.answers import news as answers
 from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Live, Row, Scope, Server, ServerLook, Verb
-from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption
@@ -26,12 +26,15 @@ from tmuxreap.registry.transitions import (
     wants_restart,
 )
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.restarts import REBOOT
 from tmuxreap.sessions.reverted import PAUSE_S, Newer, why_reverted
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.processes.procfs import is_exiting
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.background import Forked
+    from tmuxreap.sessions.conversation import Known
 
 # Sources that follow the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -166,6 +169,12 @@ def _is_in_other_registry(context: Context, sight: Sight) -> bool:
     return bool(owners_of(context.tmux, *own, sight.server, [sight.session]))
 
 
+def _where_it_went(forked: Forked) -> str:
+    from tmuxreap.core.text import plain  # late: few conversations are forked
+
+    return plain(forked.warning().partition(": ")[2])
+
+
 def _known(context: Context, row: Row, sight: Sight) -> Known:
     return context.finder.known_of(row, sight, context.agents.profile(row))
 
@@ -196,7 +205,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         resumable=known.is_resumable,
     )
     if known.forked is not None:
-        why += f"; {plain(known.forked.warning().partition(': ')[2])}"
+        why += f"; {_where_it_went(known.forked)}"
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
     changes = end_changes(row.status, ending)
     cause = None if row.tmux.of_boot(context.place.boot_id) else REBOOT
@@ -235,7 +244,7 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
         ("conversation_source",): current.source,
     }
     if forked is not None:
-        evidence = plain(forked.warning().partition(": ")[2])
+        evidence = _where_it_went(forked)
         return [Drift(row.name, DriftKind.MOVED, evidence, changes)]
     evidence = f"its {current.source} says {current.id}, the row {recorded or 'nothing'}"
     return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]

@@ -45,6 +45,7 @@ class AdoptSession(Arguments):
     server: str | None = Field(None, description="tmux server, as tmux -L.")
     tag: Names = Field([], alias="tags", description="Recorded.")
     force: bool = Field(False, description="Also what another registry has.")
+    pane: str | None = Field(None, description="As %3: of several agents in one session.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -53,7 +54,8 @@ class AdoptSession(Arguments):
             raise Failure(Code.USAGE, reason, "with dry_run and all the answer tells who is there")
         if not self.everything:
             return super().run(context)
-        return Arguments.run(self.model_copy(update={"agent": None, "force": False}), context)
+        of_one = {"agent": None, "force": False, "pane": None}
+        return Arguments.run(self.model_copy(update=of_one), context)
 
 
 class Reconcile(Arguments):

@@ -104,11 +104,12 @@ class Registry(Stopping, Watching):
         server: str | None = None,
         tags: Iterable[str] = (),
         force: bool = False,
+        pane: str | None = None,
     ) -> Session:
-        """Register a tmux session that already exists."""
+        """Register a tmux session that already exists. `pane`: one of several panes, as %3."""
         from tmuxreap.commands import adopt as verb
 
-        request = verb.AdoptRequest(name, agent, server, tuple(tags), force=force)
+        request = verb.AdoptRequest(name, agent, server, tuple(tags), force=force, pane=pane)
         return self._sessions(lambda context: verb.run(context, request))[0]
 
     def start(

@@ -107,7 +107,9 @@ def do_adopt(
         "--force", "Also a session that another registry has; only that one can end it."
     ),
     pid: Number = number("--pid N", "Agent outside of tmux: process N and its children."),
-    pane: Text = text("--pane PANE", "Pane of another terminal: kitty:ID, wezterm:ID."),
+    pane: Text = text(
+        "--pane PANE", "One of several panes: %N, or of another terminal: kitty:ID, wezterm:ID."
+    ),
 ) -> Result:
     """Register sessions that are already running."""
     from tmuxreap.commands.adopt import AdoptAllRequest, AdoptRequest, run, run_all
