@@ -205,6 +205,31 @@ def test_what_stands_beyond_the_edge_of_the_input_is_a_sidebar() -> None:
     assert live_region("┃ a    enter confirm\n╹▀▀▀   b", live, edge) == "┃ a\n╹▀▀▀"
 
 
+WORDS_ASKED = (
+    "{rule}\n Do you want to proceed?\n \x1b[38;5;153m❯\x1b[39m \x1b[38;5;246m1. \x1b[38;5;153m"
+    "{first}\n\x1b[0m\x1b[39m\x1b[49m   \x1b[38;5;246m2. \x1b[39mNo\n\n \x1b[38;5;246mEsc to cancel"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "words", "partial"),
+    [
+        ("Yes", "", False),
+        ("Yes, \x1b[39mbut please use mkdir\x1b[7m ", "but please use mkdir", False),
+        ("Yes, \x1b[39mbut \x1b[7mp\x1b[0mlease", "but please", False),
+        ("\x1b[39mneither but violet\x1b[7m", "neither but violet", False),
+        ("Yes, \x1b[7ma\x1b[0;2mnd tell Claude what to do next", "", False),
+        ("\x1b[7m\x1b[39mT\x1b[0;2m\x1b[39m\x1b[49mype something.", "", False),
+        ("Yes, \x1b[39mbut please\n      use mkdir\x1b[7m", "but please\n      use mkdir", True),
+    ],
+)
+def test_words_that_are_typed_into_a_dialog_are_a_draft(
+    first: str, words: str, partial: bool
+) -> None:
+    screen = seen("claude", WORDS_ASKED.format(rule=RULE[:60], first=first))
+    assert screen == Screen(State.DIALOG, words, partial=partial)
+
+
 def test_a_wrapped_draft_is_one_line_at_each_width() -> None:
     words = " ".join(f"word{number}" for number in range(60))
     for width in WIDTHS:

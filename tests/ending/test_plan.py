@@ -157,6 +157,7 @@ def test_foreign_panes_are_listed() -> None:
     ("screen", "quick"),
     [
         (Screen(State.IDLE), True),
+        (Screen(State.IDLE, background=True), False),  # the exit command would ask
         (Screen(State.DRAFT, "x"), False),
         (Screen(State.UNKNOWN), False),
         (None, False),

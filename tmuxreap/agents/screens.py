@@ -56,6 +56,7 @@ class Screen:
     setup: bool = False  # a dialog before its first prompt (trust, keys): most keys answer it
     blank: bool = False
     stashed: bool = False  # a draft was stashed and is not visible
+    background: bool = False  # a program of it runs in the background: its exit command would ask
     limit: str | None = None  # when a limit ends; empty if the screen does not show it
 
 

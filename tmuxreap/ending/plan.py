@@ -225,8 +225,11 @@ def why_no_keys(
 
 
 def exits_quickly(screen: Screen | None, profile: Profile) -> bool:
-    """Tell whether the quick exit keys may be used: only on a screen known to be idle and empty."""
-    return screen is not None and screen.state is State.IDLE and bool(profile.idle_keys)
+    """Tell whether the quick exit keys may be used: only on a screen known to be idle and empty,
+    and where the exit command asks nothing."""
+    if screen is None or screen.background:
+        return False
+    return screen.state is State.IDLE and bool(profile.idle_keys)
 
 
 def keys_wait_s(profile: Profile | None, screen: Screen | None) -> float:

@@ -34,7 +34,8 @@ from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.sessions.sight import Sight
 
 LIVE_LOCATORS = ("pidfile", "open-file", "argv")
-STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.DIALOG}
+STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG}
+BACKGROUND = "shell"  # a background shell runs: no state, but its exit command would ask about it
 
 
 @frozen
@@ -272,16 +273,20 @@ def after_own_exit(
 
 def read_agent_screen(profile: Profile | None, known: Known, text: str | None) -> Screen:
     """Read the screen with the agent's state. The agent's own pid file ("busy", "waiting") and an
-    open turn in its conversation take precedence over what the screen seems to show."""
+    open turn in its conversation take precedence over what the screen seems to show, except for a
+    dialog: it gets other keys."""
     if profile is None:
         return Screen(State.UNKNOWN)
     screen = Screen(State.UNKNOWN)
     if text is not None:
         screen = read_screen(text, profile.screens, profile.marks, profile.tall)
-    state = STATES_OF_WORDS.get(find.pidfile_state(profile, known.clues) or "", screen.state)
+    word = find.pidfile_state(profile, known.clues) or ""
+    state = screen.state
+    if state is not State.DIALOG:
+        state = STATES_OF_WORDS.get(word, state)
     if state not in (State.BUSY, State.DIALOG) and has_open_turn(profile, known):
         state = State.BUSY
-    return replace(screen, state=state)
+    return replace(screen, state=state, background=word == BACKGROUND)
 
 
 def visible_screen(

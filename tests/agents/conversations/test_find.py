@@ -25,9 +25,11 @@ from tmuxreap.agents.conversations.find import (
 )
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
+from tmuxreap.sessions.conversation import Known, read_agent_screen
 
 DEMO = load_profiles(None).agents["demo"]
 AGY = load_profiles(None).agents["agy"]
@@ -323,6 +325,21 @@ def test_the_agent_s_own_word(store: Path) -> None:
     assert pidfile_state(DEMO, Clues((AGENT,), store=store)) == "waiting"
     assert pidfile_state(DEMO, Clues(store=store)) is None
     assert pidfile_state(AGY, Clues((AGENT,), store=store)) is None
+
+
+def test_a_background_shell_is_no_state_and_matters_for_the_exit_alone(store: Path) -> None:
+    pidfile(store, ONE, status="shell")
+    known = Known(NONE, Clues((AGENT,), store=store))
+    screen = read_agent_screen(DEMO, known, "demo agent\n\n> half")
+    assert screen == Screen(State.DRAFT, "half", background=True)
+
+
+def test_a_dialog_on_the_screen_stands_whatever_else_the_agent_says(store: Path) -> None:
+    pidfile(store, ONE, status="busy")
+    known = Known(NONE, Clues((AGENT,), store=store))
+    asks = "╭────╮\n│ Allow it? [Enter] yes  [Esc] no │\n╰────╯"
+    assert read_agent_screen(DEMO, known, asks).state is State.DIALOG
+    assert read_agent_screen(DEMO, known, "demo agent\n\n>").state is State.BUSY
 
 
 def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: Path) -> None:
