@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,17 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     workers.run(session, how_many)
     return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what was skipped and for what: a quick run must not look complete."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", ())
+    )
+    if reasons:
+        each = ", ".join(f"{why} ({count})" for why, count in reasons.most_common())
+        terminalreporter.write_line(f"{reasons.total()} tests skipped, for: {each}")
 
 
 def pytest_unconfigure() -> None:

@@ -4,11 +4,12 @@ not again by each worker.
 A worker gets its tests in units (tests/together.py), one ahead: the next test decides which
 fixtures stay set up. Every fourth worker begins at the other end: tests there only compute, and use
 the cores while the first ones wait. A worker's reports are repeated here. If it dies, the test that
-it ran fails."""
+it ran fails; a test that does not end ends its worker, and says where it was."""
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import selectors
 import signal
@@ -18,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
 
 import pytest
 
@@ -26,6 +28,8 @@ from tests.together import units_of
 
 LOOK_S = 1.0
 AHEAD = 2  # units that a worker knows: the current and the next one
+LIMIT_S = 120.0  # of a test: far more than any takes on a busy machine
+HUNG = "hung"  # in a worker's folder: where its test was when the limit was reached
 BACKWARDS = 4  # each worker whose number this divides begins at the other end
 
 
@@ -144,13 +148,16 @@ class Crew:
         if worker.runs is None:
             return
         worker.given[0].remove(worker.runs)
-        self._tell_death(self._session.items[worker.runs], status)
+        self._tell_death(self._session.items[worker.runs], worker, status)
         self._waiting.extendleft(reversed([unit for unit in worker.given if unit]))
         if self._waiting:
             self._begin()
 
-    def _tell_death(self, item: pytest.Item, status: int) -> None:
+    def _tell_death(self, item: pytest.Item, worker: Worker, status: int) -> None:
         why = f"the process that ran it ended: {_named(status)}"
+        where = _folder_of(self._config, worker.number) / HUNG
+        if where.exists() and (stacks := where.read_text()):
+            why = f"it did not end within {LIMIT_S:g} s\n{stacks}"
         report = pytest.TestReport(
             item.nodeid, item.location, {}, "failed", why, "call", duration=0.0
         )
@@ -164,6 +171,12 @@ class Crew:
             os.kill(worker.pid, signal.SIGINT)
             os.waitpid(worker.pid, 0)
         self._there.close()
+
+
+def _folder_of(config: pytest.Config, number: int) -> Path:
+    folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
+    shared: Path = folders.getbasetemp()
+    return shared / f"w{number}"
 
 
 def _named(status: int) -> str:
@@ -192,8 +205,10 @@ class Reporter:
 def _serve(session: pytest.Session, link: Connection, number: int) -> NoReturn:
     status = 1
     try:
+        hung = _folder_of(session.config, number) / HUNG
         _become_worker(session.config, link, number)
-        _run_units(session, link)
+        with hung.open("w") as where:
+            _run_units(session, link, where)
         status = 0
     except (KeyboardInterrupt, BrokenPipeError):
         status = 2
@@ -213,7 +228,7 @@ def _become_worker(config: pytest.Config, link: Connection, number: int) -> None
     plugins.register(Reporter(config, link))
     _capture_for_itself(plugins.getplugin("capturemanager"))
     folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
-    folders._basetemp = folders.getbasetemp() / f"w{number}"
+    folders._basetemp = _folder_of(config, number)
     folders._basetemp.mkdir(mode=0o700)
 
 
@@ -227,16 +242,19 @@ def _capture_for_itself(capture: Any) -> None:
                 os.dup2(own.fileno(), stream.tmpfile.fileno())
 
 
-def _run_units(session: pytest.Session, link: Connection) -> None:
+def _run_units(session: pytest.Session, link: Connection, hung: TextIO) -> None:
     numbers = _each(link)
     number = next(numbers, None)
     while number is not None:
         following = next(numbers, None)
         item = session.items[number]
         link.send(("begun", number))
+        if not ("LONG" in os.environ and item.get_closest_marker("long")):
+            faulthandler.dump_traceback_later(LIMIT_S, exit=True, file=hung)
         item.config.hook.pytest_runtest_protocol(
             item=item, nextitem=None if following is None else session.items[following]
         )
+        faulthandler.cancel_dump_traceback_later()
         link.send(("done", number))
         number = following
 

@@ -48,8 +48,8 @@ def environ(fleet: Fleet, host: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def begun(tmp_path: Path) -> Iterator[Morning]:
-    assert SSHD
-    assert SSH
+    if not (SSHD and SSH):
+        pytest.skip("no SSH server or client")
     fleet, port = Fleet(tmp_path), free_port()
     relay = Relay(port)
     for name in ("me", *HOSTS):

@@ -42,8 +42,8 @@ def relay() -> Iterator[Relay]:
 def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
     """Host `b` is reached by `ssh far`; the caller has its own runtime folder. `relayed` is the
     same host through a link that can be disturbed."""
-    assert SSHD
-    assert SSH
+    if not (SSHD and SSH):
+        pytest.skip("no SSH server or client")
     folder, home, port = fleet.folder, fleet.home("b"), relay.server_port
     server, client = key(folder / "server"), key(folder / "client")
     Path("/run/sshd").mkdir(exist_ok=True)
