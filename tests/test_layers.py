@@ -21,7 +21,7 @@ ROOMS = {
     "core": "*",
     "system": (
         "files own_files lock_holders environment ourselves whereabouts control_groups git headless"
-        " interrupts terminals"
+        " interrupts terminals timed_masks"
         " tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look lives failures rows transitions targets trees edits restarts",

@@ -18,6 +18,7 @@ from tmuxreap.ending.outcome import (
     event_of,
     event_record,
     failure_of,
+    last_screen,
     result_of,
     stopped_by_of,
 )
@@ -60,7 +61,8 @@ def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
 def test_what_an_ending_does_to_the_row(story: Story) -> None:
     story.agent()
     finished = left(story, replace(STOP, reason="done"), last_screen="line one\nline two")
-    changes = changes_of(finished, finished.row, 0.0, named_agent="demo", log_text=None)
+    screen = last_screen(finished, None)
+    changes = changes_of(finished, finished.row, 0.0, named_agent="demo", screen=screen)
     assert changes[("status",)] == "stopped"
     assert changes[("stop_reason",)] == "done"
     assert changes[("stopped_by",)] == "exit_keys"
@@ -68,7 +70,7 @@ def test_what_an_ending_does_to_the_row(story: Story) -> None:
     assert ("agent",) not in changes
     unsaid = replace(finished.row, agent=None, name="x", start_command=None)
     unsaid = replace(unsaid, pane=replace(unsaid.pane, cmd=None))
-    assert changes_of(finished, unsaid, 0.0, named_agent=None, log_text=None)[("agent",)] == "demo"
+    assert changes_of(finished, unsaid, 0.0, named_agent=None, screen=None)[("agent",)] == "demo"
 
 
 def test_of_an_ended_row_only_the_sweeping_is_told(story: Story) -> None:

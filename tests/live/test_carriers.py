@@ -256,9 +256,7 @@ def test_a_real_process_namespace(real: Real, keys: float | None) -> None:
         pytest.skip("no process namespace can be made here")
     marker = str(real.folder / "deep")
     deep = ["sh", "-c", f"setsid sleep 300.125 & touch {marker}; {' '.join(DEMO)}; true"]
-    real.start(
-        command=(*NAMESPACE, *deep)
-    )
+    real.start(command=(*NAMESPACE, *deep))
     inside = descendants(real.pid())
     assert len(inside) >= 3
     result = answer(real.stop(keys_timeout_s=keys, grace_s=0.5))

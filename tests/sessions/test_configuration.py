@@ -189,7 +189,7 @@ def test_no_screen_is_kept_while_it_is_not_known_what_to_mask(story: Story, text
         stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
         assert kept_screen("acme-77") == ""
     finally:
-        mask_also(())
+        mask_also()
     assert story.row()["status"] == "stopped"
     assert "last_visible_status" not in story.row()
 
@@ -259,5 +259,21 @@ def test_own_patterns_are_masked_beside_the_known_kinds(story: Story) -> None:
         configured(story, "secrets: ['acme-[0-9]+', '(?P<keep>pin: )[0-9]+']\n")
         assert mask_secrets("acme-77 pin: 1234 sk-abcdefghijklmnop") == "*** pin: *** ***"
     finally:
-        mask_also(())
+        mask_also()
     assert mask_secrets("acme-77") == "acme-77"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|a)*b", r"(a*)*\1b", r"^(([a-z])+.)+[A-Z]([a-z])+$"]
+)
+def test_a_pattern_that_backtracks_holds_up_no_stop(story: Story, pattern: str) -> None:
+    agent = story.agent()
+    try:
+        app = configured(story, f"secrets: ['{pattern}']\n")
+        agent.pane.screen = f"{'a' * 140}!\n{agent.pane.screen}"
+        result = stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
+    finally:
+        mask_also()
+    assert story.row()["status"] == "stopped"
+    assert "a" * 140 not in str(story.row()["last_visible_status"])
+    assert any(pattern in warning for warning in result.warnings)

@@ -7,6 +7,7 @@ its words; most screens contain none."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,19 +26,21 @@ _BLANKS = r"\n{3,}"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
-_user_patterns: tuple[re.Pattern[str], ...] | None = ()
+Mask = Callable[[str], str]
+
+_user_mask: Mask | None = str
 
 
-def mask_also(patterns: tuple[re.Pattern[str], ...] | None) -> None:
-    """Set the user's own patterns, replacing the previous ones; None if they cannot be read: then
-    no screen is shown or kept."""
-    global _user_patterns
-    _user_patterns = patterns
+def mask_also(mask: Mask | None = str) -> None:
+    """Set what masks by the user's own patterns, replacing the previous one; None if they cannot be
+    read: then no screen is shown or kept."""
+    global _user_mask
+    _user_mask = mask
 
 
 def is_blind() -> bool:
     """Tell whether the user's own patterns cannot be read, so that nothing can be masked."""
-    return _user_patterns is None
+    return _user_mask is None
 
 
 def mask_secrets(text: str) -> str:
@@ -49,10 +52,8 @@ def mask_secrets(text: str) -> str:
     lowered = text.lower()
     for kind in KINDS:
         if any(word in lowered for word in kind.words):
-            text = _pattern(kind).sub(_masked, text)
-    for pattern in _user_patterns or ():
-        text = pattern.sub(_masked, text)
-    return text
+            text = _pattern(kind).sub(masked, text)
+    return _user_mask(text) if _user_mask is not None else MASK
 
 
 def kept_screen(screen: str) -> str:
@@ -72,5 +73,6 @@ def _pattern(kind: Kind) -> re.Pattern[str]:
     return re.compile(kind.pattern)
 
 
-def _masked(match: re.Match[str]) -> str:
+def masked(match: re.Match[str]) -> str:
+    """Return what stands for a match: asterisks, after its part that may be kept."""
     return (match.groupdict().get("keep") or "") + MASK

@@ -54,10 +54,10 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
 
 
 def changes_of(
-    ending: Ending, row: Row, at: float, *, named_agent: str | None, log_text: str | None
+    ending: Ending, row: Row, at: float, *, named_agent: str | None, screen: str | None
 ) -> Changes:
     """Return the changes to the row as it is now. `named_agent`: the agent that the row names;
-    `log_text`: the last screen of a session without tmux."""
+    `screen`: the last one, as it is kept."""
     policy, agent = ending.policy, ending.agent
     # A row's own conversation is never replaced by that of another row of its pane.
     is_own = row.name == ending.name or _has_no_other(row, ending)
@@ -72,7 +72,7 @@ def changes_of(
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
         resumable=ending.known.is_resumable and not ending.cut_off if is_own else None,
-        screen=_last_screen(ending, log_text),
+        screen=screen,
     )
     changes = dict(end_changes(row.status, end))
     if ending.known.store and conversation.id and end.event is not Event.SWEPT:
@@ -90,7 +90,7 @@ def _has_no_other(row: Row, ending: Ending) -> bool:
     return all(each in (None, ending.conversation.id) for _, each in row.conversations)
 
 
-def _last_screen(ending: Ending, log_text: str | None) -> str | None:
+def last_screen(ending: Ending, log_text: str | None) -> str | None:
     """Return the screen to record; a row that had ended before keeps its old one."""
     row = ending.row
     screen = log_text if row.terminal is Terminal.NONE else ending.last_screen

@@ -19,7 +19,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.clean_up import clean_up_after
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.outcome import changes_of, event_record, result_of
+from tmuxreap.ending.outcome import changes_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import EndResult
 from tmuxreap.ending.twins import twins_of
@@ -73,6 +73,8 @@ def _write(
 ) -> Written | None:
     faults.at(Step.PROVEN)
     at, fates, refused = context.clock.now(), dict[str, _Fate](), dict[str, Failure]()
+    # Masked before the lock is taken: a pattern of the user's may take its time.
+    screens = {ending.name: _screen_of(context, ending) for ending in batch}
 
     def edit(look: RegistryLook) -> str:
         stack.enter_context(defer_interrupts())
@@ -84,14 +86,14 @@ def _write(
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = twins_of(ending, look.usable, context.servers)
-                log_text = context.headless_screen(row) if row.terminal is Terminal.NONE else None
+                screen = screens[ending.name]
                 renewal: Changes = {}
                 if _is_older(context.books, ending, row):
                     life = life_of(ending.row)
                     renewal, row = life_changes(row, life), with_life(row, life)
                 for pane_row in (row, *ending.twins):
                     agent = context.agents.named_by(pane_row)
-                    changes = changes_of(ending, pane_row, at, named_agent=agent, log_text=log_text)
+                    changes = changes_of(ending, pane_row, at, named_agent=agent, screen=screen)
                     more = renewal if pane_row is row else {}
                     wanted.setdefault(pane_row.name, {**more, **changes})
         text, failures = edited_where_safe(look, wanted)
@@ -118,6 +120,12 @@ def _write(
         twins = [twin.name for twin in ending.twins if twin.name not in refused]
         answers[name] = results[name] = with_twins(result, twins)
     return None if looks is None else (results, fates, *looks)
+
+
+def _screen_of(context: Context, ending: Ending) -> str | None:
+    row = ending.row
+    log_text = context.headless_screen(row) if row.terminal is Terminal.NONE else None
+    return last_screen(ending, log_text)
 
 
 def _purge(context: Context, batch: Iterable[Ending]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from tmuxreap.sessions.observe import Observer, Place
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
+    import re
+
     from tmuxreap.sessions.caller import Caller
     from tmuxreap.sessions.conversation import Finder
     from tmuxreap.sessions.restarts import RestartLog
@@ -79,7 +81,7 @@ class Context:
         if not self.settings.configured:
             masking = sys.modules.get("tmuxreap.core.masking")
             if masking is not None:  # else nothing was ever masked, nor any pattern set
-                masking.mask_also(())
+                masking.mask_also()
             return
         from tmuxreap.core.masking import mask_also
         from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
@@ -95,7 +97,27 @@ class Context:
             )
         self.warnings += [fault.warning for fault in self.faults]
         lost = any(fault.loses(SECRETS) for fault in self.faults)
-        mask_also(None if lost else compiled(self.defaults.get(SECRETS)))
+        mask_also(None if lost else self._mask(compiled(self.defaults.get(SECRETS))))
+
+    def _mask(self, patterns: Sequence[re.Pattern[str]]) -> Callable[[str], str]:
+        """Return what masks by the user's own patterns; one that takes too long is a warning."""
+        if not patterns:
+            return str
+
+        def mask(text: str) -> str:
+            from tmuxreap.system.timed_masks import mask as timed  # few users have patterns
+
+            told, slow = timed(patterns, text)
+            for pattern in slow:
+                warning = (
+                    f"config_invalid: the pattern {pattern} under secrets takes too long; lines"
+                    " that it was not done with are masked as a whole"
+                )
+                if warning not in self.warnings:
+                    self.warnings.append(warning)
+            return told
+
+        return mask
 
     def default_word(self, key: str) -> str | None:
         value = self.defaults.get(key)

@@ -26,14 +26,19 @@ def keep_signal_handlers() -> Iterator[None]:
         _library_calls.pop()
 
 
+def may_handle_signals() -> bool:
+    """Tell whether handlers are ours to set: Python runs them in the main thread only, and in a
+    library call they belong to the host program."""
+    return not _library_calls and threading.current_thread() is threading.main_thread()
+
+
 @contextlib.contextmanager
 def defer_interrupts() -> Iterator[None]:
     """Defer interrupts for some milliseconds and raise them afterwards.
 
     Replaces handlers rather than blocking signals: a mask applies to one thread, while a signal to
     the process may reach any; and a tmux server started meanwhile would inherit the mask."""
-    # Python runs handlers in the main thread only.
-    if _library_calls or threading.current_thread() is not threading.main_thread():
+    if not may_handle_signals():
         yield
         return
     deferred: list[int] = []

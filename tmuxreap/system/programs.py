@@ -10,11 +10,12 @@ from tmuxreap.system.tmux.client import TooSlow, ask
 
 
 def run(
-    words: Sequence[str], environ: Mapping[str, str], timeout_s: float
+    words: Sequence[str], environ: Mapping[str, str], timeout_s: float, sent: bytes = b""
 ) -> tuple[str, str | None]:
-    """Return its output, and None; or nothing, and a short reason why it failed."""
+    """Run it, with this on stdin. Return its output, and None; or nothing, and a short reason why
+    it failed."""
     try:
-        done = ask(words[0], words[1:], b"", dict(environ), timeout_s)
+        done = ask(words[0], words[1:], sent, dict(environ), timeout_s)
     except TooSlow:
         return "", f"{words[0]} gave no answer in {timeout_s:g} s"
     except OSError as error:
