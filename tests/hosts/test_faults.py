@@ -120,8 +120,30 @@ def test_nothing_of_a_host_commands_the_terminal(fleet: Fleet, verb: list[str]) 
     ],
 )
 def test_odd_answers_are_no_bug(fleet: Fleet, answer: object) -> None:
+    odd_answers_are_no_bug(fleet, json.dumps(answer))
+
+
+ROW = '{"results": [{"name": "x", "live": "alive", "status": "running", %s}]}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ROW % '"memory_mb": NaN, "idle_s": Infinity',
+        ROW % f'"memory_mb": 1{"0" * 400}, "idle_s": 1e999',
+        ROW % f'"deep": {"[" * 950}{"]" * 950}',
+        ROW % '"state": "dreaming", "drift": "sublimated"',
+        ROW.replace("alive", "undead") % '"state": ["idle"]',
+    ],
+)
+def test_numbers_levels_and_words_that_nobody_can_use_are_no_bug(fleet: Fleet, answer: str) -> None:
+    odd_answers_are_no_bug(fleet, answer)
+
+
+def odd_answers_are_no_bug(fleet: Fleet, answer: str) -> None:
     output = fleet.folder / "output"
-    output.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    line = json.dumps({**ANSWER, "answer": None}).replace('"answer": null', f'"answer": {answer}')
+    output.write_text("\n".join([json.dumps(HELLO), line, ""]))
     fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {output}; cat > /dev/null")]}})
     for verb in (["list"], ["stop", "all"], ["show", "x"], ["hosts"]):
         words = verb if verb == ["hosts"] else [*verb, "--host", "odd"]

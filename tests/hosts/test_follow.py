@@ -11,12 +11,17 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import Queue
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.real import until
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.wire import Request
+from tmuxreap.interfaces.remote import follow
 
 
 class Listener:
@@ -150,3 +155,18 @@ def test_what_only_the_far_watch_does_is_refused(fleet: Fleet) -> None:
     for flag in (["--exec", "true"], ["--reap", "idle"], ["--notify"]):
         result = fleet.run("watch", "--host", "a", *flag, "--json")
         assert (result.exit, result.json["error"]["code"]) == (2, "usage")
+
+
+def test_a_host_that_floods_is_read_no_faster_than_it_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow, "MOST", 5)
+    queue: Queue[follow.News] = Queue(follow.MOST)
+    item = {"name": "a", "kind": "state"}
+    endless = iter(lambda: item, None)
+    monkeypatch.setattr(follow, "_items", lambda talk: endless)
+    monkeypatch.setattr(follow, "connected", lambda *_: contextlib.nullcontext(Mock()))
+    work = (Host("north"), Request("1", "events"), Mock(), queue)
+    threading.Thread(target=follow._listen, args=work, daemon=True).start()
+    for _ in range(3):
+        assert len(list(follow._batch(queue))) <= follow.MOST + 1

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import RemoteResult
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.reply import Reply, item_of, reply_of
+from tmuxreap.interfaces.popup.choices import Choices, arranged
+from tmuxreap.interfaces.remote.sessions import shown
 
 NORTH = Host("north")
 
@@ -58,3 +61,13 @@ def test_the_trouble_of_a_host_is_its_own_or_that_of_its_answer() -> None:
     trouble = Reply(NORTH, {"error": error, "exit_code": 6}).trouble
     assert trouble is not None
     assert (trouble.code, trouble.message) == (Code.REGISTRY_INVALID, "north: no")
+
+
+def test_a_state_that_a_newer_host_names_is_unknown_and_takes_its_place_in_the_popup() -> None:
+    facts = {"name": "a", "live": "undead", "status": "running", "state": "dreaming", "pid": 7}
+    item = item_of(NORTH, facts)
+    assert (item.facts["state"], item.facts["live"], item.facts["pid"]) == ("unknown", "unknown", 7)
+    (one,) = shown([item], None)
+    assert isinstance(one, RemoteResult)
+    assert one.shown is not None
+    assert [row.state for row in arranged([one.shown], Choices())] == ["unknown"]

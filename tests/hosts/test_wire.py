@@ -7,7 +7,16 @@ import json
 import pytest
 
 from tmuxreap.core.results import SCHEMA
-from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say, parse_line, request_of, say
+from tmuxreap.hosts.wire import (
+    LONGEST_ITEM,
+    Line,
+    OtherSchemaError,
+    Request,
+    Say,
+    parse_line,
+    request_of,
+    say,
+)
 
 ASKED = Request("7", "stop", {"targets": ["acme"]}, "/r.yaml", "mark", {"acme": {"agent": "demo"}})
 
@@ -46,6 +55,19 @@ def test_what_is_said_is_heard() -> None:
 )
 def test_a_banner_is_noise(noise: str) -> None:
     assert parse_line(noise) is None
+
+
+def test_a_line_of_ours_with_too_many_levels_is_refused() -> None:
+    deep = f'{{"schema": "{SCHEMA}", "at": "answer", "answer": {"[" * 950}{"]" * 950}}}'
+    with pytest.raises(OtherSchemaError, match="levels"):
+        parse_line(deep)
+    assert parse_line(deep.replace(SCHEMA, "other/1")) is None
+
+
+def test_an_event_that_is_too_long_to_wait_in_a_queue_is_noise() -> None:
+    item = {"schema": SCHEMA, "at": "item", "item": {"kind": "x" * LONGEST_ITEM}}
+    assert parse_line(json.dumps(item)) is None
+    assert parse_line(json.dumps({**item, "at": "answer"})) is not None
 
 
 def test_a_line_of_ours_that_says_nothing_known_is_noise() -> None:

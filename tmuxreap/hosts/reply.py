@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tmuxreap.agents.hooks.events import STATES
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.foreign import UNKNOWN, known
+from tmuxreap.core.model import Live
 from tmuxreap.core.results import RemoteResult
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import field, frozen
 from tmuxreap.hosts.file import Host
+
+# What a verb or the popup counts with; other words are only shown.
+WORDS = {
+    "state": frozenset((*STATES, "limited", UNKNOWN)),
+    "live": frozenset(live.value for live in Live),
+}
 
 
 @frozen
@@ -68,7 +77,13 @@ def item_of(host: Host, facts: Mapping[str, object], text: object = None) -> Rem
     lines = [plain(str(line)) for line in text] if isinstance(text, list) else []
     error = problem_of(failure_of(facts.get("error"), f"{name}@{host.name}"))
     shown = _with_host(lines, plain(name), host.name)
-    return RemoteResult(name, host.name, facts, shown, error=error)
+    return RemoteResult(name, host.name, _known(facts), shown, error=error)
+
+
+def _known(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the facts with the words that this version knows."""
+    words = {key: known(facts[key], WORDS[key]) for key in WORDS if key in facts}
+    return {**facts, **words}
 
 
 def _with_host(lines: list[str], name: str, host: str) -> tuple[str, ...]:

@@ -9,11 +9,14 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 
+from tmuxreap.core import foreign
 from tmuxreap.core.results import SCHEMA
 from tmuxreap.core.values import as_dict, field, frozen
 
 LONGEST_LINE = 64 * 1024 * 1024
+LONGEST_ITEM = 256 * 1024  # many of them wait to be printed
 FAMILY = SCHEMA.partition("/")[0]
+BEGINNING = f'{{"schema": "{FAMILY}/'  # of each line of ours, see `say`
 
 
 class Say(Enum):
@@ -35,7 +38,7 @@ class Line:
 
 
 class OtherSchemaError(Exception):
-    """The host uses another version of the protocol."""
+    """The host uses another version of the protocol, or nothing like it."""
 
 
 @frozen
@@ -80,24 +83,32 @@ def say(kind: Say, **facts: object) -> str:
 
 def parse_line(text: str) -> Line | None:
     """Parse a line; return None for noise."""
-    facts = _object(text)
+    try:
+        facts = _object(text)
+    except foreign.TooDeep:
+        if text.lstrip().startswith(BEGINNING):
+            raise OtherSchemaError("JSON with too many levels") from None
+        return None
     schema = facts.get("schema") if facts is not None else None
     if facts is None or not isinstance(schema, str) or schema.partition("/")[0] != FAMILY:
         return None
     if schema != SCHEMA:
         raise OtherSchemaError(schema)
     try:
-        return Line(Say(facts.get("at")), facts)
+        line = Line(Say(facts.get("at")), facts)
     except ValueError:
         return None
+    return None if line.say is Say.ITEM and len(text) > LONGEST_ITEM else line
 
 
 def _object(text: str) -> dict[str, object] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = foreign.parse(text)
+    except foreign.TooDeep:
+        raise
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tmuxreap.core import foreign
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Terminal
 from tmuxreap.core.values import frozen
@@ -70,8 +70,8 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
     if reason is not None:
         raise refused(reason, "allow its remote control, or name the process with --pid")
     try:
-        match = _pane_in(terminal, json.loads(listing), pane)
-    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        match = _pane_in(terminal, foreign.parse(listing), pane)
+    except (ValueError, TypeError, AttributeError, KeyError):
         reason = "its answer was not understood"
         raise refused(reason, "name the process with --pid") from None
     if match is None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import NoReturn
 
 from tmuxreap.core.errors import Code, Failure
@@ -24,6 +24,7 @@ from tmuxreap.system.environment import Settings
 
 BEAT_S = 5.0
 BATCH_S = 0.25  # events that arrive within this time are sorted
+MOST = 500  # that wait to be printed: a host that floods is read no faster
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 Sent = tuple[Host, Request]
 News = RemoteResult | str  # an event of a host, or a message about the host itself
@@ -39,7 +40,7 @@ def follow(
         flag = option.replace("execute", "exec")
         reason = f"could not watch other hosts with --{flag}: that is for the watch there"
         raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
-    queue: SimpleQueue[News] = SimpleQueue()
+    queue: Queue[News] = Queue(MOST)
     for host, request in sent:
         work = (host, _read_only(verb, request), settings, queue)
         threading.Thread(target=_listen, args=work, daemon=True).start()
@@ -55,10 +56,13 @@ def _read_only(verb: str, request: Request) -> Request:
     return Request(request.id, verb, {**words, **extra}, request.registry, here=request.here)
 
 
-def _batch(queue: SimpleQueue[News]) -> Iterator[News]:
+def _batch(queue: Queue[News]) -> Iterator[News]:
     yield queue.get()
     deadline = time.monotonic() + BATCH_S
-    while (left := deadline - time.monotonic()) > 0:
+    for _ in range(MOST):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
         try:
             yield queue.get(timeout=left)
         except Empty:
@@ -77,7 +81,7 @@ def _print_news(news: News, style: Style) -> None:
         print(f"tmuxreap: {plain(news)}", file=sys.stderr, flush=True)
 
 
-def _listen(host: Host, request: Request, settings: Settings, queue: SimpleQueue[News]) -> None:
+def _listen(host: Host, request: Request, settings: Settings, queue: Queue[News]) -> None:
     """Report a lost connection, and retry with growing pauses."""
     pause, last = FIRST_PAUSE_S, 0
     while True:
