@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Callable
+
 import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result
+from tmuxreap.system import files
 
 
 def failures(result: Result) -> list[Code]:
@@ -67,3 +72,40 @@ def test_a_reason_that_cannot_be_written_ends_nothing(story: Story) -> None:
     assert story.processes.refresh(agent.process) is None
     reconcile.run(story.app())
     assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "night \\udcff")
+
+
+def test_a_plan_goes_through_the_same_trial(story: Story) -> None:
+    story.agent()
+    explicit(story)
+    story.agent("other")
+    before = sorted(path.name for path in story.path.parent.iterdir())
+    result = story.stop("acme", "other", dry_run=True)
+    assert [item.as_json()["outcome"] for item in result.results] == ["failed", "planned"]
+    assert (failures(result), result.exit) == ([Code.ROW_INVALID], Exit.REGISTRY)
+    assert sorted(path.name for path in story.path.parent.iterdir()) == before
+    assert story.kill("acme", dry_run=True).results[0].as_json()["outcome"] == "planned"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_where_nothing_can_be_written_nothing_is_ended(
+    story: Story, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    """A quota shows in no figure of the disk."""
+    agent = story.agent()
+    over = OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "posix_fallocate", raising(over))
+        with pytest.raises(Failure, match="quota exceeded") as refused:
+            story.stop(dry_run=dry_run)
+        assert refused.value.code is Code.REGISTRY_UNWRITABLE
+        assert agent.heard == []
+        assert not list(story.path.parent.glob(".*.tmp"))
+        assert story.kill(dry_run=True).results[0].as_json()["outcome"] == "planned"
+    assert story.stop().results[0].as_json()["outcome"] == "stopped"
+
+
+def raising(error: OSError) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail

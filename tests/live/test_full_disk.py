@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,3 +127,18 @@ def test_a_disk_that_is_read_only(small: Real) -> None:
 
 def remount(real: Real, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", str(real.folder)], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("blocks", [0, 8])
+def test_a_limit_of_the_caller_ends_nothing(real: Real, blocks: int) -> None:
+    """Not the disk, but this process may write nothing, or too little."""
+    real.start()
+    before, pid = real.registry.read_bytes(), real.pid()
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
+    for more in ([], ["--dry-run"]):
+        limited = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *words, *more]
+        done = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, "File too large" in done.stderr) == (6, True), done
+        assert (alive(pid), real.registry.read_bytes()) == (True, before)
+    assert real.screen().count("/exit") == 0
+    assert answer(real.stop())["outcome"] == "stopped"

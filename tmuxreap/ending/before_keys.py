@@ -45,7 +45,7 @@ def begin(
     with _lock_registry(context.registry, policy):
         now = context.registry.look()
         stale = [ending for ending in endings if not _unchanged(ending.found, now)]
-        fresh = _recordable(
+        fresh = recordable(
             context.registry, now, [it for it in endings if it not in stale], policy
         )
         ports = context.processes, context.clock, context.place
@@ -106,12 +106,12 @@ def _lock_registry(registry: Registry, policy: Policy) -> Iterator[None]:
         yield
 
 
-def _recordable(
+def recordable(
     registry: Registry, look: RegistryLook, endings: Sequence[Ending], policy: Policy
 ) -> list[Ending]:
     """Return the endings whose end could be written, and answer the others. Raise a Failure when
-    the registry as a whole cannot be written."""
-    if policy.verb is Verb.KILL:
+    the registry as a whole cannot be written. A plan goes through the same trial."""
+    if policy.verb is Verb.KILL or not endings:
         return list(endings)
     registry.check_writable()
     registry.check_space(look)

@@ -15,6 +15,7 @@ from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
+from tmuxreap.ending.before_keys import recordable
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import prepare
@@ -251,11 +252,14 @@ def _known_before(ending: Ending) -> EndResult:
 def dry_run_answers(
     context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
 ) -> list[Item]:
-    """Return the same plans as would be recorded."""
-    return [
-        ending.answer or _planned(context.finder, ending)
-        for ending in prepare(context, rows, policy, known)
-    ]
+    """Return the same plans as would be recorded, and the failures of those that could not be."""
+    endings = prepare(context, rows, policy, known)
+    living = [ending for ending in endings if ending.answer is None]
+    if living and context.registry.path.exists():
+        look = context.registry.look()
+        registered = [ending for ending in living if look.named(ending.name)]
+        recordable(context.registry, look, registered, policy)
+    return [ending.answer or _planned(context.finder, ending) for ending in endings]
 
 
 def _planned(finder: Finder, ending: Ending) -> EndResult:

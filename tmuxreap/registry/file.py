@@ -68,9 +68,9 @@ class Registry:
                 raise unwritable(self.path, PermissionError(errno.EACCES, reason))
 
     def check_space(self, look: RegistryLook) -> None:
-        """Check for room for one more copy of it, with what an ending adds."""
+        """Check, by a trial, for room for one more copy of it, with what an ending adds."""
         try:
-            files.check_space(self.resolved.parent, len(look.content.data) + SPARE_BYTES)
+            files.check_space(self.resolved, len(look.content.data) + SPARE_BYTES)
         except OSError as error:
             raise unwritable(self.path, error) from None
 

@@ -145,12 +145,41 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
     faults.at(Step.FOLDER_SYNCED)
 
 
-def check_space(folder: Path, size: int) -> None:
-    """Raise ENOSPC if the disk has less room than that. A disk that reports no size is trusted."""
-    disk = os.statvfs(folder)
+def check_space(target: Path, size: int) -> None:
+    """Raise OSError if no file of that size could be written next to the target: the disk is asked,
+    and then it is tried, as a quota or a limit of this process shows in no figure."""
+    disk = os.statvfs(target.parent)
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
     if disk.f_blocks and free * disk.f_frsize < size:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    descriptor = _nameless_file(target)
+    try:
+        os.write(descriptor, b"a trial\n")
+        _allocate(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def _nameless_file(target: Path) -> int:
+    """Open a new file next to the target that vanishes when it is closed."""
+    flags = os.O_WRONLY | os.O_CLOEXEC
+    if hasattr(os, "O_TMPFILE"):
+        with contextlib.suppress(OSError):  # a file system that has no such, as NFS
+            return os.open(target.parent, flags | os.O_TMPFILE, PRIVATE)
+    name = _temporary_name(target)
+    descriptor = os.open(name, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+    name.unlink()
+    return descriptor
+
+
+def _allocate(descriptor: int, size: int) -> None:
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        return
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system that has no such
+            raise
 
 
 def temporary_files(target: Path) -> list[tuple[Path, int]]:
@@ -165,8 +194,7 @@ def temporary_files(target: Path) -> list[tuple[Path, int]]:
 def _write_temporary(
     target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE
 ) -> Path:
-    # A unique name for every write: with a shared one, two concurrent writers would lose rows.
-    name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    name = _temporary_name(target)
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -182,6 +210,11 @@ def _write_temporary(
         name.unlink(missing_ok=True)
         raise
     return name
+
+
+def _temporary_name(target: Path) -> Path:
+    """Return a name for one write: with a shared one, two concurrent writers would lose rows."""
+    return target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
 
 
 def _keep_owner_and_mode(descriptor: int, like: os.stat_result) -> None:

@@ -52,6 +52,7 @@ def launch(context: Context, spec: Launch) -> answers.Session:
     """Launch a session; Failure, with nothing left behind, if its agent is not recognized alive
     after the confirmation time."""
     context.registry.check_writable()
+    context.registry.check_space(context.registry.look())
     with open_start(context, spec, str(uuid.uuid4())) as start:
         if spec.again is not None:
             start.is_cleared = True  # nothing of it exists yet
