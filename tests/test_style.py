@@ -14,7 +14,12 @@ FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
 LONGEST = 300
-LONGER = {"commands/adopt.py": 400, "registry/yaml/parse.py": 500, "sessions/conversation.py": 400}
+LONGER = {
+    "commands/adopt.py": 400,
+    "ending/ladder/keys.py": 350,
+    "registry/yaml/parse.py": 500,
+    "sessions/conversation.py": 400,
+}
 
 
 def nested(source: str) -> list[int]:

@@ -538,6 +538,28 @@ STYLED = [
 ]
 
 
+EMPTY_SHELLS = [
+    ("gemini", shown(GEMINI, "  Type your shell command").replace("\n >   Type", "\n !   Type")),
+    ("qwen", sign(shown(QWEN, PLACEHOLDER), ">", "!")),
+    ("qwen", sign(shown(QWEN, "  Press 'i' for INSERT mode and 'Esc' for NORMAL mode."), ">", "!")),
+    ("copilot", sign(shown(COPILOT, "Execute shell command"), "❯", "!")),
+]
+
+
+@pytest.mark.parametrize(("agent", "text"), EMPTY_SHELLS)
+def test_an_empty_shell_mode_is_no_empty_prompt_and_has_no_draft(agent: str, text: str) -> None:
+    profile = AGENTS[agent]
+    seen = read_screen(text, profile.screens, profile.marks, profile.tall)
+    assert seen == Screen(State.DRAFT)
+
+
+@pytest.mark.parametrize(("agent", "screen"), [("qwen", QWEN), ("gemini", GEMINI)])
+def test_the_placeholder_of_a_vim_mode_is_no_draft(agent: str, screen: str) -> None:
+    profile = AGENTS[agent]
+    text = shown(screen, "  Press 'i' for INSERT mode and 'Esc' for NORMAL mode.")
+    assert read_screen(text, profile.screens, profile.marks, profile.tall) == Screen(State.IDLE)
+
+
 @pytest.mark.parametrize(("agent", "text", "screen"), STYLED)
 def test_a_suggestion_is_told_from_a_draft(agent: str, text: str, screen: Screen) -> None:
     profile = AGENTS[agent]

@@ -4,6 +4,7 @@ and real process namespaces."""
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -198,6 +199,7 @@ NEEDED = {
     "sudo": ("sudo", "-n", "true"),
     "doas": ("unshare", "--mount", "true"),
     "bwrap": ("bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true"),
+    "script": ("script", "-qec", "true", "/dev/null"),
 }
 
 
@@ -221,11 +223,15 @@ def by_bwrap(real: Real) -> tuple[str, ...]:
     return ("bwrap", "--dev-bind", "/", "/", *alone, *demo_behind(real))
 
 
+def by_script(real: Real) -> tuple[str, ...]:
+    return ("script", "-qfc", shlex.join(demo_behind(real)), "/dev/null")
+
+
 @pytest.mark.parametrize("keys", [None, 0.0])
 @pytest.mark.parametrize(
     ("carrier", "behind"),
-    [("sudo", by_sudo), ("doas", by_doas), ("bwrap", by_bwrap)],
-    ids=["sudo", "doas", "bwrap"],
+    [("sudo", by_sudo), ("doas", by_doas), ("bwrap", by_bwrap), ("script", by_script)],
+    ids=["sudo", "doas", "bwrap", "script"],
 )
 def test_what_this_kernel_sees_behind_it_is_proven(
     real: Real, carrier: str, behind: Callable[[Real], tuple[str, ...]], keys: float | None

@@ -122,7 +122,11 @@ def _without_typed(live: str, typed: re.Match[str] | None) -> str:
     """Return the live region without what a person typed into it, which may look like anything."""
     if typed is None:
         return live
-    group = next((name for name in ("draft", "scrolled") if typed.groupdict().get(name)), 0)
+    groups = typed.groupdict()
+    named = [name for name in ("draft", "scrolled") if groups.get(name) is not None]
+    if groups and not named:
+        return live  # an empty input
+    group: str | int = named[0] if named else 0
     return live[: typed.start(group)] + live[typed.end(group) :]
 
 
@@ -183,7 +187,7 @@ def _typed_draft(
     groups = match.groupdict()
     draft = groups.get(group)
     if draft is None:
-        return match.group(0)
+        return "" if group in groups else match.group(0)
     start = match.start(group)
     prompt = text[text.rfind("\n", 0, start) + 1 : start]
     if splits_words:

@@ -99,6 +99,18 @@ def test_a_dialog_that_escape_harms_gets_none_from_a_stop() -> None:
     assert ESCAPE in pressed(asked)
 
 
+@pytest.mark.parametrize(("again", "typed"), [((), True), ((Key("C-c"),), False)])
+def test_an_input_that_the_safe_keys_emptied_is_left_like_an_empty_one(
+    again: tuple[Key, ...], typed: bool
+) -> None:
+    """An agent that leaves by a command alone has no key to be repeated."""
+    profile = replace(DEMO, safe_keys=(Key("C-c"),), again_keys=again)
+    screens = [Screen(State.DRAFT, "half"), IDLE, OURS]
+    answers = scripted(ReadScreen=screens, Look=[ALONE, GONE], Capture=UNTOLD, KeepDraft=1)
+    asked, _ = run(STOP, answers, profile=profile)
+    assert (Text("/exit") in pressed(asked)) is typed
+
+
 # A look may meet a screen that is being drawn
 
 

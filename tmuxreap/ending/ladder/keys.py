@@ -173,10 +173,13 @@ def _send_safe_keys(ending: Ending, limit: float | None, seen: Screen | None) ->
     """Send the sequence that works in every state, then repeat its last keys as often as fits into
     the time to exit, which counts from the last key of the sequence."""
     again, leave_s = ending.keys.again_keys, ending.keys.leave_s
-    pause_s = leave_s / (2 * REPEATS) if again else leave_s
+    goes_on = bool(again or ending.keys.idle_keys)
+    pause_s = leave_s / (2 * REPEATS) if goes_on else leave_s
     result = yield from _send_keys(ending, ending.keys.safe_keys, limit, pause_s, seen)
     until = ending.now - pause_s + leave_s
     last = until if limit is None else min(until, limit)
+    if result is _KeysResult.STAYED and not again:
+        result = yield from _leave_emptied(ending, limit, result)
     for _ in range(REPEATS if again else 0):
         fits = ending.now + pauses_s(again) + pause_s <= until + ROUNDED_S
         if result is not _KeysResult.STAYED or not fits:
@@ -187,6 +190,16 @@ def _send_safe_keys(ending: Ending, limit: float | None, seen: Screen | None) ->
         exited = yield from wait_for_exit(ending, until - ending.now, limit)
         result = _KeysResult.LEFT if exited else _KeysResult.STAYED
     return result
+
+
+def _leave_emptied(ending: Ending, limit: float | None, result: _KeysResult) -> Steps[_KeysResult]:
+    """Leave by the keys for an empty prompt, if the safe keys have emptied it: an agent without
+    keys to repeat may know no other way."""
+    screen = yield from ask(ReadScreen())
+    if not exits_quickly(screen, ending.keys):
+        return result
+    steps, leave_s = ending.keys.idle_keys, ending.keys.leave_s
+    return (yield from _send_keys(ending, steps, limit, leave_s, screen))
 
 
 def _send_keys(
