@@ -132,6 +132,20 @@ def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
     assert len(ends(listener)) == 1
 
 
+def test_a_death_that_is_settled_there_much_later_is_told_once(living: Fleet) -> None:
+    """As by a watch there that was suspended, or is slow on a busy machine."""
+    pid = living.rows("a")["live"]["pane"]["pid"]
+    with listening(living, "watch", "--host", "a") as listener:
+        until("what is dead already", lambda: listener.has("web", "dead"))
+        os.kill(pid, signal.SIGKILL)
+        until("the death", lambda: listener.has("live", "dead"))
+        assert living.run("reconcile", "--host", "a", "--yes", "--json").exit == 0
+        assert living.rows("a")["live"]["status"] == "terminated"
+        assert living.run("forget", "web@a", "--yes", "--json").exit == 0
+        until("what came after", lambda: listener.has("web", "forgotten"))
+    assert len(ends(listener)) == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_what_runs_there_ends_with_its_listener(fleet: Fleet, number: signal.Signals) -> None:
     with listening(fleet, "events", "--follow", "--host", "b") as listener:
