@@ -9,15 +9,33 @@ import yaml
 from tests.fakes import Story, row_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Row
+from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.lives import life_of
+from tmuxreap.system.environment import user_here
 
 
-def wanting(story: Story, name: str = "acme", restart: str = "on-failure", **fields: object) -> Row:
+def wanting(
+    story: Story,
+    name: str = "acme",
+    restart: str = "on-failure",
+    start_command: str | None = None,
+    **fields: object,
+) -> Row:
     """Add a running session, next to one that keeps the server alive."""
     story.agent(name, **fields)  # type: ignore[arg-type]
     if not any(one.name == "base" for one in story.tmux.servers[story.SOCKET].sessions):
         story.tmux.open(story.SOCKET, "base", "bash")
-    write(story, name, restart=restart)
+    own = {} if start_command is None else {"start_command": start_command}
+    write(story, name, restart=restart, **own)
+    begun_here(story, name)
     return row_of(story, name)
+
+
+def begun_here(story: Story, name: str = "acme") -> None:
+    """Let the ledger tell that a user began this session here."""
+    life = life_of(row_of(story, name))
+    data = {"life": life, "user": user_here(story.app().settings.uid)}
+    story.app().books.note_all([NewEvent(name, "adopted", data)])
 
 
 def lost(
@@ -25,10 +43,11 @@ def lost(
     name: str = "acme",
     restart: str = "on-failure",
     cause: str | None = "SIGKILL",
+    start_command: str | None = None,
     **fields: object,
 ) -> Row:
     """Add a session that died of that cause."""
-    wanting(story, name, restart, **fields)
+    wanting(story, name, restart, start_command, **fields)
     die(story, name, cause)
     return row_of(story, name)
 
@@ -48,5 +67,6 @@ def write(story: Story, name: str, **fields: object) -> None:
 
 
 def kinds(story: Story, name: str = "acme") -> list[str]:
+    """Return the kinds of its events, without the one that tells of its start."""
     with story.ledger() as ledger:
-        return [event.kind for event in ledger.events({name})]
+        return [it.kind for it in ledger.events({name}) if it.kind != "adopted"]

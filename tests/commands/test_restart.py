@@ -23,7 +23,7 @@ def again(story: Story) -> Result:
     return run(story.app(), "acme", loss_key(row_of(story)), kinds(story).count("restarting"))
 
 
-def words(story: Story) -> str:
+def began(story: Story) -> str:
     made = [line for line in story.told() if line[0] == "new-session"]
     return " ".join(made[-1]) if made else ""
 
@@ -33,8 +33,8 @@ def test_the_conversation_goes_on_and_what_began_it_is_not_done_again(story: Sto
     write(story, "acme", start_command="python3 -m tmuxreap.demo_agent")
     again(story)
     assert kinds(story) == RESTARTED
-    assert row.conversations[0][1] in words(story).split()
-    assert "--resume" in words(story)
+    assert row.conversations[0][1] in began(story).split()
+    assert "--resume" in began(story)
     assert row_of(story).status.value == "running"
     (event,) = [one for one in story.app().books.events({"acme"}, None) if one.kind == "resumed"]
     assert event.data["restart"] == 1
@@ -52,18 +52,19 @@ def test_without_a_conversation_it_is_given_up_and_by_always_begun_anew(story: S
     again(story)
     assert kinds(story) == ["dead", "restarting", "restart_given_up"]
     event = story.app().books.events({"acme"}, None)[-1]
-    assert event.data["hint"] == "tmuxreap resume acme"
+    assert event.data["hint"] == "tmuxreap start acme"
     assert "not on disk" in str(event.data["reason"])
     again(story)  # given up stays given up
     assert kinds(story)[-1] == "restart_given_up"
 
 
 def test_always_starts_its_command_where_there_is_nothing_to_take_up(story: Story) -> None:
-    lost(story, restart="always", message=False)
-    write(story, "acme", start_command="python3 -m tmuxreap.demo_agent --from here")
+    words = "python3 -m tmuxreap.demo_agent --from here"
+    lost(story, restart="always", start_command=words, message=False)
+    write(story, "acme", start_command="touch /tmp/of-another-hand")
     again(story)
     assert kinds(story) == ["dead", "restarting", "started"]
-    assert "--from here" in words(story)
+    assert "--from here" in began(story)
 
 
 def test_what_is_refused_is_an_attempt_that_failed(story: Story) -> None:
@@ -173,7 +174,7 @@ def test_one_that_is_cancelled_after_its_attempt_was_taken_is_not_made(
     monkeypatch.setattr(story.tmux, "look", late)
     again(story)
     assert kinds(story) == ["dead", "restarting", "restart_cancelled"]
-    assert words(story) == ""
+    assert began(story) == ""
 
 
 def test_a_stop_waits_for_the_restart_that_is_under_way(story: Story) -> None:
@@ -196,7 +197,7 @@ def test_nothing_is_started_that_the_ledger_could_not_say(
     app = story.app()
     monkeypatch.setattr(app.books, "begin", lambda news, owner_alive, take_over: [None] * len(news))
     run(app, "acme", loss, 0)
-    assert words(story) == ""
+    assert began(story) == ""
     assert kinds(story) == ["dead", "restarting"]
 
 

@@ -3,6 +3,7 @@ deliberate end, never twice."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -121,7 +122,10 @@ def test_after_a_reboot_it_is_back(real: Real) -> None:
     boot = real.row()["tmux"]["boot_id"]
     os.kill(int(real.ask("acme", "#{pid}")), signal.SIGKILL)
     until("the server gone", lambda: real.sessions() == set())
-    real.edit(boot, "00000000-0000-4000-8000-000000000000")
+    earlier = "00000000-0000-4000-8000-000000000000"
+    real.edit(boot, earlier)
+    with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db, db:
+        db.execute("UPDATE events SET data = replace(data, ?, ?)", (boot, earlier))
     with watching(real, "--interval", "1h") as watch:
         come_back(watch)
     assert real.events("dead")[0]["cause"] == "the machine was started anew"
@@ -136,6 +140,68 @@ def test_a_person_who_leaves_is_let_go_and_by_always_brought_back(real: Real) ->
             real.submit("/exit", name)
         come_back(watch, "kept")
         assert kinds(real, "left") == ["started", "dead"]
+
+
+def test_a_registry_that_came_from_elsewhere_runs_nothing(real: Real) -> None:
+    """A repository may bring a registry, with a lost row and a command of its author."""
+    real.bystander()
+    began = real.folder / "began"
+    real.registry.write_text(f"""\
+tmux_sessions:
+  - name: theirs
+    status: terminated
+    termination_mode: lost
+    terminated_at_epoch: 1600000000
+    restart: always
+    start_command: "touch {began}"
+    tmux_server: {real.socket}
+    pane: {{pid: 4194301, cmd: sh, cwd: {real.folder}}}
+""")
+    with watching(real, "--interval", "1") as watch:
+        event = watch.first("restart_given_up")
+        assert (event["name"], event["hint"]) == ("theirs", "tmuxreap resume theirs")
+        watch.rests()
+    assert not began.exists()
+    assert real.events("restarting") == []
+
+
+def test_the_command_that_is_run_again_is_that_of_the_start(real: Real) -> None:
+    real.bystander()
+    began = real.folder / "began"
+    real.start(restart="always")  # without a message: its command is run again
+    real.edit(f"start_command: {' '.join(DEMO)}", f"start_command: touch {began}")
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        come_back(watch)
+    real.shows("acme", "demo agent · conversation")
+    assert not began.exists()
+
+
+def test_a_ledger_that_came_from_elsewhere_runs_nothing(real: Real) -> None:
+    real.bystander()
+    began = real.folder / "began"
+    real.start(restart="always")
+    real.edit(f"start_command: {' '.join(DEMO)}", f"start_command: touch {began}")
+    real.adopt()
+    with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db, db:
+        theirs = "json_set(data, '$.user', 'another')"
+        db.execute(f"UPDATE events SET data = {theirs} WHERE kind = 'adopted'")
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        watch.first("restart_given_up")
+    assert not began.exists()
+
+
+def test_one_whose_task_is_over_is_not_started_again(real: Real) -> None:
+    real.bystander()
+    begun(real, task_id="T-1")
+    with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db, db:
+        db.execute("INSERT INTO orchestrator_task (task_id, status) VALUES ('T-1', 'completed')")
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        event = watch.first("restart_given_up")
+    assert "its task T-1 is completed" in event["evidence"]
+    assert real.events("restarting") == []
 
 
 def test_the_last_one_that_leaves_takes_its_server_along_and_is_let_go(real: Real) -> None:
@@ -211,6 +277,7 @@ def test_a_crash_loop_is_given_up_and_costs_nothing(real: Real) -> None:
     begun(real, restart_limit="2/10m")
     broken = f"{sys.executable} -m tmuxreap.demo_agent --broken"
     real.edit(f"start_command: {' '.join(DEMO)}", f"start_command: {broken}")
+    real.adopt()  # its command is recorded anew
     with watching(real, "--interval", "1h") as watch:
         crash(real, watch)
         for _ in range(2):

@@ -51,6 +51,8 @@ def _tried(context: Context, row: Row, known: Pending) -> list[Item]:
 def _failed(context: Context, known: Pending, failure: Failure) -> None:
     facts: dict[str, object] = {"attempt": known.tried + 1, "error": failure.as_json()}
     if failure.code is Code.NOT_RESUMABLE or isinstance(failure, NoPlace):
+        if failure.code is Code.NOT_RESUMABLE:  # a resume would be refused for the same reason
+            facts["hint"] = command("start", known.name)
         give_up(context, known.name, known.loss, failure.message, facts)
     else:
         context.books.note_all([NewEvent(known.name, FAILED, {"loss": known.loss, **facts})])
@@ -66,6 +68,7 @@ def give_up(
 
 def _spec(context: Context, row: Row, known: Pending) -> Launch:
     """Resume the conversation; run the command again, which may hold a prompt, only if asked to."""
+    row = context.restarts.as_begun(row)
     try:
         spec = take_up(context, row)
     except Failure as failure:

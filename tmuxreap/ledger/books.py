@@ -41,6 +41,11 @@ class Books(Ledger):
             and (mirrored[0] is not None or bool(look.usable))
         )
 
+    def task_status(self, task: str) -> str | None:
+        """Return what the ledger, or an orchestrator in it, says of this task."""
+        rows = self.rows("SELECT status FROM orchestrator_task WHERE task_id = ?", (task,))
+        return str(rows[0][0]) if rows else None
+
     # The cache
 
     def reading(self, what: str, stamp: str) -> str | None:

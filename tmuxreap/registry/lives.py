@@ -31,6 +31,14 @@ def with_life(row: Row, life: Life) -> Row:
     return read_row(row.index, {**data, **life, **inner})
 
 
+def with_beginning(row: Row, life: Life) -> Row:
+    """Return the row with what it was begun with in this life, and nothing else of it."""
+    inner = {name: {**_inner(row.data, name), **_inner(life, name)} for name in NESTED}
+    kept = {name: value for name, value in row.data.items() if name not in BEGINNING}
+    begun = {name: life[name] for name in BEGINNING if name in life}
+    return read_row(row.index, {**kept, **begun, **inner})
+
+
 def life_changes(row: Row, life: Life) -> Changes:
     """Return the changes that give the row this life; what is the same is not written."""
     changes: dict[Path, Value] = {

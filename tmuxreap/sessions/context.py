@@ -258,7 +258,8 @@ class Context:
     def restarts(self) -> RestartLog:
         from tmuxreap.sessions.restarts import RestartLog  # late: rarely needed
 
-        return RestartLog(self.books, self.clock, self.place, self.warnings)
+        uid = self.settings.uid
+        return RestartLog(self.books, self.clock, self.place, uid, self.warnings)
 
     def headless_screen(self, row: Row) -> str | None:
         """Return the end of the log of a session without tmux, if tmuxreap started it."""

@@ -14,22 +14,25 @@ from tmuxreap.core.ports import Clock
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
+from tmuxreap.registry.lives import Life, is_same_process, with_beginning
 from tmuxreap.registry.restarts import Restart, RestartPolicy, is_lost, loss_key, policy_of
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.observe import Place
+from tmuxreap.system.environment import user_here
 
 RESTARTING, FAILED = "restarting", "restart_failed"
 CANCELLED, GIVEN_UP = "restart_cancelled", "restart_given_up"
 START_EVENTS = ("started", "resumed", "adopted")
 START_UNKNOWN = (
-    "the ledger does not tell of its start: whether a restart was cancelled is not known"
+    "the ledger does not tell of its start: whether anybody here ever began it is not known"
 )
 DEAD, AGENT_GONE = "dead", "agent_gone"
 GOOD_EXIT = "exit status 0"
 SERVER = "its tmux server ended"
 REBOOT = "the machine was started anew"
 SAME_MOMENT_S = 1.0
+TASK_OVER = frozenset({"completed", "cancelled", "canceled"})
 
 
 class LedgerUnreadable(Exception):  # noqa: N818 - an answer more than an error
@@ -56,6 +59,7 @@ class RestartLog:
     books: Books
     clock: Clock
     place: Place
+    uid: int
     warnings: list[str]
 
     def pending(self, row: Row) -> Pending | None:
@@ -70,14 +74,41 @@ class RestartLog:
         if events is None:
             raise LedgerUnreadable
         loss = loss_key(row)
-        if is_decided(events, loss) or not _lost_since_start(row, events):
+        if is_decided(events, loss):
+            return None
+        self._beginning(row, events)
+        if not _lost_since_start(row, events):
             return None
         if policy.when is Restart.ON_FAILURE and not self._has_failed(row, events):
             return None
+        self._check_task(row)
         tried = [event for event in events if event.kind == RESTARTING]
         recent = [event for event in _since_user_start(events) if event.kind == RESTARTING]
         counted = [event for event in recent if self._age_s(event) < policy.limit.within_s]
         return Pending(row.name, loss, policy, sum(_is_of(it, loss) for it in tried), len(counted))
+
+    def as_begun(self, row: Row) -> Row:
+        """Return the row with the command, folder and store that it was begun with: what another
+        hand wrote into it since is never run unasked."""
+        return with_beginning(row, self._beginning(row, self.books.history(row.name) or []))
+
+    def _beginning(self, row: Row, events: Sequence[Event]) -> Life:
+        """Return the life that this session was begun with, by this user; raise ValueError if the
+        ledger has none. A registry, and a ledger, may come from anywhere: with a lost row and a
+        command to run."""
+        begun = next((event for event in reversed(events) if event.kind in START_EVENTS), None)
+        life = begun.data.get("life") if begun is not None else None
+        if begun is None or not isinstance(life, Mapping) or not is_same_process(row, life):
+            raise ValueError(START_UNKNOWN)
+        if begun.data.get("user") != user_here(self.uid):
+            raise ValueError(START_UNKNOWN)
+        return life
+
+    def _check_task(self, row: Row) -> None:
+        """Raise ValueError if the work that it was begun for is over."""
+        status = self.books.task_status(row.task_id) if row.task_id else None
+        if status in TASK_OVER:
+            raise ValueError(f"its task {row.task_id} is {status}")
 
     def has_pending(self, row: Row) -> bool:
         try:
@@ -171,12 +202,7 @@ def _lost_since_start(row: Row, events: Sequence[Event]) -> bool:
     """Tell whether the loss came after the last start: by the order of events; by their times if
     another tool recorded the loss."""
     lives = [event for event in events if event.kind in (*START_EVENTS, DEAD)]
-    if not lives and row.tmux.known:
-        raise ValueError(
-            START_UNKNOWN
-        )  # its start was recorded in a ledger that was replaced since
-    if lives and lives[-1].kind == DEAD:
+    if lives[-1].kind == DEAD:
         return True
     lost_at = ended_epoch(row)
-    begun_at = lives[-1].at if lives else row.pane.created_epoch
-    return lost_at is not None and (begun_at is None or lost_at >= int(begun_at))
+    return lost_at is not None and lost_at >= int(lives[-1].at)

@@ -227,3 +227,15 @@ def _nearest(settings: Settings) -> Path:
         hint = f"if you trust it, name it: --registry {registry}"
         raise Failure(Code.REGISTRY_UNTRUSTED, message, hint)
     return Path(registry)
+
+
+def user_here(uid: int) -> str:
+    """Return what tells this user of this machine from all others: nobody elsewhere can know it, so
+    that a file from there cannot pretend to be of this user's making."""
+    from hashlib import sha256  # only starts and restarts need it
+
+    try:
+        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        machine = os.uname().nodename
+    return sha256(f"tmuxreap {machine} {uid}".encode()).hexdigest()

@@ -37,6 +37,7 @@ from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes,
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
 from tmuxreap.sessions.sight import Sight
+from tmuxreap.system.environment import user_here
 
 if TYPE_CHECKING:
     from tmuxreap.system.git import Worktree
@@ -220,6 +221,7 @@ def _event(
         "mark": start.mark if start is not None else None,
         "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
         "at": iso(context.clock.now()),
+        "user": user_here(context.settings.uid),
         **({"earlier": life_of(old)} if old else {}),
         **({"life": life_of(now)} if now else {}),
         **({} if spec.again is None else {"restart": spec.again.attempt}),
