@@ -71,6 +71,7 @@ class FakeProcesses:
         self.table: dict[int, FakeProcess] = {}
         self.signals: list[tuple[int, Signals]] = []
         self.scopes: dict[str, list[ProcessId]] = {}  # members of each, including dead ones
+        self.connected: dict[int, Collection[int] | None] = {}  # who is connected to a server
         self.when_gone: list[Callable[[ProcessId], None]] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
@@ -212,6 +213,9 @@ class FakeProcesses:
     def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
         files = self.table[process.pid].open_files if self.alive(process) else ()
         return tuple(path for path in files if path.startswith(begin))
+
+    def clients(self, process: ProcessId) -> Collection[int] | None:
+        return self.connected.get(process.pid, ())
 
     def scope(self, process: ProcessId) -> str | None:
         return next((name for name, held in self.scopes.items() if process in held), None)

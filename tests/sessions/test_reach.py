@@ -70,3 +70,72 @@ def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -
     )
     reasons = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
     assert reasons == ["a shared claude daemon", None]
+
+
+# A server that may be the pane's own
+
+PRIVATE = ("app-server", "--listen", "ws://127.0.0.1:60810")
+
+
+def codex_with_a_server(story: Story, *words: str) -> tuple[ProcessId, ProcessId]:
+    """Return the agent and a server that it started, in a session of its row."""
+    story.tmux.open(story.SOCKET, "acme", "codex", "codex")
+    (session,) = story.tmux.servers[story.SOCKET].sessions
+    agent = session.panes[0].process
+    story.path.write_text("tmux_sessions:\n- {name: acme, status: running, agent: codex}\n")
+    return agent, story.processes.add("codex", *words, parent=agent, new_session=True)
+
+
+def test_a_private_server_is_ended_with_the_pane_that_started_it(story: Story) -> None:
+    agent, server = codex_with_a_server(story, *PRIVATE)
+    helper = story.processes.add("node", "mcp", parent=server)
+    assert sight(story).owned.ids == {agent, server, helper}
+    story.processes.connected[server.pid] = {agent.pid}
+    assert sight(story).owned.ids == {agent, server, helper}
+
+
+@pytest.mark.parametrize("clients", [{1}, None])
+def test_one_that_others_use_or_may_use_is_spared_and_named(
+    story: Story, clients: set[int] | None
+) -> None:
+    agent, server = codex_with_a_server(story, *PRIVATE)
+    story.processes.connected[server.pid] = clients
+    owned = sight(story).owned
+    assert owned.ids == {agent}
+    assert [(it.process.id, it.why) for it in owned.spared] == [
+        (server, "a server of codex, perhaps not of this session alone")
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("app-server", "--listen", "unix://", "--managed-daemon"),
+        ("app-server", "daemon", "pid-update-loop"),
+    ],
+)
+def test_one_that_its_maker_shares_is_spared(story: Story, words: tuple[str, ...]) -> None:
+    agent, _ = codex_with_a_server(story, *words)
+    owned = sight(story).owned
+    assert (owned.ids, [it.why for it in owned.spared]) == ({agent}, ["a shared codex"])
+
+
+def test_one_that_only_carries_the_mark_of_a_pane_is_spared(story: Story) -> None:
+    agent, _ = codex_with_a_server(story, *PRIVATE)
+    environ = story.processes.table[agent.pid].environ
+    orphan = story.processes.add("codex", *PRIVATE, environ=environ)
+    owned = sight(story).owned
+    assert orphan not in owned.ids
+    assert orphan in {it.process.id for it in owned.spared}
+
+
+@pytest.mark.parametrize("program", ["opencode", "opencode2"])
+def test_the_service_that_all_panes_share_is_spared(story: Story, program: str) -> None:
+    profiles = load_profiles(None)
+    opencode = profiles.agents["opencode"]
+    assert opencode.recognises([program], program, None)
+    assert not opencode.recognises([program, "serve", "--service"], program, None)
+    service = story.processes.add(program, "serve", "--service")
+    world = story.app().observer.look([], 0)
+    reason = spare_reason(Spares.of(*opencode.spare), world)
+    assert reason(world.index.processes[service.pid]) == f"a shared {program}"

@@ -168,7 +168,12 @@ def _inside_store(data: Block, key: str) -> tuple[str, ...]:
 
 def spares(data: Block) -> tuple[Spare, ...]:
     return tuple(
-        Spare(program, block.pattern("arguments"), block.pattern("command"))
+        Spare(
+            program,
+            block.pattern("arguments"),
+            block.pattern("command"),
+            block.data.get("private") is True,
+        )
         for program, block in _programs(data, "spare", Spare.__match_args__, "is spared")
     )
 

@@ -5,10 +5,11 @@ code of this program names one."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import State, Tall
+from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import field, frozen
 
 UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -49,6 +50,7 @@ class Spare:
     program: str
     arguments: re.Pattern[str] | None = None
     command: re.Pattern[str] | None = None  # matches the whole line, if there is no name
+    private: bool = False  # it may be the pane's own, which then gets signals with the pane
 
     def matches(self, names: Sequence[str], command: str) -> bool:
         if self.command is not None:
@@ -93,18 +95,25 @@ class Carriers:
         return text is not None and any(screen.search(text) for screen in self.screens)
 
 
+# Returns who is connected to a process; None if that cannot be told.
+Clients = Callable[[ProcessId], Collection[int] | None]
+
+
 @frozen
 class Spares:
     listed: tuple[Spare, ...]
     programs: frozenset[str]
     by_line: bool  # whether one of them is recognized only by its command line
     carriers: Carriers = field(default_factory=Carriers)
+    clients: Clients | None = None
 
     @classmethod
-    def of(cls, *spares: Spare, carriers: Carriers | None = None) -> Spares:
+    def of(
+        cls, *spares: Spare, carriers: Carriers | None = None, clients: Clients | None = None
+    ) -> Spares:
         by_line = any(spare.command is not None for spare in spares)
         programs = frozenset(spare.program for spare in spares)
-        return cls(spares, programs, by_line, carriers or Carriers())
+        return cls(spares, programs, by_line, carriers or Carriers(), clients)
 
     def matching(self, names: Sequence[str], words: Sequence[str]) -> Spare | None:
         if not self.by_line and self.programs.isdisjoint(names):

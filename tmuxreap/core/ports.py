@@ -81,6 +81,10 @@ class Processes(Protocol):
         """Return the paths of its open files that begin so, as the kernel names them (a deleted one
         ends in ' (deleted)')."""
 
+    def clients(self, process: ProcessId) -> Collection[int] | None:
+        """Return the processes that are connected to a port on which this one listens; None if that
+        cannot be told."""
+
     def scope(self, process: ProcessId) -> str | None:
         """Return the control group that tmux made for this process and its children; None where
         there is none, or it is not its own."""

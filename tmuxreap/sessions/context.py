@@ -246,7 +246,7 @@ class Context:
     def agents(self) -> RowAgents:
         from tmuxreap.sessions.row_agents import RowAgents
 
-        return RowAgents(self.profiles)
+        return RowAgents(self.profiles, self.processes.clients)
 
     @cached_property
     def states(self) -> States:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tmuxreap.agents.profiles import Spares
+from tmuxreap.agents.profiles import Spare, Spares
 from tmuxreap.agents.programs import program_names
 from tmuxreap.core.model import (
     NoServer,
@@ -174,18 +174,45 @@ def belongings_of(
         another = pane is not None and pane not in own_ids
         return f"in the pane {pane} of another" if another else spare(process)
 
-    return owned(world.index, reach, reason)
+    found = owned(world.index, reach, reason)
+    private = _private(found, reach, spares, world)
+    if not private:
+        return found
+    return owned(world.index, reach, lambda it: None if it.pid in private else reason(it))
+
+
+def _private(found: Owned, reach: Reach, spares: Spares, world: World) -> frozenset[int]:
+    """Return the spared servers of the agent's kind that are proven to be this session's alone:
+    started by it, or known as its own, and with nobody else connected."""
+    own = {it.process.pid for it in found.own}
+    mine: set[int] = set()
+    for process in (it.process for it in found.spared):
+        match = _match(spares, process, world)
+        started = process.ppid in own or process.id in reach.remembered
+        if match is None or not match.private or not started or spares.clients is None:
+            continue
+        clients = spares.clients(process.id)
+        if clients is not None and own | {process.pid} >= set(clients):
+            mine.add(process.pid)
+    return frozenset(mine)
+
+
+def _match(spares: Spares, process: Process, world: World) -> Spare | None:
+    names = world.names_of(process)
+    called = program_names(names.argv[:1], process.comm, names.executable)
+    return spares.matching(called, names.argv)
 
 
 def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
             return "a tmux server"
-        names = world.names_of(process)
-        match = spares.matching(
-            program_names(names.argv[:1], process.comm, names.executable), names.argv
-        )
-        return f"a shared {match.program}" if match else None
+        match = _match(spares, process, world)
+        if match is None:
+            return None
+        if match.private:
+            return f"a server of {match.program}, perhaps not of this session alone"
+        return f"a shared {match.program}"
 
     return reason
 

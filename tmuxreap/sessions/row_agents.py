@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tmuxreap.agents.load import Profiles
-from tmuxreap.agents.profiles import Profile, Spares
+from tmuxreap.agents.profiles import Clients, Profile, Spares
 from tmuxreap.core.model import Row
 
 
 class RowAgents:
-    def __init__(self, profiles: Profiles) -> None:
+    def __init__(self, profiles: Profiles, clients: Clients | None = None) -> None:
         self.profiles = profiles
+        self._clients = clients
         self.seen: dict[str, str] = {}  # by row name: agents found in the pane
         # A thousand rows name few programs, and each is asked about several times.
         self._by_command = lru_cache(maxsize=1024)(self._by_start_command)
@@ -36,7 +37,9 @@ class RowAgents:
         name = profile.name if profile else None
         if name not in self._spares:
             spared = (*self.profiles.common_spare, *(profile.spare if profile else ()))
-            self._spares[name] = Spares.of(*spared, carriers=self.profiles.carriers)
+            self._spares[name] = Spares.of(
+                *spared, carriers=self.profiles.carriers, clients=self._clients
+            )
         return self._spares[name]
 
     def _by_start_command(self, *commands: str | None) -> str | None:

@@ -114,6 +114,24 @@ class LinuxProcesses:
         # Few processes have such a file: of the others, nothing was read that needs an owner.
         return paths if paths and procfs.is_alive(process) else ()
 
+    def clients(self, process: ProcessId) -> Collection[int] | None:
+        sockets = self._sockets(process)
+        ends = procfs.client_ends(sockets) if sockets else None
+        if ends is None:
+            return None
+        if not ends:
+            return ()
+        holders = {
+            it.pid: held for it in self.look().values() if (held := self._sockets(it.id) & ends)
+        }
+        told = frozenset[str]().union(*holders.values())
+        return None if ends - told else frozenset(holders)
+
+    def _sockets(self, process: ProcessId) -> frozenset[str]:
+        """Return the inodes of its open sockets."""
+        paths = self.open_files(process, procfs.SOCKET)
+        return frozenset(path[len(procfs.SOCKET) : -1] for path in paths)
+
     def scope(self, process: ProcessId) -> str | None:
         return self._read_own(process, procfs.scope_in)
 

@@ -72,6 +72,10 @@ class PsutilProcesses:
         files = self._read_own(process, lambda handle: handle.open_files()) or ()
         return tuple(file.path for file in files if file.path.startswith(begin))
 
+    def clients(self, process: ProcessId) -> Collection[int] | None:
+        """Return None: the other ends of connections are not told."""
+        return None
+
     def scope(self, process: ProcessId) -> str | None:
         """Return None: there are no control groups."""
         return None

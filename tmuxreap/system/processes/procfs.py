@@ -9,7 +9,7 @@ import os
 
 TYPE_CHECKING = False  # importing `typing` costs a millisecond
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from tmuxreap.core.model import ProcessId
 
@@ -21,6 +21,10 @@ DEAD = (b"Z", b"X", b"x")
 DELETED = " (deleted)"
 GROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 MEMBERS = "cgroup.procs"
+SOCKET = "socket:["
+TCP = ("/proc/net/tcp", "/proc/net/tcp6")
+LISTENS, CONNECTED, ACCEPTS = "0A", "01", "00010000"
+TCP_INODE, UNIX_INODE = 9, 6
 EXITING = 0x4  # PF_EXITING: it is closing its files and runs no more of its code
 
 
@@ -162,6 +166,29 @@ def open_files_in(home: str, begin: str = "") -> tuple[str, ...]:
         except OSError:
             continue
     return tuple(path for path in paths if path.startswith(begin))
+
+
+def client_ends(sockets: Collection[str]) -> frozenset[str] | None:
+    """Return the sockets at the other ends of the connections to the ports on which these listen;
+    None if one of them listens without a port, where the kernel names no other end."""
+    try:
+        unix = [line.split() for line in os.fsdecode(read("/proc/net/unix")).splitlines()]
+        tcp = [line.split() for line in os.fsdecode(b"".join(map(read, TCP))).splitlines()]
+    except OSError:
+        return None
+    if any(len(it) > UNIX_INODE and it[3] == ACCEPTS and it[UNIX_INODE] in sockets for it in unix):
+        return None
+    rows = [(it[1], it[2], it[3], it[TCP_INODE]) for it in tcp if len(it) > TCP_INODE]
+    ports = {
+        here.rpartition(":")[2]
+        for here, _, state, inode in rows
+        if state == LISTENS and inode in sockets
+    }
+    return frozenset(
+        inode
+        for _, there, state, inode in rows
+        if state == CONNECTED and there.rpartition(":")[2] in ports and inode not in sockets
+    )
 
 
 def scope_in(home: str) -> str | None:
