@@ -23,6 +23,7 @@ from tests import warm, workers
 from tests.fakes import Story
 from tests.kinds import RealKind
 from tests.real import Real, until
+from tmuxreap.system import files
 from tmuxreap.system.processes import procfs
 
 GUARD = "TESTED_BY"
@@ -106,6 +107,8 @@ def own_world() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HOME", "TMUX_TMPDIR"):
             patch.setenv(name, home)
+        # Broken registries that tests have just written are answered at once.
+        patch.setattr(files, "SETTLES_S", 0.0)
         yield
     shutil.rmtree(home)
 

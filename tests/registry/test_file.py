@@ -3,6 +3,7 @@ without it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,3 +186,45 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(Failure) as caught:
         Registry(tmp_path / "file" / "rows.yaml").create()
     assert caught.value.code is Code.REGISTRY_UNWRITABLE
+
+
+@pytest.mark.parametrize("torn", ["", TEXT[:30] + "'", "# a comment\n", "tmux_sess"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_file_in_the_middle_of_a_write_is_looked_at_again(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, torn: str, known: bool
+) -> None:
+    monkeypatch.setattr(files, "SETTLES_S", 30.0)
+    if known:
+        registry.look()
+    registry.path.write_text(torn)
+    read = files.read
+
+    def read_and_finish(path: Path) -> files.Content:
+        content = read(path)
+        registry.path.write_text(TEXT)
+        return content
+
+    monkeypatch.setattr(files, "read", read_and_finish)
+    look = registry.look()
+    assert (look.text, look.named("a") is not None) == (TEXT, True)
+
+
+def test_a_broken_file_is_answered_as_broken_after_a_moment(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SETTLES_S", 0.05)
+    registry.path.write_text("")
+    with pytest.raises(Failure, match="the file is empty") as caught:
+        registry.look()
+    assert caught.value.code is Code.REGISTRY_INVALID
+
+
+def test_a_broken_file_that_has_rested_costs_no_pause(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SETTLES_S", 0.5)
+    monkeypatch.setattr(files, "SETTLE_POLL_S", 1000.0)
+    registry.path.write_text("")
+    os.utime(registry.path, (1e9, 1e9))
+    with pytest.raises(Failure, match="the file is empty"):
+        registry.look()

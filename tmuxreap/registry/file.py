@@ -37,6 +37,26 @@ class Registry:
 
     def look(self) -> RegistryLook:
         content = self._read()
+        try:
+            return self._look_at(content)
+        except Failure as failure:
+            return self._look_again(content, failure)
+
+    def _look_again(self, content: Content, failure: Failure) -> RegistryLook:
+        """Read again what was written just now: who writes in place leaves the file empty or torn
+        for a moment."""
+        for _ in files.while_it_settles(content.stamp):
+            later = self._read()
+            if later == content:
+                continue
+            content = later
+            try:
+                return self._look_at(content)
+            except Failure as again:
+                failure = again
+        raise failure
+
+    def _look_at(self, content: Content) -> RegistryLook:
         if self._last is not None and self._last.content == content:
             return self._last
         known = kept.recall(self._recall, stamp_of(content))

@@ -21,6 +21,8 @@ from tmuxreap.core.values import frozen
 
 LOCK_WAIT_S = 10.0
 LOCK_POLL_S = 0.005
+SETTLES_S = 0.5
+SETTLE_POLL_S = 0.01
 SHORT = 64 * 1024  # bytes: OpenSSL is faster for more
 
 
@@ -80,6 +82,17 @@ def read(path: Path) -> Content:
             raise OSError(errno.EINVAL, "it is no regular file")
         data = file.read()
         return Content(data, _stamp(os.fstat(file.fileno())))
+
+
+def while_it_settles(stamp: Stamp) -> Iterator[None]:
+    """Pause, again and again, while a file that was written just now may still be being written. A
+    file that has rested costs nothing."""
+    if abs(time.time() - stamp.mtime_ns / 1e9) >= SETTLES_S:
+        return
+    deadline = time.monotonic() + SETTLES_S
+    while time.monotonic() < deadline:
+        time.sleep(SETTLE_POLL_S)
+        yield
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
