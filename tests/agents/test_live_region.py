@@ -192,6 +192,7 @@ def test_a_recorded_screen_is_read_as_what_it_was(
     screen = read_screen(text, profile.screens, profile.marks, profile.tall)
     drafts = {"draft-1": "1. then the second thing", "draft-2": "2. Yes (esc to interrupt)"}
     assert screen.state.value == state
+    assert bool(screen.queued) is name.startswith("queued")
     assert screen.draft == drafts.get(name.rpartition("-")[0], screen.draft)
 
 
@@ -228,6 +229,12 @@ def test_words_that_are_typed_into_a_dialog_are_a_draft(
 ) -> None:
     screen = seen("claude", WORDS_ASKED.format(rule=RULE[:60], first=first))
     assert screen == Screen(State.DIALOG, words, partial=partial)
+
+
+def test_words_behind_the_question_of_aider_are_a_draft() -> None:
+    asks = f"{RULE[:60]}\ndiff> run it\n\ntouch proof\nRun shell command? (Y)es/(N)o [Yes]:"
+    assert seen("aider", asks) == Screen(State.DIALOG)
+    assert seen("aider", f"{asks} no, use mkdir") == Screen(State.DIALOG, "no, use mkdir")
 
 
 def test_a_wrapped_draft_is_one_line_at_each_width() -> None:

@@ -93,6 +93,8 @@ def read_screen(
     stashed = _shows(marks.get("stashed"), live)
     for state in RISKIEST_FIRST:
         if _shows(patterns.get(state), around if state in UNDER_WAY else live):
+            if state in UNDER_WAY and not queued:  # one that is missed would begin after a key
+                queued = _queued(marks.get("queued"), text)
             if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
                 draft, partial = words, "\n" in words
             return Screen(state, draft, queued, partial, stashed=stashed, limit=limit)
