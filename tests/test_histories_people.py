@@ -37,7 +37,7 @@ class WithPeople(Histories):
         super().__init__()
         self.panes: list[FakePane] = []
         self.theirs: set[ProcessId] = set()
-        self.daemons: dict[ProcessId, ProcessId] = {}  # by the process of their pane
+        self.daemons: list[tuple[ProcessId, FakePane]] = []  # with the pane they come from
         self.whole: set[Actor] = set()  # endings of whole sessions
 
     @rule(name=st.sampled_from(NAMES), deed=st.sampled_from(DEEDS), number=st.integers(0, 3))
@@ -55,13 +55,19 @@ class WithPeople(Histories):
             self.whole.add(actor)
 
     def intended(self, actor: Actor) -> None:
-        """Give up the panes that a whole session held when its ending was planned."""
+        """Give up what a whole session held when its ending was planned: its panes, and daemons of
+        panes that are gone, for they carry its mark."""
         session = self.session(actor.name)
         if actor not in self.whole or session is None:
             return
-        for pane in self.panes:
-            if pane in session.panes:
-                self.theirs -= {pane.process, self.daemons.get(pane.process)}
+        elsewhere = [
+            pane
+            for other in self.story.tmux.servers[self.story.SOCKET].sessions
+            for pane in other.panes
+            if other is not session
+        ]
+        self.theirs -= {pane.process for pane in session.panes}
+        self.theirs -= {daemon for daemon, pane in self.daemons if pane not in elsewhere}
 
     def do_split(self, session: Any, number: int) -> None:
         self.new_pane(session, "vim")
@@ -128,7 +134,7 @@ class WithPeople(Histories):
         self.panes.append(pane)
         daemon = self.story.processes.add("node", parent=pane.process, new_session=True)
         self.theirs |= {pane.process, daemon}
-        self.daemons[pane.process] = daemon
+        self.daemons.append((daemon, pane))
 
     # Overrides of the other rules
 
