@@ -115,3 +115,17 @@ def test_one_that_could_not_be_asked_about_is_not_called_dead_or_there(
     assert (told["state"], told["error"]["code"], status) == (None, "timed_out", 1)
     assert told["error"]["message"].endswith("could not look at acme: no answer in 5 s")
     assert told["error"]["hint"].endswith("tmuxreap show acme")
+
+
+def test_what_an_agent_begins_meanwhile_wakes_no_wait_by_our_own_write(story: Story) -> None:
+    """The ledger's file is watched, and an agent at work begins processes all the time."""
+    agent = story.agent().process
+    written: list[dict[str, bytes]] = []
+
+    def works() -> None:
+        story.processes.add("cc", parent=agent)
+        written.append(story.written())
+
+    awaits(story, "gone", *[works] * 3, timeout_s=20_000.0)
+    assert len(written) == 3
+    assert written[0] == written[1] == written[2]

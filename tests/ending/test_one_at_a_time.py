@@ -100,6 +100,7 @@ def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
 ) -> None:
     """The answer says what the file says."""
     story.agent()
+    story.ledger().close()  # its file is there: only the registry's is brought to the disk
     sync = files.sync_folder
 
     def interrupted(folder: Path) -> None:

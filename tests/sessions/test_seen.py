@@ -15,7 +15,6 @@ from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Live, ProcessId
 from tmuxreap.core.results import Result
-from tmuxreap.ledger.seen import recall
 
 DEAF = {SIGHUP, SIGTERM}
 
@@ -116,7 +115,7 @@ def test_a_look_remembers_only_what_is_new_and_drops_the_dead(story: Story) -> N
     story.processes.die(helper)
     late = story.processes.add("late", parent=agent.process, new_session=True)
     looks(story, "list")
-    (memory,) = recall(story.app().books, story.BOOT, ["acme"]).values()
+    (memory,) = story.app().books.seen(story.BOOT, ["acme"]).values()
     assert set(memory.processes) == {agent.process, late}
     assert memory.pane is not None
     assert (memory.pane.pane, memory.pane.mark) == ("%0", None)
@@ -127,7 +126,7 @@ def test_what_a_person_runs_beside_the_agent_is_not_remembered(story: Story) -> 
     pane = story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "vim")
     daemon = story.processes.add("node", parent=pane.process, new_session=True)
     looks(story, "list")
-    (memory,) = recall(story.app().books, story.BOOT, ["acme"]).values()
+    (memory,) = story.app().books.seen(story.BOOT, ["acme"]).values()
     assert set(memory.processes) == {agent.process}
     assert story.processes.alive(daemon)
 
@@ -188,7 +187,7 @@ def test_every_verb_names_what_is_not_proven(story: Story) -> None:
     request = reap.ReapRequest((Kind.ORPHAN,), yes=True)
     reaped = reap.run(story.app(), request).as_json()
     assert [one["name"] for one in reaped["kept"]] == ["acme"]  # type: ignore[attr-defined]
-    until = wait.WaitRequest(("acme",), wait.Until.GONE, timeout_s=0.1)
+    until = wait.WaitRequest(("acme",), wait.Until.GONE, timeout_s=0.0)
     assert not only(wait.run(story.app(), until))["reached"]
     assert story.processes.alive(agent.process)
     assert story.row()["status"] == "running"

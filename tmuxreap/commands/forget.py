@@ -129,6 +129,7 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
             raise unsafe(look.path, error) from None
 
     before, after = context.registry.change(edit)
+    context.books.forget_seen(names)
     events: list[NewEvent] = []
     for name in names:
         row = before.named(name)

@@ -131,7 +131,8 @@ def _look(context: Context, until: Until, pending: Sequence[_Awaited], waited_s:
             one.row = row or one.row
             one.reached = until is Until.ENDED and (row is None or row.status.ended)
     rows = [one.row for one in pending]
-    sights = sights_of(context, rows)
+    # Only once: the waiter hears every write to the ledger, and would wake for our own.
+    sights = sights_of(context, rows, remembers=waited_s == 0)
     states: Sequence[StateReport] = context.states.of(rows, sights) if rows else ()
     for one, sight, report in zip(pending, sights, states, strict=True):
         one.waited_s = waited_s
@@ -141,7 +142,7 @@ def _look(context: Context, until: Until, pending: Sequence[_Awaited], waited_s:
 def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> None:
     unknown = sight.live is Live.UNKNOWN
     one.state = report.state.value if report.state else None
-    one.processes = sight.owned.ids
+    one.processes = sight.owned.ids.union(process.id for process in sight.unproven)
     one.unseen = sight.trouble.message if unknown and sight.trouble else None
     one.unsure = unknown or not one.processes
     if until is Until.GONE:

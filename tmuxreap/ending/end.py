@@ -76,7 +76,7 @@ class _Run:
                 break
             # In every round: a row may have become lost, with a restart pending, since the last.
             remaining = cancel_restarts(context, remaining, policy.verb.value)
-            endings, later = one_of_each_pane(prepare(context, remaining, policy))
+            endings, later = one_of_each_pane(prepare(context, remaining, policy, remembers=True))
             waiting += [ending.row for ending in later]
             cancel_restarts(context, [it.row for it in endings if it.undone], policy.verb.value)
             check_lock(endings, policy, lock_held=context.lock_held)

@@ -11,7 +11,7 @@ from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.answers.base import Conversation, Draft
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Outcome, ProcessId, Row, StoppedBy
+from tmuxreap.core.model import Outcome, Process, ProcessId, Row, StoppedBy
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import field, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, Rung
@@ -130,6 +130,13 @@ class Ending:
     @property
     def survivors(self) -> tuple[Belonging, ...]:
         return self.sight.owned.own if self.outcome is Outcome.SURVIVED else ()
+
+    @property
+    def left(self) -> tuple[Process, ...]:
+        """The processes that live on: the survivors, and what is not proven to be one."""
+        if self.outcome is not Outcome.SURVIVED:
+            return ()
+        return (*(survivor.process for survivor in self.survivors), *self.sight.unproven)
 
     @property
     def swept(self) -> tuple[Belonging, ...]:

@@ -136,10 +136,7 @@ def _rung(report: RungReport) -> Rung:
 
 def _survivors(processes: Processes, ending: Ending) -> tuple[Process, ...]:
     started = processes.started_epoch
-    return tuple(
-        Process(it.process.pid, it.process.comm, started=round(started(it.process.id), 2))
-        for it in ending.survivors
-    )
+    return tuple(Process(it.pid, it.comm, started=round(started(it.id), 2)) for it in ending.left)
 
 
 def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
@@ -187,7 +184,7 @@ def failure_of(ending: Ending) -> Failure | None:
 
 def _still_alive(ending: Ending) -> Failure:
     policy, code = ending.policy, Code.STILL_RUNNING
-    left = [f"{belonging.process.comm} ({belonging.process.pid})" for belonging in ending.survivors]
+    left = [f"{process.comm} ({process.pid})" for process in ending.left]
     names = ", ".join(left) or "its tmux session"
     hint = f"see what holds them: {command('show', ending.name)}"
     if policy.verb is Verb.KILL:
@@ -197,6 +194,9 @@ def _still_alive(ending: Ending) -> Failure:
     if ending.denied:
         code = Code.PERMISSION_DENIED
         hint = "end them as the user that they belong to, then stop again"
+    if ending.sight.unproven:
+        # By its pid alone nothing is signalled.
+        hint = f"if it is the agent, record it: {ending.sight.adopts_unproven(ending.name)}"
     return could_not(policy.verb.value, ending.name, f"still alive: {names}", hint, code)
 
 

@@ -25,15 +25,27 @@ from tmuxreap.sessions.sight import Past, Sight
 
 
 def prepare(
-    context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
+    context: Context,
+    rows: Sequence[Row],
+    policy: Policy,
+    known: Mapping[str, Past] | None = None,
+    *,
+    remembers: bool = False,
 ) -> list[Ending]:
     """Look at the rows and plan their endings. `known`: facts about some of them that are not from
-    the ledger."""
+    the ledger; `remembers`: record what is seen, which a plan that is only shown does not."""
     looked_at = context.clock.monotonic()
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
-    sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
+    look = partial(
+        look_at,
+        context,
+        pane_only=pane_only,
+        whole_session=whole,
+        known=known,
+        remembers=remembers,
+    )
+    sights = look(rows)
     found = rows
-    look = partial(look_at, context, pane_only=pane_only, whole_session=whole, known=known)
     newer = newer_rows(
         context, [(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)], look
     )

@@ -3,6 +3,7 @@ with a warning."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +47,13 @@ class LedgerAccess(Database):
     ) -> T | None:
         """Do the work in one transaction."""
         return self.use(warning, lambda db: in_transaction(db, work, durable=durable))
+
+    def write_silently(self, work: Callable[[Connection], object]) -> None:
+        """Write what is good to have; creates the ledger. Without permission nothing is said."""
+        if self._failed:
+            return
+        with contextlib.suppress(LedgerUnavailable, OSError):
+            self.run(work)
 
     def retry(self) -> None:
         """Retry an unavailable ledger from now on, for commands that run for days."""

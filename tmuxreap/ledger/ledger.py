@@ -26,9 +26,12 @@ from tmuxreap.ledger.records import (
     Event,
     Heartbeat,
     Intent,
+    Memory,
     NewEvent,
     NewIntent,
+    News,
     Pulse,
+    SeenPane,
     Survivor,
     to_json,
 )
@@ -200,6 +203,42 @@ class Ledger(LedgerAccess):
         for name, pid, start in self.rows(query, (boot_id,)):
             alive[name] = alive.get(name, frozenset()) | {ProcessId(pid, start)}
         return alive
+
+    def seen(self, boot_id: str, names: Sequence[str]) -> dict[str, Memory]:
+        """Return what looks saw of these rows since the machine started."""
+        few = tuple(names) if len(names) <= FEW_NAMES else ()
+        only = f" AND name IN ({', '.join('?' * len(few))})" if few else ""
+        found: dict[str, dict[ProcessId, SeenPane | None]] = {}
+        for name, pid, start, *place in self.rows(schema.SEEN + only, (boot_id, *few)):
+            led = SeenPane(*place) if place[0] is not None else None
+            found.setdefault(name, {})[ProcessId(pid, start)] = led
+        return {name: Memory(processes) for name, processes in found.items()}
+
+    def remember_seen(self, boot_id: str, news: Sequence[News]) -> None:
+        """Record what a look saw, in one transaction, and drop what is dead. Never warns: a look
+        may be unable to write."""
+        fresh: list[tuple[object, ...]] = []
+        dead: list[tuple[object, ...]] = []
+        for one in news:
+            fresh += [records.seen_values(one.name, boot_id, *it) for it in one.processes.items()]
+            dead += [(one.name, *process, boot_id) for process in one.dead]
+
+        def work(db: Connection) -> None:
+            db.execute("DELETE FROM seen WHERE boot_id <> ?", (boot_id,))
+            db.executemany(schema.DROP_SEEN, dead)
+            db.executemany(schema.ADD_SEEN, fresh)
+
+        if fresh:
+            self.write_silently(lambda db: in_transaction(db, work))
+
+    def forget_seen(self, names: Sequence[str]) -> None:
+        """Drop what was seen of removed rows: a later row of that name is another session."""
+        rows = [(name,) for name in names]
+
+        def work(db: Connection) -> None:
+            db.executemany("DELETE FROM seen WHERE name = ?", rows)
+
+        self.read(lambda db: in_transaction(db, work))  # never creates a ledger
 
     def remember_mark(self, name: str, mark: str) -> None:
         """Record the mark in a session's environment; each start has its own."""

@@ -4,7 +4,7 @@ file."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tmuxreap.core.model import ProcessId
@@ -128,6 +128,44 @@ class Survivor:
 
 
 @frozen
+class SeenPane:
+    """The pane that a process led: "socket,server pid", the pane's ID, and our mark."""
+
+    tmux: str
+    pane: str
+    mark: str | None = None
+
+
+@frozen
+class Memory:
+    """What was seen of one row: its processes, with the pane of those that led one."""
+
+    processes: Mapping[ProcessId, SeenPane | None] = field(default_factory=dict)
+
+    @property
+    def leaders(self) -> frozenset[ProcessId]:
+        return frozenset(one for one, pane in self.processes.items() if pane is not None)
+
+    @property
+    def pane(self) -> SeenPane | None:
+        """The pane of the agent that was started last."""
+        newest = max(self.leaders, key=lambda leader: leader.start, default=None)
+        return None if newest is None else self.processes[newest]
+
+
+NOT_SEEN = Memory()
+
+
+@frozen
+class News:
+    """What one look saw of a row for the first time, and what it saw to be dead."""
+
+    name: str
+    processes: Mapping[ProcessId, SeenPane | None]
+    dead: Collection[ProcessId] = ()
+
+
+@frozen
 class Heartbeat:
     name: str
     at: float
@@ -245,3 +283,10 @@ def with_inherited_options(earlier: Intent, new: NewIntent) -> NewIntent:
     known = {(one.socket, one.pane, one.option) for one in new.options}
     older = [one for one in earlier.options if (one.socket, one.pane, one.option) not in known]
     return replace(new, options=(*new.options, *older))
+
+
+def seen_values(
+    name: str, boot_id: str, process: ProcessId, pane: SeenPane | None
+) -> tuple[object, ...]:
+    place = (None, None, None) if pane is None else (pane.tmux, pane.pane, pane.mark)
+    return (name, *process, boot_id, *place)

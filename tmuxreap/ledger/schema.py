@@ -5,7 +5,7 @@ to them, never removed."""
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS sessions (
@@ -27,6 +27,9 @@ TABLES = (
         name TEXT NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL, boot_id TEXT NOT NULL,
         comm TEXT NOT NULL, since REAL NOT NULL, intent_id INTEGER,
         PRIMARY KEY (name, pid, start, boot_id))""",
+    """CREATE TABLE IF NOT EXISTS seen (
+        name TEXT NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL, boot_id TEXT NOT NULL,
+        tmux TEXT, pane TEXT, mark TEXT, PRIMARY KEY (name, pid, start, boot_id))""",
     """CREATE TABLE IF NOT EXISTS marks (
         mark TEXT PRIMARY KEY, name TEXT NOT NULL, created_at REAL NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS marks_of ON marks (name)",
@@ -167,6 +170,11 @@ ADD_HEARTBEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_i
 # A known survivor keeps the time when it was first seen.
 ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors
     (name, pid, start, boot_id, comm, since, intent_id) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+
+SEEN = "SELECT name, pid, start, tmux, pane, mark FROM seen WHERE boot_id = ?"
+ADD_SEEN = """INSERT OR REPLACE INTO seen (name, pid, start, boot_id, tmux, pane, mark)
+    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+DROP_SEEN = "DELETE FROM seen WHERE name = ? AND pid = ? AND start = ? AND boot_id = ?"
 
 RETIRE_HEARTBEATS = """DELETE FROM heartbeats WHERE typeof(at) <> 'text' AND at < ?
     AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL)

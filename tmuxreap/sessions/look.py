@@ -11,13 +11,14 @@ from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.ports import Question, Tmux, ask_each
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import NOT_SEEN, News
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import was_pane_only_ending
 from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.reach import is_certainly_gone
 from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.see import see
-from tmuxreap.sessions.sight import Past, Sight, past_of, wanted_by
+from tmuxreap.sessions.sight import Past, Sight, news_of, past_of, wanted_by
 from tmuxreap.sessions.world import World
 
 BANNER_OPTION = "remain-on-exit"
@@ -31,22 +32,37 @@ def look_at(
     pane_only: bool = False,
     whole_session: bool = False,
     known: Mapping[str, Past] | None = None,
+    remembers: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """Look once at all rows; return each sight with the past that a later look needs."""
+    """Look once at all rows; return each sight with the past that a later look needs. `remembers`:
+    what is new is recorded, as it is by every look that plans nothing."""
     plain = Past(pane_only=pane_only, whole_session=whole_session)
     pasts = _pasts(context.books, context.place.boot_id, rows, plain, known or {})
-    looks = _look(context, rows, pasts)
+    looks = _look(context, rows, pasts, remembers=remembers)
     return [(sight, past_of(sight, before)) for sight, before in looks]
 
 
 def sights_of(
-    context: Context, rows: Sequence[Row], *, unregistered: bool = False, briefly: bool = False
+    context: Context,
+    rows: Sequence[Row],
+    *,
+    unregistered: bool = False,
+    briefly: bool = False,
+    remembers: bool = True,
 ) -> list[Sight]:
     """Look at the rows without ending any of them. `briefly`: for output only; what matters only
-    for an ending is not read."""
+    for an ending is not read. `remembers`: see `look_at`."""
     plain = Past(whole_session=briefly)
     pasts = _pasts(context.books, context.place.boot_id, rows, plain, {})
-    looks = _look(context, rows, pasts, unregistered=unregistered, briefly=briefly, final=True)
+    looks = _look(
+        context,
+        rows,
+        pasts,
+        unregistered=unregistered,
+        briefly=briefly,
+        final=True,
+        remembers=remembers,
+    )
     return [sight for sight, _ in looks]
 
 
@@ -63,17 +79,30 @@ def _pasts(
 ) -> list[Past]:
     """Return what the ledger remembers of each row: nothing, of most."""
     marks = books.marks([row.name for row in rows if _needs_recorded_mark(row)])
+    memories = books.seen(boot_id, [row.name for row in rows])
     survivors, planned = books.survivors(boot_id), books.planned(boot_id)
 
     def past(row: Row) -> Past:
         if row.name in known:
             return known[row.name]
         mark, as_pane = marks.get(row.name), was_pane_only_ending(row)
+        memory = memories.get(row.name, NOT_SEEN)
         survived = survivors.get(row.name, NONE) | planned.get(row.name, NONE)
+        survived |= memory.processes.keys()
         if not (mark or survived or as_pane):
             return plain
-        pane_only = plain.pane_only or as_pane
-        return replace(plain, mark=mark, remembered=survived, pane_only=pane_only)
+        pane = memory.pane
+        carried = pane.mark if pane is not None and _needs_recorded_mark(row) else None
+        return replace(
+            plain,
+            mark=mark or carried,
+            registry=str(books.registry.resolved) if carried and not mark else None,
+            remembered=survived,
+            # An ended row left nothing: a kernel session of that number is a new one.
+            leaders=NONE if row.status.ended else memory.leaders,
+            pane_only=plain.pane_only or as_pane,
+            pane=pane,
+        )
 
     return list(map(past, rows))
 
@@ -86,6 +115,7 @@ def _look(
     unregistered: bool = False,
     briefly: bool = False,
     final: bool = False,
+    remembers: bool = True,
 ) -> Iterator[tuple[Sight, Past]]:
     """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
     sockets, agents, books = context.servers.of_all(rows), context.agents, context.books
@@ -99,14 +129,20 @@ def _look(
         expected=expected if briefly else None,
     )
     gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
+    news: list[News] = []
     for row, before in zip(rows, pasts, strict=True):
         socket = sockets[row.name]
         if (final or row.status.ended) and is_certainly_gone(
             row, world.servers[socket], world, before
         ):
             yield gone[socket], before
-        else:
-            yield _sight(agents, books, row, socket, world, before, briefly=briefly)
+            continue
+        sighted = _sight(agents, books, row, socket, world, before, briefly=briefly)
+        if remembers and (one := news_of(row, sighted[0], before, world, context.place.pid)):
+            news.append(one)
+        yield sighted
+    if books.registry.is_ours:
+        books.remember_seen(context.place.boot_id, news)
 
 
 def _needs_recorded_mark(row: Row) -> bool:

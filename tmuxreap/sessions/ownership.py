@@ -171,9 +171,9 @@ def _evidence(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]
             yield "session", index.by_session.get(leader.pid, ())
     for tty in reach.ttys:
         yield "terminal", index.by_tty.get(tty, ())
-    yield "seen before", _living(index, reach.remembered)
     for why, pids in _inherited(index, reach):
         yield why, [pid for pid in pids if not _lives_elsewhere(index, reach, pid)]
+    yield "seen before", _living(index, reach.remembered)
 
 
 def _inherited(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:

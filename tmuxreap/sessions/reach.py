@@ -44,12 +44,17 @@ def reach_of(
     traces = _traces_of(leaders, world)
     before = [row.pane.id] if row.tmux.known and row.pane.id else []
     server_pid = _server_pid(row, server, world, past)
+    tmux = world.tmux_variable(server.socket, server_pid) if server_pid else None
+    if session is None and past.pane is not None and not row.tmux.known:
+        # Another tool's row names neither server nor pane: an earlier look saw both.
+        tmux = past.pane.tmux
+        before.append(past.pane.pane)
     ids = {pane.id for pane in panes}
     # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
     # count.
     vanished = [f"{pane.tty} (deleted)" for pane in planned if pane.id not in ids]
     return Reach(
-        tmux=world.tmux_variable(server.socket, server_pid) if server_pid else None,
+        tmux=tmux,
         panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
         leaders=frozenset([*leaders, *recorded_leader(row, world)]),
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
@@ -203,6 +208,48 @@ def _match(spares: Spares, process: Process, world: World) -> Spare | None:
     return spares.matching(called, names.argv)
 
 
+def unproven_of(
+    row: Row, server: ServerLook, own: Owned, spares: Spares, world: World, past: Past
+) -> tuple[Process, ...]:
+    """Return what only another tool's row names of a session that is gone: no look ever saw it, and
+    the row has no start of it. It is named, and never signalled, as its pid may be reused."""
+    before = [process for one in sorted(past.unproven) if (process := world.index.living(one))]
+    has_start = row.pane.start_ticks is not None or row.pane.created_epoch is not None
+    named: list[Process] = []
+    if row.pane.pid is not None and not (has_start or row.status.ended):
+        named = _left_by_gone_pane(row.pane.pid, server, spares, world)
+    return tuple(
+        process for process in dict.fromkeys([*before, *named]) if process.id not in own.ids
+    )
+
+
+def _left_by_gone_pane(
+    leader: int, server: ServerLook, spares: Spares, world: World
+) -> list[Process]:
+    """Return the living processes of this kernel session, and others of their pane, if they say
+    that they were started in a pane of this server that is gone. In a living pane the pid is
+    reused."""
+    index = world.index
+    for pid in (leader, *index.by_session.get(leader, ())):
+        process, trace = index.processes.get(pid), index.trace(pid)
+        if process is None or trace.pane is None or not _names_gone_pane(trace, server, world):
+            continue
+        nothing: frozenset[str] = frozenset()
+        known = frozenset({process.id} if pid == leader else ())
+        panes = frozenset({trace.pane})
+        reach = Reach(trace.tmux, panes, known, frozenset(), nothing, None, frozenset())
+        return [one.process for one in belongings_of(server, None, reach, spares, world).own]
+    return []
+
+
+def _names_gone_pane(trace: Trace, server: ServerLook, world: World) -> bool:
+    socket, _, pid = (trace.tmux or "").rpartition(",")
+    if socket != world.paths[server.socket]:
+        return False
+    same = isinstance(server, Server) and pid == str(server.pid)
+    return not (same and trace.pane in world.places_on(server).living)
+
+
 def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
@@ -250,7 +297,9 @@ def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
 
 def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
     index, pid, pane = world.index, row.pane.pid, row.pane.id
-    if past.first or past.remembered or past.leaders or past.mark in index.by_mark:
+    if past.first or past.leaders or past.mark in index.by_mark:
+        return False
+    if any(map(index.living, past.remembered)):
         return False
     if pid in index.children or pid in index.by_session:
         return False

@@ -127,7 +127,7 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     if sight.live is Live.UNKNOWN:
         return None
     if not row.status.ended:
-        gone = "survivors" if sight.owned.own else "dead"
+        gone = "survivors" if sight.owned.own or sight.unproven else "dead"
         return {Live.GONE: gone, Live.AGENT_GONE: "agent_gone", Live.REPLACED: "replaced"}.get(
             sight.live
         )
@@ -160,7 +160,13 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     summary = as_dict(session)
     return Shown(
         **{**summary, "error": problem_of(trouble)},
-        processes=tuple(_process(context.processes, belonging) for belonging in sight.owned.own),
+        processes=tuple(
+            _process(context.processes, belonging)
+            for belonging in (
+                *sight.owned.own,
+                *(Belonging(process, "recorded pid") for process in sight.unproven),
+            )
+        ),
         protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
         pane_state=screen.state.value if screen else sight.live.value,
         locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),

@@ -35,6 +35,7 @@ from tmuxreap.sessions.reach import (
     recorded_leader,
     spare_reason,
     tracked_process,
+    unproven_of,
 )
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.sessions.world import World
@@ -83,7 +84,8 @@ def see(
         return replace(_with_agent(sight, row, pane, agent, profile, spares, world), nested=nested)
     agent = _agent_left_behind(row, belongings, profile, world, past)
     if session is None:
-        return replace(sight, agent=agent)
+        unproven = unproven_of(row, server, belongings, spares, world, past)
+        return replace(sight, agent=agent, unproven=unproven)
     # The agent's pane is gone; the others may be foreign.
     leads = conversations_of(agent, leads, profile, world)
     return replace(sight, live=Live.AGENT_GONE, agent=agent, leads=leads)
@@ -124,7 +126,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         reach=reach,
     )
     if session is None:
-        return sight
+        return replace(sight, unproven=unproven_of(row, server, belongings, spares, world, past))
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     if pane is None:
         return replace(sight, live=Live.AGENT_GONE)

@@ -1,16 +1,19 @@
 """What one look says of one row: whether its session exists and is still the same, which pane and
-which processes are the agent's; and what a later look needs of it. Never looks or judges."""
+which processes are the agent's; and what a later look needs of it, of this command or of another.
+Never looks or judges, and never writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, ServerLook, Session
+from tmuxreap.core.errors import Failure, command
+from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.ledger.records import News, SeenPane
 from tmuxreap.sessions.nested import Carried, Nested
 from tmuxreap.sessions.ownership import Owned, Reach
-from tmuxreap.sessions.world import Wanted
+from tmuxreap.sessions.panes import leader_of
+from tmuxreap.sessions.world import Wanted, World
 from tmuxreap.system.tmux.versions import spellings
 
 
@@ -30,6 +33,8 @@ class Past:
     )
     registry: str | None = None  # of the mark, if only the ledger knows it
     scopes: frozenset[str] = frozenset()  # of its panes, including panes that are gone
+    pane: SeenPane | None = None  # the agent's, as an earlier look saw it
+    unproven: frozenset[ProcessId] = frozenset()
 
 
 @frozen
@@ -50,6 +55,13 @@ class Sight:
     nested: Nested | None = None
     carrier: Carried | None = None  # receives the keys; only the screen shows what they reach
     leads: frozenset[str] = frozenset()  # the conversations that the agent's teammates name
+    # Of a session that is gone: what the row and its environment name, without more proof. It is
+    # named, never signalled.
+    unproven: tuple[Process, ...] = ()
+
+    def adopts_unproven(self, name: str) -> str:
+        """Return the command that records what is unproven as the row's."""
+        return command("adopt", name, "--pid", str(self.unproven[0].pid))
 
     @property
     def agent_gone(self) -> bool:
@@ -67,6 +79,7 @@ def past_of(sight: Sight, before: Past) -> Past:
         leaders=before.leaders | (reach.leaders if reach else frozenset()),
         foreign_seen=before.foreign_seen or (before.first is not None and bool(sight.foreign)),
         scopes=before.scopes | (reach.scopes if reach else frozenset()),
+        unproven=before.unproven.union(process.id for process in sight.unproven),
     )
 
 
@@ -83,6 +96,7 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) 
             sessions.add(past.first.session.id)
         if past.remembered or past.leaders:
             pids.update(process.pid for process in past.remembered | past.leaders)
+        pids.update(process.pid for process in past.unproven)
         if row.pane.pid:
             pids.add(row.pane.pid)
             if row.pane.created_epoch is not None:
@@ -95,3 +109,52 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) 
         frozenset(scopes),
         unregistered,
     )
+
+
+def news_of(row: Row, sight: Sight, before: Past, world: World, own_pid: int) -> News | None:
+    """Return what is new, and what is dead of what was remembered; None without anything new.
+    `own_pid`: of this process, which may run in the pane."""
+    revived = row.status.ended and sight.session is not None  # somebody else's, of that name
+    if row.index < 0 or sight.trouble is not None or revived:
+        return None
+    fresh: dict[ProcessId, SeenPane | None] = {
+        process.id: None
+        for process in _of_the_pane(sight, world)
+        if process.id not in before.remembered and process.pid != own_pid
+    }
+    leader = leader_of(sight.pane, world) if sight.pane is not None else None
+    if leader is not None and leader.id in fresh:
+        fresh[leader.id] = _pane_of(sight, world, leader)
+    if not fresh:
+        return None
+    # The leader of a pane that is gone still tells which pane it was.
+    kept = frozenset() if any(fresh.values()) else before.leaders
+    dead = [one for one in before.remembered - kept if world.index.living(one) is None]
+    return News(row.name, fresh, dead)
+
+
+def _of_the_pane(sight: Sight, world: World) -> Iterator[Process]:
+    """Yield the processes that belong to the agent's pane, and those of a session that is gone. In
+    the user's other panes they may stay when the session ends."""
+    own = [one.process for one in sight.owned.own]
+    if sight.session is None:
+        yield from own
+        return
+    if sight.pane is None or not isinstance(sight.server, Server):
+        return
+    panes = sight.whole.panes if sight.whole else ()
+    places, server = world.places_on(sight.server), sight.server
+    tmux = world.tmux_variable(server.socket, server.pid)
+    for process in own:
+        trace = world.index.trace(process.pid)
+        pane = places.of(process, trace.pane if trace.tmux == tmux else None)
+        if pane == sight.pane.id or (pane is None and len(panes) == 1):
+            yield process
+
+
+def _pane_of(sight: Sight, world: World, leader: Process) -> SeenPane | None:
+    server, pane = sight.server, sight.pane
+    if not isinstance(server, Server) or pane is None:
+        return None
+    mark = world.index.trace(leader.pid).mark
+    return SeenPane(world.tmux_variable(server.socket, server.pid), pane.id, mark)

@@ -46,6 +46,10 @@ def find_leftovers(context: Context, rows: Sequence[Row]) -> tuple[list[Found], 
     kept: list[Kept] = []
     for row in rows:
         sight = sights[row.name]
+        if sight.unproven:
+            hint = sight.adopts_unproven(row.name)
+            who = ", ".join(f"{one.comm} ({one.pid})" for one in sight.unproven)
+            kept.append(Kept(row.name, f"{who} may be its own; if so: {hint}"))
         if not sight.owned.own or not _is_over(row, sight):
             continue
         if row.name in busy:

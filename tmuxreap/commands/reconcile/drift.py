@@ -188,6 +188,8 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     """Record a session proven gone; if processes of it are left, report these and write nothing."""
     if sight.owned.own:
         return _survivors(row, sight, "stop")
+    if sight.unproven:
+        return _unproven(row, sight)
     known = _known(context, row, sight)
     conversation = known.conversation
     agent = context.agents.of(row)
@@ -248,6 +250,14 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
         return [Drift(row.name, DriftKind.MOVED, evidence, changes)]
     evidence = f"its {current.source} says {current.id}, the row {recorded or 'nothing'}"
     return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
+
+
+def _unproven(row: Row, sight: Sight) -> Drift:
+    names = ", ".join(f"{process.comm} ({process.pid})" for process in sight.unproven)
+    evidence = (
+        f"its session is gone, and what its row and environment name as its own lives: {names}"
+    )
+    return Drift(row.name, DriftKind.SURVIVORS, evidence, hint=sight.adopts_unproven(row.name))
 
 
 def _survivors(row: Row, sight: Sight, verb: str, intent: Intent | None = None) -> Drift:

@@ -71,10 +71,16 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
         _check_not_in_tmux(context, row, leader)
     owned = sight_of(context, row).owned
     own = [one.process for one in owned.own]
+    old = look.named(row.name) if look is not None else None
+    recorded = leader is not None and old is not None and old.pane.pid == leader.pid
     agents: dict[str, tuple[Process, ...]] = {}
     for name in [row.agent] if row.agent else context.profiles.agents:
-        if found := agent_among(own, _profile(context, row, name), world):
+        profile = context.profiles.of(name) if recorded else _profile(context, row, name)
+        if found := agent_among(own, profile, world):
             agents[name] = found
+    if not agents and leader is not None and recorded:
+        # Its row says so already: an agent that nobody knows.
+        agents[row.agent or leader.comm] = (leader,)
     if len(agents) != 1:
         reason = f"several agents run there: {', '.join(agents)}"
         if not agents:

@@ -135,7 +135,7 @@ def _living(sight: Sight) -> frozenset[ProcessId]:
     """Return the processes whose end may end the row, live ones only: a dead one would wake every
     wait. If the session is gone, return its remaining processes."""
     if sight.live is Live.GONE:
-        return sight.owned.ids
+        return sight.owned.ids.union(process.id for process in sight.unproven)
     leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
     seen = sight.owned.ids.union(one.process.id for one in sight.owned.spared)
     return (leaders & seen).union(one.id for one in sight.agent)

@@ -76,6 +76,8 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
             gone = yield from _run_rung(ending, planned)
         if ending.blocked:
             break
+    if gone and ending.sight.unproven:
+        return Outcome.SURVIVED
     if gone:
         ending.stopped_by = _stopped_by(ending)
         ending.swept_by = STOPPED_BY[ending.last] if ending.last else None
