@@ -120,6 +120,6 @@ def test_an_anchor_that_nobody_repeats_hinders_nothing() -> None:
 
 def test_a_row_that_others_repeat_stays() -> None:
     document = parse("tmux_sessions:\n- &a\n  name: a\n- <<: *a\n  name: b\n")
-    with pytest.raises(Unsafe):
+    with pytest.raises(Unsafe, match="another place repeats a value of it"):
         remove_rows(document, 0)
     assert remove_rows(document, 1) == "tmux_sessions:\n- &a\n  name: a\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.registry.yaml.fields import Changes, changed
-from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.parse import UNDEFINED, parse
 from tmuxreap.registry.yaml.places import (
     BREAKS,
     LIST_KEY,
@@ -142,6 +142,8 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
         result = parse(text)
     except Malformed as error:
         reason = f"the edited text would be no registry: {error.reason}"
+        if error.reason.startswith(UNDEFINED):
+            reason = f"another place repeats a value of it ({error.reason})"
         raise Unsafe(reason, error.line, error.column) from error
     if result.frame != document.frame or len(result.rows) != len(wanted):
         raise Unsafe("the edit would change what stands around the rows", 1, 1)

@@ -26,6 +26,7 @@ from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
 
 MAPPING_TAGS = (None, "!", "tag:yaml.org,2002:map")
 MERGE_KEY = "<<"
+UNDEFINED = "undefined alias"
 MOST_BY_ALIASES = 20_000  # values in one row: aliases of aliases multiply
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -192,7 +193,7 @@ class _Reader:
         self.last = event
         self.aliased = True
         if event.anchor not in self.anchors:
-            raise _at_event(f"undefined alias {event.anchor!r}", event)
+            raise _at_event(f"{UNDEFINED} {event.anchor!r}", event)
         anchored = self.anchors[event.anchor]
         if anchored is None:
             self.meaning.append("*" + event.anchor)
