@@ -6,14 +6,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.commands import adopt, stop
 from tmuxreap.commands import list as list_sessions
-from tmuxreap.commands import stop
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Verb
@@ -252,7 +253,8 @@ def test_a_conversation_that_was_moved_is_recorded_under_its_new_id(real: Real, 
     error = real.resume()["error"]
     assert (error["code"], "demo attach w1" in error["hint"]) == ("conversation_in_use", True)
     end(worker)
-    assert real.resume()["conversation_id"] == AFTER
+    resumed = real.resume()
+    assert (resumed.get("error"), resumed["conversation_id"]) == (None, AFTER)
 
 
 def test_the_copy_that_was_left_behind_is_never_resumable(real: Real) -> None:
@@ -289,3 +291,19 @@ def test_a_session_that_a_tool_launched_is_no_part_of_the_conversation(real: Rea
     assert warned(answer(real.stop(dry_run=True))) == ["children_running"]
     result = answer(purged(real))
     assert (result["outcome"], warned(result)) == ("terminated", ["children_running"])
+
+
+def test_a_process_of_a_session_in_the_background_is_not_adopted(real: Real) -> None:
+    """It answers with the agent's own commands for it."""
+    told_by(PIDFILE, goes_on=MOVING)
+    talked(real)
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as worker:
+        start = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        workers = {"w1": {"pid": worker.pid, "start": start, "own": AFTER}}
+        (real.store / "roster.json").write_text(json.dumps({"workers": workers}))
+        with real.app() as app:
+            request = adopt.AdoptRequest("worker", "demo", pid=worker.pid)
+            refused = real.fails(lambda: adopt.run(app, request))
+        worker.kill()
+    assert f"the process {worker.pid} is of the background session w1" in refused.message
+    assert "demo attach w1" in (refused.hint or "")

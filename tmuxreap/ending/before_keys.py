@@ -45,9 +45,7 @@ def begin(
     with _lock_registry(context.registry, policy):
         now = context.registry.look()
         stale = [ending for ending in endings if not _unchanged(ending.found, now)]
-        fresh = recordable(
-            context.registry, now, [it for it in endings if it not in stale], policy
-        )
+        fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
         ports = context.processes, context.clock, context.place
         news = [_new_intent(*ports, ending) for ending in fresh]
         answers = context.books.begin(

@@ -17,6 +17,7 @@ from tmuxreap.agents.conversations.background import (
     is_turn_open,
     launched_sessions,
     lingering,
+    session_of,
     sessions_in,
 )
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
@@ -131,6 +132,13 @@ class Finder:
         if profile is None or profile.goes_on is None or conversation.id is None or store is None:
             return []
         return sessions_in(profile.goes_on, store, conversation.id, self.processes)
+
+    def session_of(self, process: Process, profile: Profile) -> Lingering | None:
+        """Return the session in the agent's background that a process serves."""
+        store = self._store_of(profile, process, self.processes.cwd(process.id))
+        if profile.goes_on is None or store is None:
+            return None
+        return session_of(profile.goes_on, store, process, self.processes)
 
     def forked_of(self, row: Row, sight: Sight, profile: Profile | None) -> Forked | None:
         """Return how the conversation of a living agent was continued in its background, if its

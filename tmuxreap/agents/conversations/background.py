@@ -188,6 +188,19 @@ def _in_roster(
             yield found if bond is Bond.SAME else replace(found, bond=bond, conversation=own)
 
 
+def session_of(
+    goes_on: GoesOn, store: Path, process: Process, processes: Processes
+) -> Lingering | None:
+    """Return the session in the background that a process serves: as its entry says, or the one
+    above it, which holds its terminal."""
+    for name, entry in _entries(goes_on, store).items():
+        listed = _entry_process(goes_on, entry, processes) if isinstance(entry, dict) else None
+        if listed is not None and listed.pid in (process.pid, process.ppid):
+            where = f"the background session {name}"
+            return _lingering_in(goes_on, where, listed.pid, _at(entry, goes_on.id or ""), name)
+    return None
+
+
 def _entries(goes_on: GoesOn, store: Path) -> Mapping[str, Any]:
     listed = read_json(store / goes_on.roster) if goes_on.roster else None
     entries = listed.get(goes_on.entries) if isinstance(listed, dict) else None

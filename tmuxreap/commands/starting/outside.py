@@ -81,6 +81,8 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
     if not agents and leader is not None and recorded:
         # Its row says so already: an agent that nobody knows.
         agents[row.agent or leader.comm] = (leader,)
+    if not agents and leader is not None:
+        _check_not_in_background(context, row, leader)
     if len(agents) != 1:
         reason = f"several agents run there: {', '.join(agents)}"
         if not agents:
@@ -109,6 +111,15 @@ def _check_not_shared(row: Row, leader: Process, agent: tuple[Process, ...], own
         own = " or ".join(f"--pid {process.pid}" for process in agent[:SHOWN_PIDS])
         reason = f"process {leader.pid} runs more than an agent"
         raise could_not("adopt", row.name, reason, f"name the agent's own process: {own}")
+
+
+def _check_not_in_background(context: Context, row: Row, leader: Process) -> None:
+    """Refuse a process of a session in an agent's own background, with the commands for that."""
+    for name in [row.agent] if row.agent else context.profiles.agents:
+        session = context.finder.session_of(leader, _profile(context, row, name))
+        if session is not None:
+            reason = f"the process {leader.pid} is of {session.where}, below {name}'s own daemon"
+            raise could_not("adopt", row.name, reason, session.way_out)
 
 
 def _check_not_in_tmux(context: Context, row: Row, leader: Process) -> None:
