@@ -9,7 +9,7 @@ import pytest
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import Story
 from tmuxreap.commands.stop import EndRequest, is_inside, run
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 
@@ -49,8 +49,18 @@ def test_a_person_is_asked_once_with_the_plan_before_all_are_ended(
     result = run(story.app(), EndRequest(("all",), STOP, ask=ask))
     assert asked == [["planned", "planned"]]
     assert outcomes(result) == (["stopped", "stopped"] if agreed else [])
-    assert (result.greeting or "").startswith("nothing was done") is not agreed
-    assert int(result.exit) == 0
+    assert (result.failure is None) is agreed
+    assert int(result.exit) == (0 if agreed else 1)
+    if result.failure is not None:
+        assert result.failure.code is Code.DECLINED
+        assert result.failure.message == "could not stop: the answer was no; nothing was done"
+
+
+@pytest.mark.parametrize("target", ["zzz*", "tag:none", "agent:demo", "all"])
+def test_nobody_is_asked_about_nothing(story: Story, target: str) -> None:
+    request = EndRequest((target,), STOP, ask=lambda plan: pytest.fail("there is nothing to ask"))
+    result = run(story.app(), request)
+    assert int(result.exit) == (0 if target == "all" else 3)
 
 
 def test_one_that_was_named_is_ended_without_a_question(story: Story) -> None:

@@ -236,11 +236,23 @@ def test_a_person_is_asked_and_sees_the_plan(
     assert f"({pid}): pane" in asked.seen
     assert alive(pid)
     asked.types(f"{said}\n")
-    assert asked.leaves() == 0
     yes = said in ("y", "yes")
+    assert asked.leaves() == (0 if yes else 1)
     assert alive(pid) is not yes
     assert real.row("one")["status"] == ("stopped" if yes else "running")
-    assert ("nothing was done: the answer to stop was no" in asked.seen) is not yes
+    assert ("could not stop: the answer was no; nothing was done" in asked.seen) is not yes
+
+
+def test_a_question_whose_input_ends_is_declined(real: Real, person: Callable[..., Person]) -> None:
+    pid = herd(real, ["one"])["one"]
+    asked = person("stop", "all")
+    asked.sees("[y/N]")
+    asked.types("\x04")
+    assert asked.leaves() == 1
+    assert alive(pid)
+    said = asked.seen.partition("[y/N] ")[2]
+    assert said.lstrip("^D\b").startswith("\r\n")
+    assert "nothing was done" in said
 
 
 @pytest.mark.parametrize("registered", [True, False])
@@ -256,7 +268,7 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
     asked = person("stop", "one", "--purge-conversation", *words)
     asked.sees("stop them, and delete their conversations for good? [y/N]")
     asked.types("n\n")
-    assert asked.leaves() == 0
+    assert asked.leaves() == 1
     assert alive(pid)
 
 
@@ -267,7 +279,7 @@ def test_what_ends_sessions_without_a_row_too_asks_all_the_same(
     asked = person("stop", "all", "--force-no-yaml")
     asked.sees("stop them? [y/N]")
     asked.types("n\n")
-    assert asked.leaves() == 0
+    assert asked.leaves() == 1
     assert alive(pid)
     words = [*PROGRAM, "stop", "o*", "--force-no-yaml", "--json", "--registry", str(real.registry)]
     environ = {**os.environ, "TMUXREAP_ID": "mark"}

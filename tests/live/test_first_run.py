@@ -155,3 +155,33 @@ def test_a_registry_that_is_not_below_here_is_named(
     started = tmuxreap("start", "more", "--agent", "demo", "--registry", str(above))
     assert f"registry: {above}\n" in started.err
     assert tmuxreap("stop", "all", "--registry", str(above)).exit == 0
+
+
+def test_where_nobody_was_found_is_said(project: Path) -> None:
+    assert tmuxreap("adopt", "--all").exit == 0
+    tmux("-L", "swarm", "new-session", "-d", "-s", "mate", AGENT)
+    try:
+        until(
+            "the agent was ready",
+            lambda: ">" in tmux("-L", "swarm", "capture-pane", "-p", "-t", "=mate:"),
+        )
+        nobody = tmuxreap("adopt", "--all")
+        assert nobody.exit == 0
+        assert "no agent runs in a session that is not registered, on /" in nobody.out
+        assert nobody.out.endswith("/swarm: tmuxreap adopt --all --server swarm\n")
+        assert tmuxreap("adopt", "--all", "-q").out == ""
+    finally:
+        tmux("-L", "swarm", "kill-server")
+    assert tmuxreap("stop", "all").exit == 0
+    registry = project / ".hermes" / "agent-sessions.yaml"
+    waited = tmuxreap("wait", "all", "--until", "working")
+    assert (waited.exit, waited.out) == (
+        0,
+        f"nobody to wait for: no session in {registry} is running\n",
+    )
+    assert tmuxreap("stop", "all").out == "nothing to stop\n"
+    assert tmuxreap("stop", "all", "-q").out == ""
+
+
+def test_without_hosts_it_is_said_where_they_are_listed(project: Path) -> None:
+    assert tmuxreap("hosts").out.startswith("no hosts yet; list them in ")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from itertools import product
+from pathlib import Path
 
 from tmuxreap.agents.conversations.command_lines import repeatable
 from tmuxreap.commands.starting.row import Launch, identity_of, record_session, registered
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.sessions import Launched, failed_launch
-from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.errors import Code, Failure, command, could_not, declined
 from tmuxreap.core.model import (
     Live,
     Outcome,
@@ -88,6 +89,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     and those that rows name."""
     look = context.registry_if_there()
     rows = look.usable if look is not None else ()
+    sights: list[Sight] = []
     if request.server:
         sockets, sights = [context.servers.socket(context.servers.named(request.server))], []
     else:
@@ -97,10 +99,10 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     if request.only is not None:
         newcomers = [newcomer for newcomer in newcomers if newcomer.name in request.only]
     if not newcomers:
-        return _nothing(context, "no agent runs in a session that is not registered")
+        return replace(_result(context, []), greeting=_none_found(context, rows, request, sockets))
     ask = None if request.yes or request.dry_run else request.ask
     if ask is not None and not ask(describe(newcomers)):
-        return _nothing(context, "nothing was registered: the answer was no")
+        return context.result("adopt", failure=declined("adopt"), more={"registry_made": False})
     requests = [
         AdoptRequest(
             newcomer.name,
@@ -114,8 +116,21 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     return run(context, *requests)
 
 
-def _nothing(context: Context, greeting: str) -> Result:
-    return replace(_result(context, []), greeting=greeting)
+def _none_found(
+    context: Context, rows: Sequence[Row], request: AdoptAllRequest, sockets: Sequence[str]
+) -> str:
+    """Say where was looked, and where else agents run."""
+    said = f"no agent runs in a session that is not registered, on {' or '.join(sockets)}"
+    if request.server:
+        return said
+    folder = Path(context.servers.socket(None)).parent
+    others = [str(path) for path in sorted(folder.glob("*")) if path.is_socket()]
+    found = all_newcomers(context, rows, [], [one for one in others if one not in sockets])
+    for socket in dict.fromkeys(one.socket for one in found):
+        count = sum(one.socket == socket for one in found)
+        flags = shlex.join(("tmuxreap", "adopt", "--all", *context.servers.flag(socket)))
+        said += f"; {count} on {socket}: {flags}"
+    return said
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:

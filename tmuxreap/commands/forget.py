@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Forgotten
-from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.errors import Code, Failure, command, could_not, declined
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
@@ -43,7 +43,7 @@ def run(context: Context, request: ForgetRequest) -> Result:
     )
     rows = [row for row in chosen.rows if _old_enough(context, row, request)]
     if rows and not _agreed(rows, request, sweeping=chosen.sweeping):
-        return context.result("forget", greeting="nothing was done: the answer to forget was no")
+        return context.result("forget", failure=declined("forget"))
     items = _forgotten(context, rows, request)
     items += not_chosen(look, chosen, Forgotten)
     return context.result("forget", items)

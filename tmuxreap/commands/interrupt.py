@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers.endings import Interrupted
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
@@ -31,11 +31,11 @@ def run(context: Context, request: InterruptRequest) -> Result:
     rest = not_chosen(look, chosen, Interrupted)
     if (
         chosen.sweeping
+        and chosen.rows
         and not (request.dry_run or request.yes)
         and not _agreed(context, request, chosen.rows, rest)
     ):
-        greeting = "nothing was done: the answer to interrupt was no"
-        return context.result("interrupt", [], greeting=greeting)
+        return context.result("interrupt", [], failure=declined("interrupt"))
     items = interrupt_rows(context, chosen.rows, dry_run=request.dry_run)
     return context.result("interrupt", [*items, *rest])
 

@@ -11,7 +11,7 @@ from tmuxreap.commands.targets import (
     not_chosen,
     warned_of_children,
 )
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.model import RecordedTmux, Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
@@ -55,7 +55,8 @@ def run(context: Context, request: EndRequest) -> Result:
     if request.dry_run:
         items = dry_run_answers(context, chosen.rows, request.policy)
     else:
-        must_ask = (chosen.sweeping or request.policy.purge) and not request.yes
+        many = chosen.sweeping or request.policy.purge
+        must_ask = bool(chosen.rows) and many and not request.yes
         refused = _unconfirmed(context, chosen.rows, rest, request) if must_ask else None
         if refused is not None:
             return refused
@@ -135,8 +136,7 @@ def _unconfirmed(
 
 
 def _declined(context: Context, request: EndRequest) -> Result:
-    greeting = f"nothing was done: the answer to {request.policy.verb.value} was no"
-    return replace(_result(context, request, []), greeting=greeting)
+    return _result(context, request, [], declined(request.policy.verb.value))
 
 
 def _names_without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:

@@ -84,7 +84,8 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
     done = request.any and any(one.reached for one in awaited)
     items: list[Item] = [_answer(one, request, in_time=in_time, done=done) for one in awaited]
     items += not_chosen(look, chosen, Awaited)
-    return context.result("wait", items)
+    nobody = f"nobody to wait for: no session in {look.path} is running"
+    return context.result("wait", items, greeting=None if items else nobody)
 
 
 def event_waiter(context: Context, kind: type[Waiter] = Waiter) -> AbstractContextManager[Waiter]:

@@ -42,6 +42,7 @@ class Code(Enum):
     TIMED_OUT = ("timed_out", Exit.FAILED)
     GONE = ("gone", Exit.FAILED)
     NOT_INTERRUPTIBLE = ("not_interruptible", Exit.FAILED)
+    DECLINED = ("declined", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     HOST_UNKNOWN = ("host_unknown", Exit.USAGE)
     CONFIG_INVALID = ("config_invalid", Exit.USAGE)
@@ -126,6 +127,11 @@ def command(verb: str, name: str, *more: str) -> str:
 def interrupted() -> Failure:
     hint = "what was under way is finished by: tmuxreap reconcile"
     return Failure(Code.INTERRUPTED, "could not finish: interrupted", hint)
+
+
+def declined(verb: str) -> Failure:
+    """Return the failure of a verb whose question was answered with no: its goal is not reached."""
+    return Failure(Code.DECLINED, f"could not {verb}: the answer was no; nothing was done")
 
 
 def shared_exit(codes: Iterable[Code]) -> Exit:

@@ -78,7 +78,8 @@ def test_only_a_yes_is_one(
     plan = Result("stop", None, 0.0, [Ending("acme")])
     assert boundary.question(Style(), purge=True)(plan) is agreed
     asked = capsys.readouterr()
-    assert asked.err.endswith("stop them, and delete their conversations for good? [y/N] ")
+    question = "stop them, and delete their conversations for good? [y/N] "
+    assert asked.err.endswith(question if said else f"{question}\n")  # nobody typed a line end
     assert asked.out == ""
 
 
@@ -105,3 +106,17 @@ def test_what_nohup_had_ignored_stays_so(handlers: None) -> None:
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
+
+
+def test_an_interrupted_question_says_that_nothing_was_begun(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        def readline(self) -> str:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin", Interrupted())
+    with pytest.raises(Failure, match="nothing was begun") as caught:
+        boundary.confirm("stop them?")
+    assert (caught.value.code, caught.value.hint) == (Code.INTERRUPTED, "")
+    assert capsys.readouterr().err == "stop them? [y/N] \n"

@@ -171,8 +171,17 @@ def _briefly(verb: str, planned: Sequence[Mapping[str, object]]) -> Iterator[str
 
 
 def confirm(asked: str) -> bool:
+    """Ask the user; only y or yes means yes. An interrupt is a failure: nothing was begun yet."""
     print(f"{asked} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    try:
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        reason = "nothing was begun: the question was interrupted"
+        raise Failure(Code.INTERRUPTED, reason) from None
+    if not answer.endswith("\n"):  # the end of the input is no end of the line
+        print(file=sys.stderr)
+    return answer.strip().lower() in ("y", "yes")
 
 
 def on_terminal() -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
@@ -182,8 +182,7 @@ class OnHosts:
             if self._is_inside() and not self.asks:
                 return replace(plan, failure=self._needs_yes())
             if self.verb in verbs.ASKED and self.asks and not self._is_confirmed(plan, style):
-                said = f"nothing was done: the answer to {self.verb} was no"
-                return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
+                return replace(plan, results=[], others=(), failure=declined(self.verb))
         return self._merged_both(plans, self._on_each(self._carry_out, plans))
 
     def _merged_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:

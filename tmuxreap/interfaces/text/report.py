@@ -97,12 +97,10 @@ def lines(result: Result, style: Style) -> Iterator[str]:
         if style.width is not None:
             yield from (style.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
         return
-    if (
-        not result.results
-        and (result.greeting or result.failure is None)
-        and result.command in NOTHING
-    ):
-        yield result.greeting or NOTHING[result.command]
+    if not result.results:
+        nothing = NOTHING.get(result.command) if result.failure is None else None
+        if (said := result.greeting or nothing) is not None:
+            yield said
     launch = result.more.get("plan")
     if isinstance(launch, dict):
         import shlex

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.errors import Code, Exit, Failure, declined
 from tmuxreap.core.results import Result, failure_in
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
 from tmuxreap.interfaces.cli.parameters import (
@@ -195,7 +195,7 @@ def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:
 
 def _resumed(context: Context, name: str) -> bool:
     if not confirm(f"{name} has ended; resume it?"):
-        return False
+        raise declined("attach")
     from tmuxreap.commands.resume import ResumeRequest, run
 
     result = run(context, ResumeRequest((name,)))
