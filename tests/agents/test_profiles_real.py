@@ -201,6 +201,18 @@ HOME = (
 )
 
 
+CLAUDE_AUTO = (
+    "● I will run it.\n\n"
+    + "─" * 80
+    + """
+  Auto mode can't check actions in this session
+
+  You can stay in auto mode and approve each action that needs the check yourself.
+
+  Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel"""
+)
+
+
 def shown(screen: str, prompt: str = "", above: str = "", footer: str = "") -> str:
     """Return the screen as tmux prints it: without trailing spaces, except no-break ones."""
     text = screen.format(prompt=prompt, above=above, footer=footer)
@@ -298,6 +310,7 @@ SCREENS = [
         Screen(State.IDLE, stashed=True),
     ),
     ("claude", shown(CLAUDE, above="● The draft stashed\n\n"), Screen(State.IDLE)),
+    ("claude", CLAUDE_AUTO, Screen(State.DIALOG)),
     ("claude", CLAUDE_KEY, Screen(State.DIALOG, setup=True)),
     ("claude", CLAUDE_TRUST, Screen(State.DIALOG, setup=True)),
     # it starts
