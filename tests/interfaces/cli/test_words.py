@@ -113,7 +113,7 @@ def test_forget_asks_before_more_goes_than_was_named(
     before = story.path.read_bytes()
     for targets, history in ((("all",), False), (("a*",), False), (("a",), True)):
         answer = run(story.app(), ForgetRequest(targets, history, ask=no))
-        assert (answer.results, answer.exit) == ((), 0)
+        assert (answer.results, answer.exit) == ((), 1)
     assert story.path.read_bytes() == before
     assert asked == [
         "forget 2 sessions (a, b)?",
