@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 
 from tmuxreap.commands.targets import (
     check_spares,
@@ -16,11 +17,12 @@ from tmuxreap.core.model import RecordedTmux, Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.targets import Chosen, Wanted
+from tmuxreap.registry.targets import SWEEPING, Chosen, Questions, Wanted, choose
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreadable_failure
@@ -45,13 +47,20 @@ def run(context: Context, request: EndRequest) -> Result:
         raise _unconfirmed_purge(request)
     if look is None:
         return _end_without_registry(context, request)
+    look, starting = _after_starts(context, look, request)
     kill = request.policy.verb is Verb.KILL
     chosen = choose_rows(
         context, look, request.targets, Wanted.RUNNING, leftovers=kill, skip_protected=True
     )
     chosen = _with_pending_restarts(context, look, chosen, request)
+    chosen = replace(
+        chosen,
+        rows=tuple(row for row in chosen.rows if row.name not in starting),
+        missing=tuple(one for one in chosen.missing if one.target not in starting),
+    )
     names = _names_without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
+    rest += [failed_target(name, failure) for name, failure in starting.items()]
     if request.dry_run:
         items = dry_run_answers(context, chosen.rows, request.policy)
     else:
@@ -63,6 +72,34 @@ def run(context: Context, request: EndRequest) -> Result:
         items = end_rows(context, chosen.rows, request.policy)
     items = warned_of_children(look, items)
     return _result(context, request, [*items, *rest, *_unregistered_items(context, names, request)])
+
+
+def _after_starts(
+    context: Context, look: RegistryLook, request: EndRequest
+) -> tuple[RegistryLook, dict[str, Failure]]:
+    """Wait for the starts that these targets mean: what comes up meanwhile is to be ended, too.
+    Return the registry as it is then, and the starts that are not finished."""
+    active = ActiveIntents.of(context)
+    meant = [name for name in active.starting() if _means(context, look, request.targets, name)]
+    waiting: dict[str, Failure] = {}
+    for name in meant:
+        row = look.named(name)
+        if row is not None:
+            cancel_restarts(context, [row], request.policy.verb.value)
+        failure = active.wait_for_start(name, lock_held=context.lock_held)
+        if failure is not None:
+            waiting[name] = failure
+    return (context.registry.look() if meant else look), waiting
+
+
+def _means(context: Context, look: RegistryLook, targets: Sequence[str], name: str) -> bool:
+    """Tell whether a target means the session of this name, which may have no row so far."""
+    if name in targets or any(fnmatchcase(name, "*" if it == "all" else it) for it in targets):
+        return True
+    questions = Questions(agent_of=context.agents.of)
+    groups = [target for target in targets if target.startswith(SWEEPING)]
+    chosen = choose(look.rows, groups, Wanted.ALL, questions)
+    return name in [row.name for row in chosen.rows]
 
 
 def _with_pending_restarts(

@@ -20,6 +20,7 @@ from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.sessions.observe import Place
 
 JOIN_LOOK_S = 0.05
+START_WAIT_S = 10.0
 SUSPENDED = frozenset("Tt")  # process states: C-z, SIGSTOP, a debugger
 
 
@@ -85,15 +86,25 @@ class ActiveIntents:
             intent = self.books.intent(intent.taken_over_by)
         return self.join(intent) if intent is not None and intent.id != intent_id else None
 
-    def wait_for_start(self, name: str, *, lock_held: bool) -> None:
-        """Wait until a start in progress is finished, at most until its deadline."""
-        while (intent := self.books.open_intents().get(name)) is not None:
-            late = self.clock.now() > intent.deadline
-            if late or intent.verb != START or not self.is_in_progress(intent):
-                break
+    def starting(self) -> dict[str, Intent]:
+        """Return the starts, resumes and restarts that are under way, by name."""
+        intents = self.books.open_intents()
+        return {
+            name: intent
+            for name, intent in intents.items()
+            if intent.verb == START and self.is_in_progress(intent)
+        }
+
+    def wait_for_start(self, name: str, *, lock_held: bool) -> Failure | None:
+        """Wait until a start in progress is finished, 10 s at most; return why it is not."""
+        until = self.clock.monotonic() + START_WAIT_S
+        while (intent := self.starting().get(name)) is not None:
             if lock_held:
                 raise LockIsHeld(f"wait for the start of {name}")
+            if self.clock.monotonic() >= until or self.clock.now() > intent.deadline:
+                return _stuck(intent, suspended=self._is_suspended(intent))
             self.processes.wait({intent.owner}, JOIN_LOOK_S)
+        return None
 
     def _is_suspended(self, intent: Intent) -> bool:
         owner = self.processes.refresh(intent.owner)

@@ -1,0 +1,64 @@
+"""A stop that meets a start or a resume under way waits for it, and then ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.real import DEMO, Real, until
+from tmuxreap.core.results import Result
+from tmuxreap.ending import one_at_a_time
+
+pytestmark = pytest.mark.live
+
+
+def begin(real: Real, verb: str) -> subprocess.Popen[bytes]:
+    """Begin a start or a resume that takes a while, and wait until it is under way."""
+    words = [sys.executable, "-m", "tmuxreap", verb, "acme", "--registry", str(real.registry)]
+    if verb == "start":
+        words += ["--agent", "demo", "--cwd", str(real.folder), "--server", real.socket]
+    command = ["--", *DEMO] if verb == "start" else []
+    begun = subprocess.Popen([*words, "--confirm", "2", *command], stdout=subprocess.DEVNULL)
+    until("the start under way", lambda: "acme" in real.sessions())
+    return begun
+
+
+def facts(told: Result) -> list[object]:
+    return [item.as_json().get("outcome") for item in told.results]
+
+
+@pytest.mark.parametrize("target", ["acme", "all", "ac*"])
+@pytest.mark.parametrize("verb", ["start", "resume"])
+def test_a_stop_ends_what_comes_up_meanwhile(real: Real, verb: str, target: str) -> None:
+    real.bystander()
+    if verb == "resume":
+        real.start()
+        real.say("hello")
+        real.stop()
+    begun = begin(real, verb)
+    told = real.stop(target)
+    assert begun.wait(60) == 0
+    assert (told.exit, facts(told)) == (0, ["stopped"])
+    assert real.row()["status"] == "stopped"
+    assert real.sessions() == {"quiet"}
+
+
+def test_a_start_that_hangs_is_named_after_a_while(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real.bystander()
+    monkeypatch.setattr(one_at_a_time, "START_WAIT_S", 0.3)
+    begun = begin(real, "start")
+    os.kill(begun.pid, signal.SIGSTOP)
+    told = real.stop()
+    os.kill(begun.pid, signal.SIGCONT)
+    (item,) = told.results
+    assert item.error is not None
+    assert (told.exit, item.error.code) == (1, "still_running")
+    assert str(begun.pid) in str(item.error.hint)
+    assert begun.wait(60) == 0
+    assert facts(real.stop()) == ["stopped"]
