@@ -10,6 +10,7 @@ from tests.fakes import Story
 from tmuxreap.agents.conversations.purge import Purged
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.answers.base import Draft
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -23,7 +24,7 @@ from tmuxreap.ending.outcome import (
     stopped_by_of,
 )
 from tmuxreap.ending.plan import Policy, Rung
-from tmuxreap.ending.results import EndResult, RungReport
+from tmuxreap.ending.results import RungReport
 from tmuxreap.registry.transitions import Event
 
 DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxreap.core.answers.sessions import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import RemoteResult
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.reply import Reply, item_of, reply_of
 from tmuxreap.interfaces.popup.choices import Choices, arranged

@@ -4,16 +4,12 @@ prints anything."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers.base import Item as Item
 from tmuxreap.core.answers.base import failure_of, plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure, shared_exit
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen
-
-if TYPE_CHECKING:
-    from tmuxreap.core.answers.sessions import Session
 
 SCHEMA = "tmuxreap/1"
 
@@ -26,24 +22,6 @@ def megabytes(size: int) -> float:
 def failure_in(item: Item) -> Failure | None:
     """Return the failure of this target, with its exit status."""
     return failure_of(item.error)
-
-
-@frozen
-class RemoteResult(Item):
-    """A result from another host, as received. `shown`: the same as a local value, for the table
-    that users see."""
-
-    host: str
-    facts: Mapping[str, object]
-    lines: tuple[str, ...] = ()  # for people
-    shown: Session | None = None
-
-    @property
-    def target(self) -> str:
-        return f"{self.name}@{self.host}"
-
-    def as_json(self) -> dict[str, object]:
-        return {**self.facts, "host": self.host, "target": self.target}
 
 
 @frozen

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.model import Outcome, Row, Verb
 from tmuxreap.core.values import replace
-from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent, NewEvent
 

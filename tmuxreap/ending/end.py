@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Outcome, Row
@@ -30,7 +31,7 @@ from tmuxreap.ending.outcome import pending_result, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record
-from tmuxreap.ending.results import EndResult, failed_target
+from tmuxreap.ending.results import failed_target
 from tmuxreap.ending.twins import one_of_each_pane
 from tmuxreap.ledger.records import Closing, Intent
 from tmuxreap.registry.failures import row_invalid

@@ -157,7 +157,7 @@ def _joined(closed: Intent | None) -> Item | None:
     if "outcome" not in recorded:
         return None  # taken over or lost: the caller looks again
     from tmuxreap.core.answers.base import read
-    from tmuxreap.ending.results import EndResult
+    from tmuxreap.core.answers.endings import Ending as EndResult
 
     return replace(read(EndResult, recorded), joined=True)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers.base import Conversation, Process, problem_of
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import is_blind, kept_screen
@@ -19,7 +20,7 @@ from tmuxreap.ending.before_keys import recordable
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import prepare
-from tmuxreap.ending.results import EndResult, RungReport, as_answer, out_of_reach
+from tmuxreap.ending.results import RungReport, as_answer, out_of_reach
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (

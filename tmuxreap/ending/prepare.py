@@ -7,13 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Outcome, Row, Scope, Server, Status
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, make_plan, refusal
-from tmuxreap.ending.results import EndResult, failed_target
+from tmuxreap.ending.results import failed_target
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context

@@ -11,6 +11,7 @@ from enum import Enum
 
 from tmuxreap.core import faults
 from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Outcome, Row, Status, Terminal
@@ -21,7 +22,6 @@ from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.outcome import changes_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.results import EndResult
 from tmuxreap.ending.twins import twins_of
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tmuxreap.core.answers.base import Process, problem_of
-from tmuxreap.core.answers.endings import Counts, Ending
+from tmuxreap.core.answers.base import Process as ProcessAnswer
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Counts
+from tmuxreap.core.answers.endings import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome, StoppedBy, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Rung
 from tmuxreap.sessions.ownership import Belonging
-
-EndResult = Ending  # in this room `Ending` is the ending in progress
 
 
 @frozen
@@ -24,10 +24,10 @@ class RungReport:
     skipped: str | None = None
 
 
-def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[Process, ...]:
+def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[ProcessAnswer, ...]:
     """Convert processes to the form of answers."""
     return tuple(
-        Process(it.process.pid, it.process.comm, it.why if why else None) for it in belongings
+        ProcessAnswer(it.process.pid, it.process.comm, it.why if why else None) for it in belongings
     )
 
 

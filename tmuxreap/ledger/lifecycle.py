@@ -24,11 +24,11 @@ def follow(db: sqlite3.Connection, names: Sequence[str], *, with_json: bool) -> 
 
 
 def _follow(db: sqlite3.Connection, name: str, known: Sequence[str], with_json: bool) -> None:
-    lives = db.execute(
+    living = db.execute(
         f"SELECT {', '.join(known)}, ended FROM ({schema.lives(with_json)}) WHERE agent_id = ?",
         (name,),
     )
-    for *values, ended in lives.fetchall():
+    for *values, ended in living.fetchall():
         fields = ", ".join(f"{column} = ?" for column in known)
         # While it runs, the other tool's status is kept, unless that says it has ended.
         when = "" if ended else " AND status IN ('killed', 'stopped', 'terminated')"

@@ -12,10 +12,10 @@ from tmuxreap.core.answers.base import Problem, Process, problem_of
 from tmuxreap.core.answers.endings import Ending, Forgotten
 from tmuxreap.core.answers.machine import Finding, Skill
 from tmuxreap.core.answers.news import Drift, Event
-from tmuxreap.core.answers.sessions import Session, Shown
+from tmuxreap.core.answers.sessions import RemoteResult, Session, Shown
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Item, RemoteResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.interfaces.text.report import by_host, lines, print_failure, report

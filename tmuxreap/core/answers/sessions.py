@@ -116,3 +116,21 @@ class Planned(Answer):
     """What `start` would run, with `--dry-run`."""
 
     plan: Mapping[str, object] | None = None
+
+
+@frozen
+class RemoteResult(Item):
+    """A result from another host, as received. `shown`: the same as a local value, for the table
+    that users see."""
+
+    host: str
+    facts: Mapping[str, object]
+    lines: tuple[str, ...] = ()  # for people
+    shown: Session | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.name}@{self.host}"
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.facts, "host": self.host, "target": self.target}

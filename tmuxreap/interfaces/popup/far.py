@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers.sessions import RemoteResult, Session
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Verb
-from tmuxreap.core.results import RemoteResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.interfaces.remote.near import run_on_hosts
 from tmuxreap.sessions.context import Context

@@ -10,8 +10,9 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from tmuxreap.core.answers.sessions import RemoteResult
 from tmuxreap.core.errors import Code, Failure, declined
-from tmuxreap.core.results import RemoteResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts import merge

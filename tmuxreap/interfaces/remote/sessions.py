@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tmuxreap.commands.list import SORT_KEYS
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers.sessions import RemoteResult, Session
 from tmuxreap.core.model import Live, Status
-from tmuxreap.core.results import Item, RemoteResult
+from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 
 TEXTS = ("agent", "tmux_server", "pane_id", "cwd", "conversation_id", "drift", "state")

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tmuxreap.core.answers.sessions import RemoteResult
 from tmuxreap.core.model import Outcome
-from tmuxreap.core.results import Item, RemoteResult
+from tmuxreap.core.results import Item
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
 

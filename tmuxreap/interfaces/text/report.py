@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.answers.sessions import RemoteResult
 from tmuxreap.core.errors import Failure, printing
-from tmuxreap.core.results import Item, RemoteResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style, plain, plain_value
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ class Mapping(Sequence):
         return {each.name: each for each in self.entries if each.name is not MERGE}
 
 
-Node: TypeAlias = "Leaf | Sequence | Mapping"
+Node: TypeAlias = "Leaf | SequenceNode | MappingNode"
 
 
 @frozen
