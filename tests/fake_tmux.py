@@ -12,8 +12,19 @@ from signal import Signals
 
 from tests.fake_processes import FakeProcesses
 from tmuxreap.agents.screens import unstyled
-from tmuxreap.core.deeds import Created, Deed, NewSession, SetStatus
-from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
+from tmuxreap.core.model import (
+    Created,
+    Deed,
+    NewSession,
+    NoServer,
+    Pane,
+    ProcessId,
+    Server,
+    ServerLook,
+    Session,
+    SetStatus,
+    Unreachable,
+)
 from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.core.values import replace
 from tmuxreap.system.tmux.commands import (

@@ -9,9 +9,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.results import Result
-from tmuxreap.core.schema import document
+from tmuxreap.core.schema import SHAPES, document
 
 
 @cache

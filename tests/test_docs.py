@@ -18,13 +18,11 @@ from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind
-from tmuxreap.core.answers import endings
-from tmuxreap.core.answers.base import Conversation
-from tmuxreap.core.answers.endings import Ending
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core import answers
+from tmuxreap.core.answers import Ending, Session
 from tmuxreap.core.errors import Code, Exit
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Conversation, Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
@@ -235,7 +233,7 @@ STOPPED = Ending(
     resumable=True,
     conversation=Conversation(CONVERSATION, "pidfile", None, exists=True),
     duration_ms=196,
-    rungs=(endings.Rung("keys", 125, enough=True),),
+    rungs=(answers.Rung("keys", 125, enough=True),),
 )
 AGAIN = replace(
     STOPPED,

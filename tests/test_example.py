@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import Row, Status, StoppedBy, Terminal
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.registry import edits
 from tmuxreap.registry.file import Registry

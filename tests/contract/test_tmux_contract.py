@@ -13,17 +13,20 @@ from typing import Protocol
 import pytest
 
 from tests.fakes import FakeClock, FakeProcesses, FakeTmux
-from tmuxreap.core.deeds import (
+from tmuxreap.core.model import (
     ClosePane,
     CloseSession,
     Created,
     LeaveMode,
     NewSession,
+    NoServer,
     Press,
+    Server,
+    Session,
     SetOption,
     SetStatus,
+    Unreachable,
 )
-from tmuxreap.core.model import NoServer, Server, Session, Unreachable
 from tmuxreap.core.ports import Processes, Question, Tmux
 from tmuxreap.core.values import replace
 from tmuxreap.system.processes.linux import LinuxProcesses

@@ -7,23 +7,23 @@ from typing import get_args
 import pytest
 
 from tests.ending.test_plan import PANE, SERVER, SESSION
-from tmuxreap.core import deeds
-from tmuxreap.core.deeds import Deed
+from tmuxreap.core import model
+from tmuxreap.core.model import Deed
 from tmuxreap.system.tmux.commands import command_of
 
 EVERY: dict[type, Deed] = {
     type(one): one
     for one in (
-        deeds.CloseSession(SERVER, SESSION, (PANE,)),
-        deeds.ClosePane(SERVER, SESSION, PANE),
-        deeds.Press(SERVER, PANE, ("C-c",)),
-        deeds.SetOption("%0", "remain-on-exit", "on"),
-        deeds.LeaveMode("%0"),
-        deeds.SwitchClient(SERVER, SESSION, PANE),
-        deeds.SetStatus("/r", "1 idle"),
+        model.CloseSession(SERVER, SESSION, (PANE,)),
+        model.ClosePane(SERVER, SESSION, PANE),
+        model.Press(SERVER, PANE, ("C-c",)),
+        model.SetOption("%0", "remain-on-exit", "on"),
+        model.LeaveMode("%0"),
+        model.SwitchClient(SERVER, SESSION, PANE),
+        model.SetStatus("/r", "1 idle"),
     )
 }
-HARMLESS = (deeds.SetOption, deeds.LeaveMode, deeds.SetStatus)
+HARMLESS = (model.SetOption, model.LeaveMode, model.SetStatus)
 
 
 @pytest.mark.parametrize("kind", get_args(Deed))
@@ -37,6 +37,6 @@ def test_each_deed_has_words_and_what_could_hit_a_stranger_is_compared_first(kin
 
 
 def test_a_deed_is_what_it_says() -> None:
-    one, other = deeds.Press(SERVER, PANE, text="x"), deeds.Press(SERVER, PANE, text="x")
+    one, other = model.Press(SERVER, PANE, text="x"), model.Press(SERVER, PANE, text="x")
     assert one == other
-    assert one != deeds.Press(SERVER, PANE, ("x",))
+    assert one != model.Press(SERVER, PANE, ("x",))

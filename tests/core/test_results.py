@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Beat
+from tmuxreap.core.answers import Beat
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import Result, failure_in, megabytes
+from tmuxreap.core.results import Result, failure_in, megabytes, problem_of
 
 GOOD = Beat("a", "idle")
 

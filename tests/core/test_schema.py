@@ -10,10 +10,9 @@ from jsonschema import Draft202012Validator
 
 from tests.command_line import tmuxreap
 from tests.schemas import check_answer, troubles
-from tmuxreap.core.answers.base import read
-from tmuxreap.core.answers.endings import Ending
-from tmuxreap.core.answers.shapes import SHAPES
-from tmuxreap.core.schema import DIALECT, document
+from tmuxreap.core.answers import Ending
+from tmuxreap.core.results import read
+from tmuxreap.core.schema import DIALECT, SHAPES, document
 from tmuxreap.interfaces.cli.main import VERBS
 
 ROOT = Path(__file__).parents[2]

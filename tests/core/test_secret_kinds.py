@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from tests.cpu import cpu_limit
-from tmuxreap.core.masking import mask_secrets
-from tmuxreap.core.secret_kinds import KINDS, PREFIXES, Kind
+from tmuxreap.core.masking import KINDS, PREFIXES, Kind, mask_secrets
 
 LENGTH = 100_000
 CPU_S = 1.0  # linear patterns need hundredths; a quadratic one needs far more

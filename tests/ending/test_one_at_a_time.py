@@ -19,9 +19,8 @@ from tmuxreap.commands.adopt import AdoptRequest
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
-from tmuxreap.core.deeds import SetOption
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.model import ProcessId, SetOption, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents

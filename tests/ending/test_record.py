@@ -10,7 +10,7 @@ import pytest
 from tests.ending.test_plan import STOP
 from tests.fakes import Story
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.results import Result

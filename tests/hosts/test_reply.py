@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.reply import Reply, item_of, reply_of

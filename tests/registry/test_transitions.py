@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import Status, StoppedBy, Verb
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.registry.transitions import (
     END_FIELDS,

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.command_lines import repeatable
 from tmuxreap.commands.starting.row import Launch, identity_of, record_session, registered
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.sessions import Launched, failed_launch
+from tmuxreap.core.answers import Launched, failed_launch
 from tmuxreap.core.errors import Code, Failure, command, could_not, declined
 from tmuxreap.core.model import (
     Live,
@@ -23,7 +22,7 @@ from tmuxreap.core.model import (
     Terminal,
     Unreachable,
 )
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.look import RegistryLook

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.answers.machine import Agent
+from tmuxreap.core.answers import Agent
 from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context
 

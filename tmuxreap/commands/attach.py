@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tmuxreap.core.deeds import SwitchClient
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Live, Row, Server, Terminal
+from tmuxreap.core.model import Live, Row, Server, SwitchClient, Terminal
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context

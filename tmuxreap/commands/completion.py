@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tmuxreap.core.answers.machine import Script
+from tmuxreap.core.answers import Script
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context

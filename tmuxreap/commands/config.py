@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.commands.watch.watch import RETENTION_S
-from tmuxreap.core.answers.machine import Default
+from tmuxreap.core.answers import Default
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, TERM_GRACE_S

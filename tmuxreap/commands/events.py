@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tmuxreap.core.answers import news as answers
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.results import Result
+from tmuxreap.core import answers
+from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
 from tmuxreap.registry.targets import Chosen

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Forgotten
+from tmuxreap.core.answers import Forgotten
 from tmuxreap.core.errors import Code, Failure, command, could_not, declined
 from tmuxreap.core.model import Row
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ledger import surroundings as surroundings

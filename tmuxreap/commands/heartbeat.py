@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.agents.hooks import events
-from tmuxreap.core.answers.endings import Beat
+from tmuxreap.core.answers import Beat
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result

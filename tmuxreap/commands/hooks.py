@@ -13,7 +13,7 @@ from pathlib import Path
 from tmuxreap.agents.conversations.find import store_of
 from tmuxreap.agents.hooks import settings_file
 from tmuxreap.agents.profiles import Hooks
-from tmuxreap.core.answers.machine import Hooked
+from tmuxreap.core.answers import Hooked
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers.endings import Interrupted
+from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result

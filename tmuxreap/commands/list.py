@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers.sessions import Listed, Session
+from tmuxreap.core.answers import Listed, Session
 from tmuxreap.core.errors import Failure, could_not
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Protected
+from tmuxreap.core.answers import Protected
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.look import RegistryLook, edited_where_safe

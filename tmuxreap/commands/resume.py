@@ -13,11 +13,10 @@ from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.commands.starting.launch import existing_folder, exists, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.sessions import Launched, failed_launch
+from tmuxreap.core.answers import Launched, failed_launch
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.schema import Schema, document
+from tmuxreap.core.schema import SHAPES, Schema, document
 
 
 def run(verb: str | None) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers.sessions import Shown
+from tmuxreap.core.answers import Shown
 from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context

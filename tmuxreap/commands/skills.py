@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tmuxreap.commands.skill_files import Comparison, Skill, compare, our_skills, write
-from tmuxreap.core.answers import machine as answers
-from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core import answers
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row, Verb
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.look import RegistryLook
@@ -111,7 +110,7 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     """Add a warning to each ended session about the sessions that it started and that still run."""
     if not any(parent_of(row) for row in look.usable):
         return list(items)
-    from tmuxreap.core.answers.endings import Ending
+    from tmuxreap.core.answers import Ending
     from tmuxreap.registry.trees import running_below
 
     names = [item.name for item in items if isinstance(item, Ending) and item.ok]

@@ -12,11 +12,10 @@ from typing import Protocol
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.watch.waiting import Waiter, Woken
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Awaited
+from tmuxreap.core.answers import Awaited
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, ProcessId, Row
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen, slotted
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context

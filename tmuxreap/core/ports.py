@@ -12,7 +12,7 @@ from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
-    from tmuxreap.core.deeds import Created, Deed, NewSession
+    from tmuxreap.core.model import Created, Deed, NewSession
 
 
 class Sent(Enum):

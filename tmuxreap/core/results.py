@@ -1,15 +1,148 @@
-"""A command's answer as values: the envelope for scripts, and the results in it. Never decides or
+"""Conversion of answers to JSON and back, and the types that several answers share.
+
+A command's answer as values: the envelope for scripts, and the results in it. Never decides or
 prints anything."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tmuxreap.core.answers.base import Item as Item
-from tmuxreap.core.answers.base import failure_of, plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure, shared_exit
 from tmuxreap.core.times import iso
-from tmuxreap.core.values import field, frozen
+from tmuxreap.core.values import as_dict, field, frozen
+
+T = TypeVar("T")
+JSON_TYPES = {str, int, float, bool, type(None)}
+
+
+class Answer:
+    """A result, or a part of one. Its fields are what `--json` prints."""
+
+    __slots__ = ()
+    RARE = frozenset[str]()  # left out of JSON where None
+    NOT_IN_JSON = frozenset[str]()  # never in JSON: for a terminal only
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as `--json` prints it."""
+        fields = as_dict(self)
+        for name in self.RARE:
+            if fields[name] is None:
+                del fields[name]
+        for name in self.NOT_IN_JSON:
+            del fields[name]
+        for name, value in fields.items():
+            if value.__class__ not in JSON_TYPES:
+                fields[name] = plain_json(value)
+        return fields
+
+
+@frozen
+class Problem(Answer):
+    """What could not be done, and why; `hint` is the next command to try."""
+
+    code: str
+    message: str
+    hint: str
+
+
+@frozen
+class Item(Answer):
+    """One result in the envelope: what a verb says of one target."""
+
+    name: str
+    error: Problem | None = field(default=None, kw_only=True)
+
+
+@frozen
+class Process(Answer):
+    """A process; `why` is the evidence that it belongs to the session."""
+
+    RARE = frozenset({"why", "started"})
+
+    pid: int
+    name: str
+    why: str | None = None
+    started: float | None = None
+
+
+@frozen
+class Conversation(Answer):
+    """An agent's conversation, and whether it is on disk."""
+
+    id: str | None = None
+    source: str | None = None
+    path: str | None = None
+    exists: bool = False
+
+
+@frozen
+class Draft(Answer):
+    """A half-typed prompt and the event that keeps it; on a terminal its text is shown, too."""
+
+    NOT_IN_JSON = frozenset({"text"})
+
+    chars: int
+    event: int | None = None
+    text: str = ""
+
+
+def plain_json(value: object) -> object:
+    """Convert a value to what `json` can write."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (list, tuple)):
+        return [plain_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: plain_json(one) for name, one in value.items()}
+    return value.as_json() if isinstance(value, Answer) else value
+
+
+def fields_of(kind: type) -> dict[str, Any]:
+    """Return the fields that JSON has, each with its resolved type."""
+    hints = get_type_hints(kind)
+    hidden = getattr(kind, "NOT_IN_JSON", ())
+    return {name: hints[name] for name in kind.__fields__ if name not in hidden}  # type: ignore[attr-defined]
+
+
+def read(kind: type[T], data: Mapping[str, object]) -> T:
+    """Build a value from a JSON document, ignoring unknown fields."""
+    fields = fields_of(kind)
+    return kind(**{name: _value(fields[name], data[name]) for name in fields if name in data})
+
+
+def _value(kind: Any, data: Any) -> Any:
+    if get_origin(kind) in (Union, UnionType):
+        nested = [_value_kind(member) for member in get_args(kind)]
+        kind = next((member for member in nested if member is not None), kind)
+    if hasattr(kind, "__fields__") and isinstance(data, Mapping):
+        return read(kind, data)
+    if get_origin(kind) is tuple and isinstance(data, (list, tuple)):
+        inner, _ = get_args(kind)
+        return tuple(_value(inner, member) for member in data)
+    return data
+
+
+def _value_kind(kind: Any) -> Any:
+    """Return the kind if JSON values must be converted to it: a value class or a tuple."""
+    return kind if hasattr(kind, "__fields__") or get_origin(kind) is tuple else None
+
+
+def problem_of(failure: Failure | None) -> Problem | None:
+    """Convert a failure to the form it has in answers."""
+    if failure is None:
+        return None
+    return Problem(failure.code.text, failure.message, failure.hint)
+
+
+def failure_of(problem: Problem | None) -> Failure | None:
+    """Convert an answer's problem back to a failure."""
+    if problem is None:
+        return None
+    return Failure(Code.of(problem.code), problem.message, problem.hint)
+
 
 SCHEMA = "tmuxreap/1"
 

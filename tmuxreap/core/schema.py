@@ -1,4 +1,6 @@
-"""JSON Schema 2020-12 for the documents that `--json` prints, derived from their types.
+"""The answer types of each verb, and the envelope that they share.
+
+JSON Schema 2020-12 for the documents that `--json` prints, derived from their types.
 
 Never names a single answer: the types are in `answers`."""
 
@@ -8,9 +10,64 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from tmuxreap.core.answers.base import fields_of
-from tmuxreap.core.answers.shapes import SHAPES, Envelope, Shape
-from tmuxreap.core.values import NOTHING
+from tmuxreap.core import answers
+from tmuxreap.core.results import Problem, fields_of
+from tmuxreap.core.values import NOTHING, frozen
+
+
+@frozen
+class Envelope:
+    """The envelope around a command's results."""
+
+    schema: str
+    command: str
+    ok: bool
+    exit_code: int
+    registry: str | None
+    timestamp: str
+    results: tuple[Mapping[str, object], ...]
+    warnings: tuple[str, ...]
+    error: Problem | None
+
+
+@frozen
+class Shape:
+    """The type of a verb's results, and of what the envelope has besides. `lines`: each result is a
+    document of its own, without envelope."""
+
+    result: type
+    more: type | None = None
+    lines: bool = False
+
+
+# A missing target is answered as the others are, with an error.
+SHAPES = {
+    "start": Shape(answers.Launched, answers.Planned),
+    "adopt": Shape(answers.Launched),
+    "list": Shape(answers.Listed),
+    "show": Shape(answers.Shown),
+    "stop": Shape(answers.Ending, answers.Sums),
+    "kill": Shape(answers.Ending, answers.Sums),
+    "reap": Shape(answers.Ending, answers.Reaping),
+    "resume": Shape(answers.Launched),
+    "forget": Shape(answers.Forgotten),
+    "protect": Shape(answers.Protected),
+    "unprotect": Shape(answers.Protected),
+    "reconcile": Shape(answers.Drift, answers.Reconciled),
+    "watch": Shape(answers.Change, lines=True),
+    "events": Shape(answers.Event),
+    "wait": Shape(answers.Awaited),
+    "interrupt": Shape(answers.Interrupted),
+    "heartbeat": Shape(answers.Beat),
+    "hooks": Shape(answers.Hooked),
+    "agents": Shape(answers.Agent),
+    "doctor": Shape(answers.Finding),
+    "hosts": Shape(answers.Reached),
+    "skills": Shape(answers.Skill),
+    "completion": Shape(answers.Script),
+    "config": Shape(answers.Default, answers.ConfigFile),
+}
+
 
 Schema = dict[str, object]
 

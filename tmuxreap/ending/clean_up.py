@@ -9,12 +9,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Process, Row, Terminal
 from tmuxreap.core.ports import Processes
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ledger.books import Books

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.model import Outcome, Row, Verb
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.books import Books

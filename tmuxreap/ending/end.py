@@ -10,12 +10,11 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Outcome, Row
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.before_keys import begin, check_lock
 from tmuxreap.ending.clean_up import early_answer

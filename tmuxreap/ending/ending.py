@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
-from tmuxreap.core.answers.base import Conversation, Draft
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Outcome, Process, ProcessId, Row, StoppedBy
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Conversation, Draft, Item
 from tmuxreap.core.values import field, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, Rung
 from tmuxreap.ending.results import RungReport

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.profiles import Key
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Interrupted
+from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
 from tmuxreap.core.ports import Clock
-from tmuxreap.core.results import Item, failure_in
+from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor

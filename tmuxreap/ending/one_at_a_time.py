@@ -156,8 +156,8 @@ def _joined(closed: Intent | None) -> Item | None:
     recorded = dict(closed.result or {}) if closed else {}
     if "outcome" not in recorded:
         return None  # taken over or lost: the caller looks again
-    from tmuxreap.core.answers.base import read
-    from tmuxreap.core.answers.endings import Ending as EndResult
+    from tmuxreap.core.answers import Ending as EndResult
+    from tmuxreap.core.results import read
 
     return replace(read(EndResult, recorded), joined=True)
 

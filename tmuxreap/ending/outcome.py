@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import Conversation, Process, problem_of
-from tmuxreap.core.answers.endings import Ending as EndResult
-from tmuxreap.core.answers.endings import Rung
+from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import is_blind, kept_screen
 from tmuxreap.core.model import Outcome, Row, Scope, StoppedBy, Terminal, Verb
 from tmuxreap.core.ports import Clock, Processes
-from tmuxreap.core.results import Item, megabytes
+from tmuxreap.core.results import Conversation, Item, Process, megabytes, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
 from tmuxreap.ending.before_keys import recordable

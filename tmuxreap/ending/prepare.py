@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Outcome, Row, Scope, Server, Status
 from tmuxreap.core.results import Item

@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from enum import Enum
 
 from tmuxreap.core import faults
-from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Outcome, Row, Status, Terminal
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, Problem
 from tmuxreap.core.values import replace
 from tmuxreap.ending.clean_up import clean_up_after
 from tmuxreap.ending.delegation import report_ended

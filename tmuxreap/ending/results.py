@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tmuxreap.core.answers.base import Process as ProcessAnswer
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Counts
-from tmuxreap.core.answers.endings import Ending as EndResult
+from tmuxreap.core.answers import Counts
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome, StoppedBy, Verb
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, problem_of
+from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Rung
 from tmuxreap.sessions.ownership import Belonging

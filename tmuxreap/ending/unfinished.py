@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from tmuxreap.core import deeds
+from tmuxreap.core import model
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.ports import Tmux
@@ -61,4 +61,4 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
 
 def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:
     for it in options:
-        tmux.do(it.socket, [deeds.SetOption(it.pane, it.option, it.before)])
+        tmux.do(it.socket, [model.SetOption(it.pane, it.option, it.before)])

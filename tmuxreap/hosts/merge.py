@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from tmuxreap.core.answers.base import plain_json, problem_of
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, plain_json, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.reply import Reply, item_of

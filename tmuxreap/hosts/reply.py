@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.agents.hooks.events import STATES
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.foreign import UNKNOWN, known
 from tmuxreap.core.model import Live
+from tmuxreap.core.results import problem_of
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import field, frozen
 from tmuxreap.hosts.file import Host

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import Row, Status, StoppedBy, Verb
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 

@@ -24,9 +24,9 @@ from tmuxreap.agents.conversations.command_lines import resume_line, resume_word
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Carriers, Profile
 from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import Live, Process, Row
 from tmuxreap.core.ports import Processes
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books

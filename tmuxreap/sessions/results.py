@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.core import text
-from tmuxreap.core.answers.base import Process, problem_of, read
-from tmuxreap.core.answers.sessions import Author, Locator, Session, Shown
+from tmuxreap.core.answers import Author, Locator, Session, Shown
 from tmuxreap.core.model import Live, Row, Status, Terminal
 from tmuxreap.core.ports import Processes, Question, Tmux
-from tmuxreap.core.results import megabytes
+from tmuxreap.core.results import Process, megabytes, problem_of, read
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ledger.books import Books

@@ -16,8 +16,8 @@ from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.conversation import Known, read_agent_screen
 

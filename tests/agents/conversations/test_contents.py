@@ -17,8 +17,8 @@ from tmuxreap.agents.conversations.find import (
     with_path,
 )
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import Conversation
 
 
 @pytest.fixture

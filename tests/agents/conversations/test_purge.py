@@ -9,7 +9,7 @@ import pytest
 from tmuxreap.agents.conversations.find import GUESS
 from tmuxreap.agents.conversations.purge import purge, why_not_purgeable, would_purge
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import replace
 
 ONE = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"

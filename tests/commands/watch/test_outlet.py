@@ -9,7 +9,7 @@ import pytest
 from tests.real import until
 from tmuxreap.commands.watch import notifier, outlet, telling
 from tmuxreap.commands.watch.outlet import Outlet
-from tmuxreap.core.answers.news import Drift
+from tmuxreap.core.answers import Drift
 
 
 def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyPatch) -> None:

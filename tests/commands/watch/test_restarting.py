@@ -8,7 +8,7 @@ from tests.fakes import Story, row_of
 from tests.restarting import die, kinds, lost, wanting, write
 from tmuxreap.commands import restart
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
-from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger import surroundings as stored
 from tmuxreap.sessions.context import Context

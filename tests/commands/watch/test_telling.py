@@ -6,8 +6,7 @@ import pytest
 
 from tmuxreap.commands.watch import telling
 from tmuxreap.commands.watch.telling import ALARM_DELAY_S, Reporter, ledger_drift, notice
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.news import Drift
+from tmuxreap.core.answers import Change, Drift
 
 
 class Heard:

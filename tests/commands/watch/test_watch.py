@@ -12,7 +12,7 @@ from tests.fakes import Story
 from tmuxreap.commands.watch import waiting, watch
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.commands.watch.watch import WatchRequest
-from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.context import Context

@@ -15,9 +15,9 @@ from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Profile, Spares, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.answers.base import Conversation, Draft
 from tmuxreap.core.model import Live, Outcome, Row, StoppedBy
 from tmuxreap.core.ports import Sent
+from tmuxreap.core.results import Conversation, Draft
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.climb import climb

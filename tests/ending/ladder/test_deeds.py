@@ -8,7 +8,7 @@ from tests.ending.ladder.test_climb import an_ending
 from tests.ending.test_prepare import ending
 from tests.fakes import Story
 from tmuxreap.agents.profiles import Key, Text
-from tmuxreap.core import deeds
+from tmuxreap.core import model
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ladder.deeds import deeds_of, ready, restore
 from tmuxreap.ending.ladder.requests import Close, Press
@@ -20,8 +20,8 @@ OPTION = PaneOption("/tmp/s", "%0", "remain-on-exit", "off")
 def test_an_option_is_set_for_the_keys_and_given_back() -> None:
     one = an_ending()
     one.plan = replace(one.plan, options=(OPTION,))
-    assert ready(one) == [deeds.LeaveMode("%0"), deeds.SetOption("%0", "remain-on-exit", "on")]
-    assert restore(one.plan.options) == [deeds.SetOption("%0", "remain-on-exit", "off")]
+    assert ready(one) == [model.LeaveMode("%0"), model.SetOption("%0", "remain-on-exit", "on")]
+    assert restore(one.plan.options) == [model.SetOption("%0", "remain-on-exit", "off")]
 
 
 @pytest.mark.parametrize("in_front", [True, False])
@@ -35,8 +35,8 @@ def test_a_key_is_sent_only_to_an_agent_that_is_in_front_now(story: Story, in_fr
     assert server is not None
     assert pane is not None
     for step, sent in (
-        (Key("Escape"), deeds.Press(server, pane, ("Escape",))),
-        (Text("/exit"), deeds.Press(server, pane, (), "/exit")),
+        (Key("Escape"), model.Press(server, pane, ("Escape",))),
+        (Text("/exit"), model.Press(server, pane, (), "/exit")),
     ):
         assert deeds_of(one, Press(step), story.processes) == ([sent] if in_front else [])
 
@@ -48,11 +48,11 @@ def test_closing_takes_the_session_or_only_the_pane(story: Story) -> None:
     assert server is not None
     assert session is not None
     assert deeds_of(one, Close(), story.processes) == [
-        deeds.CloseSession(server, session, list(session.panes))
+        model.CloseSession(server, session, list(session.panes))
     ]
     assert one.past.struck == {pane.id for pane in session.panes}
     one.past = replace(one.past, pane_only=True)
-    panes = [deeds.ClosePane(server, session, pane) for pane in session.panes]
+    panes = [model.ClosePane(server, session, pane) for pane in session.panes]
     assert deeds_of(one, Close(), story.processes) == panes
 
 
@@ -71,6 +71,6 @@ def test_what_is_in_another_session_too_is_closed_pane_by_pane_and_not_with_the_
     assert whole is not None
     linked, own = whole.panes
     assert deeds_of(one, Close(), story.processes) == [
-        deeds.ClosePane(server, whole, linked),
-        deeds.CloseSession(server, replace(whole, panes=(own,)), [own]),
+        model.ClosePane(server, whole, linked),
+        model.CloseSession(server, replace(whole, panes=(own,)), [own]),
     ]

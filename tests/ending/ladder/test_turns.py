@@ -9,7 +9,7 @@ from tests.ending.test_plan import AGENT, SIGHT
 from tests.fakes import FakeClock
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core.results import Conversation
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
     Capture,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
 from tmuxreap.core.results import Result

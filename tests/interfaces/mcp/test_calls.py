@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
-from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.mcp import calls

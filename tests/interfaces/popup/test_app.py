@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from tests.command_line import tmuxreap
 from tests.fakes import Story
 from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result

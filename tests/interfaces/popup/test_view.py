@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.answers.base import problem_of
-from tmuxreap.core.answers.endings import Ending
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import Ending, RemoteResult
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.choices import Choices

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Problem
 from tmuxreap.interfaces.python.errors import TmuxError
 from tmuxreap.interfaces.python.streams import CloseRequest, Stream, Tell
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.endings import Awaited, Protected
-from tmuxreap.core.answers.machine import Agent, Default
-from tmuxreap.core.answers.news import Event
-from tmuxreap.core.answers.sessions import Launched, Session, Shown
-from tmuxreap.core.answers.shapes import SHAPES
-from tmuxreap.core.results import Item
+from tmuxreap.core.answers import (
+    Agent,
+    Awaited,
+    Change,
+    Default,
+    Event,
+    Launched,
+    Protected,
+    Session,
+    Shown,
+)
+from tmuxreap.core.results import Item, Problem
+from tmuxreap.core.schema import SHAPES
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text.formatters import FORMATTERS, item_lines
 

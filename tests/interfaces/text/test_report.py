@@ -8,14 +8,20 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.core.answers.base import Problem, Process, problem_of
-from tmuxreap.core.answers.endings import Ending, Forgotten
-from tmuxreap.core.answers.machine import Finding, Skill
-from tmuxreap.core.answers.news import Drift, Event
-from tmuxreap.core.answers.sessions import RemoteResult, Session, Shown
+from tmuxreap.core.answers import (
+    Drift,
+    Ending,
+    Event,
+    Finding,
+    Forgotten,
+    RemoteResult,
+    Session,
+    Shown,
+    Skill,
+)
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Problem, Process, Result, problem_of
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.interfaces.text.report import by_host, lines, print_failure, report

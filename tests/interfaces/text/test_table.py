@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers import Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import replace

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers import Change
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text import watching
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.deeds import LeaveMode, NewSession, SetOption, SetStatus
-from tmuxreap.core.model import Pane, Server, Session
+from tmuxreap.core.model import LeaveMode, NewSession, Pane, Server, Session, SetOption, SetStatus
 from tmuxreap.system.tmux.commands import (
     command_of,
     creation_of,

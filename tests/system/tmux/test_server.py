@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.core.deeds import Created, LeaveMode, NewSession
-from tmuxreap.core.model import NoServer, Server, Unreachable
+from tmuxreap.core.model import Created, LeaveMode, NewSession, NoServer, Server, Unreachable
 from tmuxreap.system.processes.linux import LinuxProcesses
 from tmuxreap.system.tmux import commands
 from tmuxreap.system.tmux import server as server_module

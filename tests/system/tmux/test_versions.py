@@ -18,11 +18,20 @@ from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.start import check_name
-from tmuxreap.core.answers import sessions
-from tmuxreap.core.answers.endings import Ending
-from tmuxreap.core.deeds import Created, NewSession
+from tmuxreap.core import answers
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Outcome, Pane, Server, ServerLook, Session, Unreachable
+from tmuxreap.core.model import (
+    Created,
+    Live,
+    NewSession,
+    Outcome,
+    Pane,
+    Server,
+    ServerLook,
+    Session,
+    Unreachable,
+)
 from tmuxreap.system.tmux.server import RealTmux
 from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings, unpadded
 
@@ -203,7 +212,7 @@ def test_whatever_one_field_says_nobody_is_called_dead(
         foreign_row(story, "other")
     told_oddly(story, "odd", field, value)
     rows = listing.run(story.app(), listing.ListRequest((), None, False, None)).results
-    listed = {one.name: one.live for one in rows if isinstance(one, sessions.Session)}
+    listed = {one.name: one.live for one in rows if isinstance(one, answers.Session)}
     assert listed["other"] is Live.ALIVE
     assert listed["odd"] in (Live.ALIVE, Live.UNKNOWN, Live.REPLACED)
     before = story.path.read_bytes()

@@ -15,9 +15,9 @@ from typing import Any
 from tmuxreap.agents.conversations.contents import read_json
 from tmuxreap.agents.conversations.find import is_id, with_path
 from tmuxreap.agents.profiles import GoesOn, Profile
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.ports import Processes
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen, replace
 
 TAIL_BYTES = 1 << 20

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations import contents
 from tmuxreap.agents.profiles import LOCATORS, Locator, Profile
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen
 
 GUESS = "sole-candidate"

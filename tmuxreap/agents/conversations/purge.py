@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, is_id, with_id
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.answers.base import Conversation
 from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen
 
 

@@ -17,7 +17,7 @@ from tmuxreap.commands import hooks
 from tmuxreap.commands.doctor import machine, registry
 from tmuxreap.commands.doctor.findings import Level, failed, note, ok, problem
 from tmuxreap.commands.doctor.machine import Setup
-from tmuxreap.core.answers.machine import Finding, Hooked
+from tmuxreap.core.answers import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace

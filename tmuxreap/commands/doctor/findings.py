@@ -4,7 +4,7 @@ A finding is named after its check, unless it has another name."""
 
 from __future__ import annotations
 
-from tmuxreap.core.answers.machine import Finding
+from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.values import Word
 

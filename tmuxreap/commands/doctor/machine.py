@@ -15,7 +15,7 @@ from pathlib import Path
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.doctor.findings import note, ok, problem
 from tmuxreap.commands.doctor.versions import Probe, ask_all, find_program
-from tmuxreap.core.answers.machine import Finding
+from tmuxreap.core.answers import Finding
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context

@@ -17,7 +17,7 @@ from tmuxreap.commands.doctor.findings import failed, note, ok, problem
 from tmuxreap.commands.doctor.machine import Setup
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.find import find_drifts
-from tmuxreap.core.answers.machine import Finding
+from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live
 from tmuxreap.core.results import megabytes

@@ -17,7 +17,7 @@ from tmuxreap.commands.reap.verdicts import (
     judge,
     why_exempt,
 )
-from tmuxreap.core.answers.endings import Kept
+from tmuxreap.core.answers import Kept
 from tmuxreap.core.model import Live, Process, Row, Server
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen

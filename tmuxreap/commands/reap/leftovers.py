@@ -14,7 +14,7 @@ from itertools import chain
 from tmuxreap.agents.profiles import Spares
 from tmuxreap.commands.reap.candidates import Found, agent_of
 from tmuxreap.commands.reap.verdicts import Kind, Verdict
-from tmuxreap.core.answers.endings import Kept
+from tmuxreap.core.answers import Kept
 from tmuxreap.core.model import (
     Live,
     Process,

@@ -9,8 +9,7 @@ from tmuxreap.commands.reap.candidates import Found, judge_rows
 from tmuxreap.commands.reap.leftovers import find_leftovers
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.endings import Ending, Kept
+from tmuxreap.core.answers import Change, Ending, Kept
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import Live, Verb
 from tmuxreap.core.results import Item, Result

@@ -10,7 +10,7 @@ from enum import Enum
 
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.children import Child, ChildKind
-from tmuxreap.core.answers.endings import Kept
+from tmuxreap.core.answers import Kept
 from tmuxreap.core.model import Live, Server
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
-from tmuxreap.core.answers import news as answers
-from tmuxreap.core.answers.base import Conversation
+from tmuxreap.core import answers
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Live, Row, Scope, Server, ServerLook, Verb
+from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption

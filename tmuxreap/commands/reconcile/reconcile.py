@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind
 from tmuxreap.commands.reconcile.find import Seen, find_drifts
-from tmuxreap.core.answers.news import Action
+from tmuxreap.core.answers import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result

@@ -8,7 +8,7 @@ from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.outside import with_process
 from tmuxreap.commands.starting.row import Launch, Start, record_session
 from tmuxreap.core import faults
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.ports import Surroundings

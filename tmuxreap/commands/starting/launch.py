@@ -17,17 +17,18 @@ from tmuxreap.commands.starting.announce import marks_of, open_start
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session
 from tmuxreap.commands.targets import check_spares
-from tmuxreap.core import faults
-from tmuxreap.core.answers import sessions as answers
-from tmuxreap.core.deeds import Created, NewSession, SetOption
+from tmuxreap.core import answers, faults
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
+    Created,
     Live,
+    NewSession,
     ProcessId,
     RecordedPane,
     RecordedTmux,
     Row,
     Server,
+    SetOption,
     Terminal,
     Unreachable,
     Verb,

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers import sessions as answers
+from tmuxreap.core import answers
 from tmuxreap.core.model import (
     Pane,
     RecordedPane,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from tmuxreap.commands.restart import give_up
 from tmuxreap.commands.starting.surroundings import save_environment
-from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace

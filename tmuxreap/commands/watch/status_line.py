@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.core.deeds import SetStatus
-from tmuxreap.core.model import Live, Row, Server
+from tmuxreap.core.model import Live, Row, Server, SetStatus
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import NOTHING, AgentState, StateReport

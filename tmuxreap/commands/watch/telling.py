@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.watch import notifier
 from tmuxreap.commands.watch.outlet import Outlet
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.news import Drift
+from tmuxreap.core.answers import Change, Drift
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.times import iso

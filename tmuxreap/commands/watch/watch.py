@@ -17,8 +17,7 @@ from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.telling import Reporter, Tell, ledger_drift, notice
 from tmuxreap.commands.watch.waiting import Waiter
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.news import Drift
+from tmuxreap.core.answers import Change, Drift
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import ProcessId, Row, Server
 from tmuxreap.core.times import iso

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tmuxreap.agents.profiles import Key, Text
-from tmuxreap.core import deeds
-from tmuxreap.core.deeds import Deed
+from tmuxreap.core import model
+from tmuxreap.core.model import Deed
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -34,20 +34,20 @@ def _close(ending: Ending) -> list[Deed]:
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
     ending.strike()
     if ending.past.pane_only or ending.sight.foreign:
-        return [deeds.ClosePane(server, whole, pane) for pane in session.panes]
+        return [model.ClosePane(server, whole, pane) for pane in session.panes]
     shared = [pane for pane in session.panes if whole.shares(pane)]
     left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in shared))
     alone = [pane for pane in session.panes if pane not in shared]
-    panes = [deeds.ClosePane(server, whole, pane) for pane in shared]
-    return [*panes, deeds.CloseSession(server, left, alone)]
+    panes = [model.ClosePane(server, whole, pane) for pane in shared]
+    return [*panes, model.CloseSession(server, left, alone)]
 
 
 def ready(ending: Ending) -> list[Deed]:
     """Return the commands that make the pane ready for keys."""
     plan, pane = ending.plan, ending.plan.sight.pane
     assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [deeds.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
-    return [deeds.LeaveMode(pane.id), *during]
+    during = [model.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
+    return [model.LeaveMode(pane.id), *during]
 
 
 def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]:
@@ -58,9 +58,9 @@ def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]
     if pane is None or server is None or not in_front:
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
-    return [deeds.Press(server, pane, keys, text)]
+    return [model.Press(server, pane, keys, text)]
 
 
 def restore(options: Iterable[PaneOption]) -> list[Deed]:
     """Return the commands that give the options of the user's pane their values back."""
-    return [deeds.SetOption(option.pane, option.option, option.before) for option in options]
+    return [model.SetOption(option.pane, option.option, option.before) for option in options]

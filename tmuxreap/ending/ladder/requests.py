@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.answers.base import Draft
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Sent
+from tmuxreap.core.results import Draft
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import SETTLE_S, Rung

@@ -9,11 +9,10 @@ from pydantic import Field
 
 from tmuxreap.commands import wait
 from tmuxreap.commands.watch.waiting import Waiter, Woken
-from tmuxreap.core.answers.base import fields_of
-from tmuxreap.core.answers.sessions import Listed
+from tmuxreap.core.answers import Listed
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, fields_of
 from tmuxreap.interfaces.mcp.arguments import Arguments, Names, Seconds, Targets
 from tmuxreap.sessions.context import Context
 

@@ -13,12 +13,10 @@ from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.core.answers.news import Drift
-from tmuxreap.core.answers.sessions import Session
-from tmuxreap.core.deeds import SwitchClient
+from tmuxreap.core.answers import Drift, Session
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Row, Server, Status, Verb
+from tmuxreap.core.model import Live, Row, Server, Status, SwitchClient, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import REASONS, Policy

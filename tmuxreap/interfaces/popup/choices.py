@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers import Session
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.sessions.state import AgentState

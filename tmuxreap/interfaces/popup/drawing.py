@@ -10,7 +10,7 @@ from functools import partial
 from rich.text import Text
 from textual.widgets import Static
 
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.text import plain

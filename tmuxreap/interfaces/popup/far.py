@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
-from tmuxreap.core.answers.sessions import RemoteResult, Session
+from tmuxreap.core.answers import RemoteResult, Session
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Verb

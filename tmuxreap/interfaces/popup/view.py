@@ -10,11 +10,10 @@ from enum import Enum
 
 from rich.text import Text
 
-from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.answers.sessions import RemoteResult, Session
+from tmuxreap.core.answers import RemoteResult, Session
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Verb
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Problem, Result
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration

@@ -2,20 +2,20 @@
 
 Holds no code, and is imported when one of them is used."""
 
-from tmuxreap.core.answers.base import Conversation as Conversation
-from tmuxreap.core.answers.base import Draft as Draft
-from tmuxreap.core.answers.base import Problem as Problem
-from tmuxreap.core.answers.base import Process as Process
-from tmuxreap.core.answers.changes import Change as Change
-from tmuxreap.core.answers.endings import Awaited as Awaited
-from tmuxreap.core.answers.endings import Ending as Ending
-from tmuxreap.core.answers.endings import Forgotten as Forgotten
-from tmuxreap.core.answers.endings import Interrupted as Interrupted
-from tmuxreap.core.answers.endings import Rung as Rung
-from tmuxreap.core.answers.news import Action as Action
-from tmuxreap.core.answers.news import Drift as Drift
-from tmuxreap.core.answers.news import Event as Event
-from tmuxreap.core.answers.news import Reconciled as Reconciled
+from tmuxreap.core.answers import Action as Action
+from tmuxreap.core.answers import Awaited as Awaited
+from tmuxreap.core.answers import Change as Change
+from tmuxreap.core.answers import Drift as Drift
+from tmuxreap.core.answers import Ending as Ending
+from tmuxreap.core.answers import Event as Event
+from tmuxreap.core.answers import Forgotten as Forgotten
+from tmuxreap.core.answers import Interrupted as Interrupted
+from tmuxreap.core.answers import Reconciled as Reconciled
+from tmuxreap.core.answers import Rung as Rung
+from tmuxreap.core.results import Conversation as Conversation
+from tmuxreap.core.results import Draft as Draft
+from tmuxreap.core.results import Problem as Problem
+from tmuxreap.core.results import Process as Process
 from tmuxreap.interfaces.python.errors import EndingError as EndingError
 from tmuxreap.interfaces.python.errors import Error as Error
 from tmuxreap.interfaces.python.errors import LockHeld as LockHeld

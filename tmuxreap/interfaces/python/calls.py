@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from tmuxreap.app import real_app
-from tmuxreap.core.answers.base import read
-from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
-from tmuxreap.core.results import Result, failure_in
+from tmuxreap.core.results import Result, failure_in, read
 from tmuxreap.ending.results import failed_target
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.targets import name_of

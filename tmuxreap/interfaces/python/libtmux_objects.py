@@ -9,7 +9,7 @@ import libtmux
 from libtmux import Pane as TmuxPane
 from libtmux import Session as TmuxSession
 
-from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row, Server
 from tmuxreap.core.model import Session as Seen

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers.base import read
-from tmuxreap.core.answers.endings import Forgotten
-from tmuxreap.core.answers.news import Reconciled
+from tmuxreap.core.answers import Forgotten, Reconciled
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, read
 from tmuxreap.interfaces.python.calls import answers_of, check_free, run_verb
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.options import seconds

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from tmuxreap.core.answers.endings import Ending, Interrupted
+from tmuxreap.core.answers import Ending, Interrupted
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of

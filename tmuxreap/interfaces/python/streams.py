@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeAlias, TypeVar
 
-from tmuxreap.core.answers.base import read
 from tmuxreap.core.errors import Failure
+from tmuxreap.core.results import read
 from tmuxreap.interfaces.python.errors import error_of
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tmuxreap.core.answers import sessions
-from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core import answers
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.registry.targets import selects_many
@@ -17,13 +17,13 @@ from tmuxreap.sessions.context import Context
 if TYPE_CHECKING:
     from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession
 
-    Target: TypeAlias = str | sessions.Session | TmuxSession | TmuxPane
+    Target: TypeAlias = str | answers.Session | TmuxSession | TmuxPane
     Several: TypeAlias = list[Target] | tuple[Target, ...]
 else:
     Target = Several = Any
 
 
-class Session(sessions.Session):
+class Session(answers.Session):
     """What is known of one row: its fields, and a look at its session."""
 
     __slots__ = ()
@@ -69,7 +69,7 @@ def words_of(context: Context, targets: Sequence[Target]) -> tuple[str, ...]:
 def _word(context: Context, target: object) -> str:
     if isinstance(target, str):
         return target
-    if isinstance(target, (sessions.Session, Ending)):
+    if isinstance(target, (answers.Session, Ending)):
         return target.name
     if "libtmux" in sys.modules:  # no libtmux object exists before its import
         from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession, target_of

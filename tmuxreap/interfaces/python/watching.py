@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.endings import Awaited
-from tmuxreap.core.answers.news import Event
+from tmuxreap.core.answers import Awaited, Change, Event
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.python.calls import answers_of, check_free, context_of
 from tmuxreap.interfaces.python.options import seconds, wanted_state

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from queue import Empty, Queue
 from typing import NoReturn
 
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.text import Style, plain
 from tmuxreap.hosts.file import Host

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tmuxreap.app import real_app
-from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers import Change
 from tmuxreap.core.errors import Failure
 from tmuxreap.hosts.wire import Request, Say, say
 from tmuxreap.interfaces.cli import commands as verbs

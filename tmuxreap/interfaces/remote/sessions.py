@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tmuxreap.commands.list import SORT_KEYS
-from tmuxreap.core.answers.sessions import RemoteResult, Session
+from tmuxreap.core.answers import RemoteResult, Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace

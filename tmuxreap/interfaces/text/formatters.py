@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
 
 if TYPE_CHECKING:  # each verb has already imported its own answers
-    from tmuxreap.core.answers import base, endings, machine, news, sessions
+    from tmuxreap.core import answers, results
 
 WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an error
 
@@ -32,7 +32,7 @@ def item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str
         yield from FORMATTERS[kind](item, style)
 
 
-def _ending(item: endings.Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
+def _ending(item: answers.Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     from tmuxreap.interfaces.text.receipt import receipt, verdict  # only endings need it
 
     if item.verdict is not None:
@@ -43,14 +43,14 @@ def _ending(item: endings.Ending, style: Style, *, brief: bool = False) -> Itera
         yield from receipt(item, style, brief=brief)
 
 
-def _session_in_a_line(one: sessions.Session, style: Style) -> Iterator[str]:
+def _session_in_a_line(one: answers.Session, style: Style) -> Iterator[str]:
     if one.live is not None:
         facts = [one.agent, one.state, f"conversation {(one.conversation_id or 'none')[:8]}"]
         details = ", ".join(fact for fact in facts if fact)
         yield f"{style.paint(one.name, 'bold')}: {one.status}, {one.live} ({details})"
 
 
-def _session(one: sessions.Session, style: Style) -> Iterator[str]:
+def _session(one: answers.Session, style: Style) -> Iterator[str]:
     if one.live is None:  # a missing session has only an error
         return
     drift = style.paint(f" (drift: {one.drift})", "red") if one.drift else ""
@@ -69,7 +69,7 @@ def _session(one: sessions.Session, style: Style) -> Iterator[str]:
     yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
 
 
-def _shown(one: sessions.Shown, style: Style) -> Iterator[str]:
+def _shown(one: answers.Shown, style: Style) -> Iterator[str]:
     yield from _session(one, style)
     yield from _processes("processes", one.processes, style)
     yield from _processes("protected", one.protected, style)
@@ -79,7 +79,7 @@ def _shown(one: sessions.Shown, style: Style) -> Iterator[str]:
         yield from (_within(bar, line, style) for line in one.screen.splitlines())
 
 
-def _state(one: sessions.Session) -> str | None:
+def _state(one: answers.Session) -> str | None:
     """Return the agent's state and its source; without an agent, what is left in the pane."""
     if one.state is None:
         return getattr(one, "pane_state", None)
@@ -88,7 +88,7 @@ def _state(one: sessions.Session) -> str | None:
     return f"{one.state}{until}{since}{f' (by its {one.state_source})' if one.state_source else ''}"
 
 
-def _processes(kind: str, found: Sequence[base.Process], style: Style) -> Iterator[str]:
+def _processes(kind: str, found: Sequence[results.Process], style: Style) -> Iterator[str]:
     if not found:
         return
     yield f"  {kind}"
@@ -103,11 +103,11 @@ def _within(before: str, text: str, style: Style) -> str:
     return before + (text if style.width is None else cut(text, max(style.width - 4, 1)))
 
 
-def _event(item: news.Event, style: Style) -> Iterator[str]:
+def _event(item: answers.Event, style: Style) -> Iterator[str]:
     yield f"{item.timestamp}  {item.name}  {item.kind}{_event_words(item.data or {})}"
 
 
-def _default(item: machine.Default, style: Style) -> Iterator[str]:
+def _default(item: answers.Default, style: Style) -> Iterator[str]:
     where = f" ({item.place})" if item.place else ""
     note = f"; {item.note}" if item.note else ""
     source = style.paint(f"{item.source}{where}{note}", "dim")
@@ -122,7 +122,7 @@ def _value_text(value: object) -> str:
     return short_duration(value) if isinstance(value, float) and value >= 1 else str(value)
 
 
-def _agent(item: machine.Agent, style: Style) -> Iterator[str]:
+def _agent(item: answers.Agent, style: Style) -> Iterator[str]:
     abilities = {
         "exit keys": item.exit_keys,
         "ID at start": item.takes_an_id,
@@ -135,12 +135,12 @@ def _agent(item: machine.Agent, style: Style) -> Iterator[str]:
     yield f"{'':<14}can: {listed}; verified: {item.verified or 'no'}"
 
 
-def _drift(item: news.Drift, style: Style) -> Iterator[str]:
+def _drift(item: answers.Drift, style: Style) -> Iterator[str]:
     yield f"{item.name or 'the ledger'}: {item.drift}: {item.evidence}"
     yield "  settled" if item.settled else f"  hint: {item.hint}"
 
 
-def _launched(item: sessions.Launched, style: Style) -> Iterator[str]:
+def _launched(item: answers.Launched, style: Style) -> Iterator[str]:
     if item.command is not None:
         yield item.command
     elif item.outcome is not None:
@@ -148,23 +148,23 @@ def _launched(item: sessions.Launched, style: Style) -> Iterator[str]:
         yield f"{item.name}: {item.outcome}: {item.agent}, pane {pane}, in {item.cwd}"
 
 
-def _forgotten(item: endings.Forgotten, style: Style) -> Iterator[str]:
+def _forgotten(item: answers.Forgotten, style: Style) -> Iterator[str]:
     history = ", with its history" if item.history else ""
     word = "removed" if item.forgotten else "would be removed"
     yield f"{item.name}: {word} from the registry{history}"
 
 
-def _protected(item: endings.Protected, style: Style) -> Iterator[str]:
+def _protected(item: answers.Protected, style: Style) -> Iterator[str]:
     word = "protected" if item.keep else "not protected"
     yield f"{item.name}: {word}{'' if item.changed else ', as before'}"
 
 
-def _awaited(item: endings.Awaited, style: Style) -> Iterator[str]:
+def _awaited(item: answers.Awaited, style: Style) -> Iterator[str]:
     missed = "" if item.reached else ", not reached"
     yield f"{item.name}: {item.state or 'gone'}, after {item.waited_ms} ms{missed}"
 
 
-def _interrupted(item: endings.Interrupted, style: Style) -> Iterator[str]:
+def _interrupted(item: answers.Interrupted, style: Style) -> Iterator[str]:
     texts = {
         Outcome.PLANNED: f"would be interrupted by {' '.join(item.keys)}",
         Outcome.INTERRUPTED: f"interrupted, {item.state} now",
@@ -173,24 +173,24 @@ def _interrupted(item: endings.Interrupted, style: Style) -> Iterator[str]:
     yield f"{item.name}: {texts.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
 
 
-def _skill(item: machine.Skill, style: Style) -> Iterator[str]:
+def _skill(item: answers.Skill, style: Style) -> Iterator[str]:
     yield f"{item.name}: {item.outcome} in {item.folder}"
 
 
-def _script(item: machine.Script, style: Style) -> Iterator[str]:
+def _script(item: answers.Script, style: Style) -> Iterator[str]:
     yield from item.script
 
 
-def _hooked(item: machine.Hooked, style: Style) -> Iterator[str]:
+def _hooked(item: answers.Hooked, style: Style) -> Iterator[str]:
     yield f"{item.name}: hooks {item.action}: {item.file}"
     yield from item.diff
 
 
-def _beat(item: endings.Beat, style: Style) -> Iterator[str]:
+def _beat(item: answers.Beat, style: Style) -> Iterator[str]:
     yield f"{item.name}: state {item.state}"
 
 
-def _reached(item: machine.Reached, style: Style) -> Iterator[str]:
+def _reached(item: answers.Reached, style: Style) -> Iterator[str]:
     well = item.state == "ok"
     counted = f"{item.running} running of {item.sessions} sessions"
     more = f"{item.version}, {counted}, {item.round_trip_ms} ms" if well else ""
@@ -201,7 +201,7 @@ def _reached(item: machine.Reached, style: Style) -> Iterator[str]:
 LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
-def _finding(item: machine.Finding, style: Style) -> Iterator[str]:
+def _finding(item: answers.Finding, style: Style) -> Iterator[str]:
     """Print one finding of `doctor`, and the fixing command on its own line, to be copied."""
     level = str(item.level)
     first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.message}", style)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tmuxreap.core.answers.base import Process
-from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Outcome, StoppedBy
+from tmuxreap.core.results import Process
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import short_duration
 

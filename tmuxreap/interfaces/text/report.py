@@ -10,15 +10,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers.base import Problem
-from tmuxreap.core.answers.sessions import RemoteResult
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Failure, printing
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
 
 if TYPE_CHECKING:
-    from tmuxreap.core.answers.endings import Counts
-    from tmuxreap.core.answers.sessions import Session
+    from tmuxreap.core.answers import Counts, Session
 
 
 def report(result: Result, style: Style) -> None:
@@ -121,7 +119,7 @@ def _item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[st
 
 def _sessions(items: Iterable[Item]) -> list[Session]:
     """Return the existing sessions; missing ones are printed as errors."""
-    from tmuxreap.core.answers.sessions import Session
+    from tmuxreap.core.answers import Session
 
     return [item for item in items if isinstance(item, Session) and item.live is not None]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tmuxreap.core.answers.sessions import Listed, Session
+from tmuxreap.core.answers import Listed, Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.text import Style, cut, cut_middle, width
 from tmuxreap.core.times import short_duration

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable
 
 from tmuxreap.commands.watch.outlet import Outlet
-from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers import Change
 from tmuxreap.core.errors import Failure, OutputLost
 from tmuxreap.core.text import Style, plain_value
 from tmuxreap.sessions.context import Context

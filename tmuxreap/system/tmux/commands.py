@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import chain
 
-from tmuxreap.core import deeds
+from tmuxreap.core import model
 from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.core.ports import Question
 
@@ -31,29 +31,29 @@ _PLAIN = frozenset(b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 _OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _PLAIN}
 
 
-def command_of(deed: deeds.Deed) -> list[str]:
+def command_of(deed: model.Deed) -> list[str]:
     match deed:
-        case deeds.CloseSession(server, session, judged):
+        case model.CloseSession(server, session, judged):
             return kill_session_command(server, session, judged)
-        case deeds.ClosePane(server, session, pane):
+        case model.ClosePane(server, session, pane):
             return kill_pane_command(server, session, pane)
-        case deeds.Press(server, pane, keys, text):
+        case model.Press(server, pane, keys, text):
             return press(server, pane, keys, text)
-        case deeds.SetOption(where, option, value):
+        case model.SetOption(where, option, value):
             unset = ["-u"] if value is None else []
             set_to = [] if value is None else [value]
             return ["set-option", "-p", *unset, "-t", where, "--", option, *set_to]
-        case deeds.LeaveMode(where):
+        case model.LeaveMode(where):
             return ["copy-mode", "-q", "-t", where]
-        case deeds.SwitchClient(server, session, pane, client):
+        case model.SwitchClient(server, session, pane, client):
             return switch_client(server, session, pane, client)
-        case deeds.SetStatus(registry, segment):
+        case model.SetStatus(registry, segment):
             words = ["-gqu", STATUS] if segment is None else ["-g", STATUS, segment]
             condition = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
             return if_option(condition, _line(["set-option", *words]))
 
 
-def creation_of(new: deeds.NewSession) -> list[list[str]]:
+def creation_of(new: model.NewSession) -> list[list[str]]:
     """Create a detached session; prints CREATED_FORMAT."""
     place = ["-s", _escape_format(new.name), "-c", _escape_format(new.cwd)]
     marks = chain.from_iterable(("-e", f"{key}={value}") for key, value in new.marks.items())
@@ -61,7 +61,7 @@ def creation_of(new: deeds.NewSession) -> list[list[str]]:
     # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
     # the same.
     created = [*words, *(["env"] if len(new.words) == 1 else []), *new.words]
-    remains = deeds.SetOption(f"={new.name}:", "remain-on-exit", "on")
+    remains = model.SetOption(f"={new.name}:", "remain-on-exit", "on")
     return [created, command_of(remains)] if new.remains else [created]
 
 

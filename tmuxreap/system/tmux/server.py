@@ -18,7 +18,7 @@ from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, un
 from tmuxreap.system.whereabouts import without_caller
 
 if TYPE_CHECKING:
-    from tmuxreap.core.deeds import Created, Deed, NewSession
+    from tmuxreap.core.model import Created, Deed, NewSession
 
 TIMEOUT_S = 5.0
 HUNG_S = 1.0  # the timeout for a server that has timed out before, until it answers again
@@ -87,7 +87,7 @@ class RealTmux:
         self, socket: str, new: NewSession, *, within: Surroundings | None = None
     ) -> Created | str:
         """Create a session. It may exist even if another command of the same call fails."""
-        from tmuxreap.core.deeds import Created
+        from tmuxreap.core.model import Created
         from tmuxreap.system.tmux.commands import CREATED, creation_of
 
         _make_folder(socket)

@@ -6,12 +6,10 @@ import json
 
 import pytest
 
-from tmuxreap.core.answers.base import Answer, Draft, Problem, Process, fields_of, read
-from tmuxreap.core.answers.endings import Counts, Ending, Rung
-from tmuxreap.core.answers.sessions import Launched, Listed, Session, Shown
-from tmuxreap.core.answers.shapes import SHAPES
+from tmuxreap.core.answers import Counts, Ending, Launched, Listed, Rung, Session, Shown
 from tmuxreap.core.model import Outcome, Status
-from tmuxreap.core.schema import answer_schema
+from tmuxreap.core.results import Answer, Draft, Problem, Process, fields_of, read
+from tmuxreap.core.schema import SHAPES, answer_schema
 from tmuxreap.core.values import as_dict
 
 WHOLE = Ending(

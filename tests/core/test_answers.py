@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers.changes import Change
-from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers import Change, Ending
 
 ALWAYS = {"name", "event", "timestamp", "error"}
 DRIFT = {"drift", "evidence", "settled", "hint", "cause"}

@@ -1,0 +1,441 @@
+"""The answers of the verbs that act on sessions, on agents' turns or on rows.
+
+The answer of `watch`: one line per change.
+
+The answers of the verbs about this machine, its agents and the program itself.
+
+The answers of `reconcile` and `events`.
+
+The answers of the verbs that describe sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tmuxreap.core.model import Outcome, Status
+from tmuxreap.core.results import Answer, Conversation, Draft, Item, Problem, Process
+from tmuxreap.core.values import frozen
+
+
+@frozen
+class Rung(Answer):
+    """How one step of the ladder went."""
+
+    name: str
+    waited_ms: int = 0
+    enough: bool = False
+    skipped: str | None = None
+
+
+@frozen
+class Ending(Item):
+    """What became of one session that `stop`, `kill` or `reap` was to end."""
+
+    RARE = frozenset({"plan", "verdict", "evidence"})
+
+    outcome: str | None = None
+    status: str | None = None
+    agent: str | None = None
+    pid: int | None = None
+    stopped_by: str | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    task_id: str | None = None
+    ended_at: str | None = None
+    grace_s: float | None = None
+    conversation: Conversation = Conversation()
+    resumable: bool = False
+    resume_command: str | None = None
+    rungs: tuple[Rung, ...] = ()
+    swept: tuple[Process, ...] = ()
+    spared: tuple[Process, ...] = ()
+    survivors: tuple[Process, ...] = ()
+    draft: Draft | None = None
+    freed_mb: float = 0.0
+    purged: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    joined: bool = False
+    duration_ms: int = 0
+    warnings: tuple[str, ...] = ()
+    plan: Mapping[str, object] | None = None
+    verdict: str | None = None
+    evidence: Mapping[str, object] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the session has reached the goal, now or earlier."""
+        return self.error is None
+
+
+@frozen
+class Counts(Answer):
+    """How many sessions were ended, and by what."""
+
+    ended: int = 0
+    by_keys: int = 0
+    by_term: int = 0
+    by_kill: int = 0
+    failed: int = 0
+
+
+@frozen
+class Kept(Answer):
+    """A session that was not reaped, and why."""
+
+    name: str
+    why: str
+
+
+@frozen
+class Sums(Answer):
+    """What `stop` and `kill` answer besides their results."""
+
+    counts: Counts | None = None
+
+
+@frozen
+class Reaping(Answer):
+    """What `reap` answers besides its results."""
+
+    counts: Counts | None = None
+    kept: tuple[Kept, ...] = ()
+
+
+@frozen
+class Forgotten(Item):
+    """Whether a row was removed."""
+
+    forgotten: bool = False
+    history: bool = False
+
+
+@frozen
+class Protected(Item):
+    """Whether patterns skip a session, and whether that was changed."""
+
+    keep: bool = False
+    changed: bool = False
+
+
+@frozen
+class Interrupted(Item):
+    """Whether an agent's turn was ended, and its state since then. `keys`: those that were sent, or
+    would be."""
+
+    outcome: str = ""
+    agent: str | None = None
+    state: str | None = None
+    keys: tuple[str, ...] = ()
+    draft: Draft | None = None
+    duration_ms: int = 0
+
+
+@frozen
+class Awaited(Item):
+    """The state of a session's agent, and whether it is an awaited one."""
+
+    state: str | None = None
+    reached: bool = False
+    waited_ms: int = 0
+
+
+@frozen
+class Beat(Item):
+    """The state that was recorded."""
+
+    state: str | None = None
+
+
+DRIFT_FIELDS = ("drift", "evidence", "settled", "hint", "cause")
+FIELDS_BY_EVENT = {"state": ("state", "source", "until", "before"), "dropped": (), "reaped": ()}
+OPTIONAL = ("registry", "count", "attempt", "names")
+
+
+@frozen
+class Change(Answer):
+    """A change that `watch` saw: a new drift, a new state, or the end of a session it reaped."""
+
+    NOT_IN_JSON = frozenset({"ending"})
+
+    name: str
+    event: str
+    timestamp: str
+    drift: str | None = None
+    evidence: str | Mapping[str, object] | None = None
+    settled: bool = False
+    hint: str | None = None
+    cause: str | None = None
+    registry: str | None = None
+    count: int | None = None
+    outcome: str | None = None
+    verdict: str | None = None
+    state: str | None = None
+    before: str | None = None
+    source: str | None = None
+    until: str | None = None
+    attempt: int | None = None
+    names: tuple[str, ...] = ()
+    error: Problem | None = None
+    ending: Ending | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the fields of its kind of event; for a reaped session also the whole ending."""
+        fields = Answer.as_json(self)
+        names = (
+            "name",
+            "event",
+            "timestamp",
+            *FIELDS_BY_EVENT.get(self.event, DRIFT_FIELDS),
+            "error",
+        )
+        optional = [name for name in OPTIONAL if fields[name] not in (None, [])]
+        ending = {} if self.ending is None else self.ending.as_json()
+        return {**ending, **{name: fields[name] for name in (*names, *optional)}}
+
+
+@frozen
+class Finding(Item):
+    """One check of `doctor` and its result."""
+
+    level: str | None = None
+    message: str | None = None
+    hint: str | None = None
+
+
+@frozen
+class Reached(Item):
+    """Whether a host answers, and what runs on it."""
+
+    host: str | None = None
+    state: str | None = None
+    version: str | None = None
+    sessions: int | None = None
+    running: int | None = None
+    round_trip_ms: int | None = None
+    registry: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@frozen
+class Agent(Item):
+    """What is known of a kind of agents."""
+
+    about: str | None = None
+    verified: str | None = None
+    process: tuple[str, ...] = ()
+    exit_keys: bool = False
+    states: tuple[str, ...] = ()
+    takes_an_id: bool = False
+    resume: str | None = None
+    locators: tuple[str, ...] = ()
+    purge: bool = False
+
+
+@frozen
+class Hooked(Item):
+    """What was done to an agent's hooks file."""
+
+    file: str | None = None
+    action: str | None = None
+    events: tuple[str, ...] = ()
+    diff: tuple[str, ...] = ()
+
+
+@frozen
+class Skill(Item):
+    """What was done to the files of a skill."""
+
+    outcome: str | None = None
+    folder: str | None = None
+
+
+@frozen
+class Script(Item):
+    """The completion script of a shell."""
+
+    script: tuple[str, ...] = ()
+
+
+@frozen
+class Default(Item):
+    """A default, the user's or built in; `place`: the variable, or the file with its line."""
+
+    value: str | float | bool | tuple[str, ...] | None = None
+    source: str | None = None
+    place: str | None = None
+    note: str | None = None
+
+
+@frozen
+class ConfigFile(Answer):
+    """The file that the user's defaults are read from, whether it exists or not."""
+
+    file: str | None = None
+
+
+@frozen
+class Drift(Item):
+    """A disagreement of registry and world; `settled`: certain enough to be recorded."""
+
+    drift: str | None = None
+    evidence: str | None = None
+    settled: bool = False
+    hint: str | None = None
+    cause: str | None = None
+
+
+@frozen
+class Action(Answer):
+    """What was done about a drift."""
+
+    name: str
+    drift: str
+    action: str
+
+
+@frozen
+class Reconciled(Answer):
+    """What `reconcile` found and did; `tmux_confirmed`: every tmux server answered."""
+
+    tmux_confirmed: bool = False
+    drifts: tuple[Drift, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+
+@frozen
+class Event(Item):
+    """An event of the ledger; `before` is the row's text before it."""
+
+    id: int | None = None
+    timestamp: str | None = None
+    kind: str | None = None
+    data: Mapping[str, object] | None = None
+    before: str | None = None
+
+
+@frozen
+class Session(Item):
+    """What is known of one row: its fields, and what a look at its session shows."""
+
+    RARE = frozenset({"error"})
+
+    agent: str | None = None
+    status: str | None = None
+    live: str | None = None
+    tmux_server: str | None = None
+    pane_id: str | None = None
+    pid: int | None = None
+    cwd: str | None = None
+    tags: tuple[str, ...] = ()
+    conversation_id: str | None = None
+    resumable: bool = False
+    idle_s: int | None = None
+    heartbeat_age_s: int | None = None
+    attached: bool = False
+    memory_mb: float = 0.0
+    drift: str | None = None
+    state: str | None = None
+    state_since: str | None = None
+    state_source: str | None = None
+    until: str | None = None
+    task_id: str | None = None
+    ttl: str | None = None
+    worktree: str | None = None
+    created_at: str | None = None
+    stopped_at: str | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    parent: str | None = None
+    keep: bool = False
+    restart: str | None = None
+    start_command: str | None = None
+    socket: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended, according to the registry."""
+        return self.status != Status.RUNNING
+
+    @property
+    def alive(self) -> bool:
+        """Whether its tmux session exists."""
+        return self.live in ("alive", "agent_gone")
+
+
+@frozen
+class Listed(Session):
+    """A session with what `list --tree` adds."""
+
+    RARE = frozenset({"error", "depth"})
+
+    depth: int | None = None
+
+
+@frozen
+class Locator(Conversation):
+    """Where a conversation was looked for, and which others matched."""
+
+    candidates: tuple[str, ...] = ()
+
+
+@frozen
+class Author(Answer):
+    """The user, host and tool that ended a session."""
+
+    user: str | None = None
+    host: str | None = None
+    tool: str | None = None
+    session: str | None = None
+
+
+@frozen
+class Shown(Session):
+    """A session with what `show` adds."""
+
+    processes: tuple[Process, ...] = ()
+    protected: tuple[Process, ...] = ()
+    pane_state: str | None = None
+    locators: tuple[Locator, ...] = ()
+    screen: str | None = None
+    ended_by: Author | None = None
+
+
+@frozen
+class Launched(Session):
+    """A session with what `start`, `adopt` and `resume` add. `command`: with `--dry-run` only."""
+
+    RARE = frozenset({"outcome", "command"})
+
+    outcome: str | None = None
+    command: str | None = None
+
+
+def failed_launch(name: str, error: Problem | None) -> Launched:
+    """Return the answer for a session that could not be started."""
+    return Launched(name, outcome=Outcome.FAILED, error=error)
+
+
+@frozen
+class Planned(Answer):
+    """What `start` would run, with `--dry-run`."""
+
+    plan: Mapping[str, object] | None = None
+
+
+@frozen
+class RemoteResult(Item):
+    """A result from another host, as received. `shown`: the same as a local value, for the table
+    that users see."""
+
+    host: str
+    facts: Mapping[str, object]
+    lines: tuple[str, ...] = ()  # for people
+    shown: Session | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.name}@{self.host}"
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.facts, "host": self.host, "target": self.target}
