@@ -27,7 +27,7 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.core.values import replace
-from tmuxreap.system.tmux.commands import (
+from tmuxreap.system.tmux.client import (
     GROUPED,
     HOLDS,
     STATUS,

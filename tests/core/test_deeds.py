@@ -9,7 +9,7 @@ import pytest
 from tests.ending.test_plan import PANE, SERVER, SESSION
 from tmuxreap.core import model
 from tmuxreap.core.model import Deed
-from tmuxreap.system.tmux.commands import command_of
+from tmuxreap.system.tmux.client import command_of
 
 EVERY: dict[type, Deed] = {
     type(one): one

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.system import control_groups
-from tmuxreap.system.control_groups import escape_prefix, group_of, is_alone
+from tmuxreap.system import machine
+from tmuxreap.system.machine import escape_prefix, group_of, is_alone
 
 UNIT = "/user.slice/watch.service"
 
 
 def groups(monkeypatch: pytest.MonkeyPatch, ours: str | None, init: str | None) -> None:
     known = {"self": ours, 1: init}
-    monkeypatch.setattr(control_groups, "group_of", lambda pid: known[pid])
+    monkeypatch.setattr(machine, "group_of", lambda pid: known[pid])
 
 
 def test_the_kernel_tells_our_group_and_no_one_elses_that_is_gone() -> None:
@@ -43,7 +43,7 @@ def test_systemd_leads_out_where_it_can_be_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     groups(monkeypatch, UNIT, "/init.scope")
-    monkeypatch.setattr(control_groups, "SYSTEM_BUS", str(tmp_path / "none"))
+    monkeypatch.setattr(machine, "SYSTEM_BUS", str(tmp_path / "none"))
     runtime = {"XDG_RUNTIME_DIR": str(tmp_path)}
     assert escape_prefix(1000, runtime) is None
     assert escape_prefix(0, runtime) is None
@@ -53,5 +53,5 @@ def test_systemd_leads_out_where_it_can_be_asked(
     assert words is not None
     assert words[:3] == ("env", f"XDG_RUNTIME_DIR={tmp_path}", "systemd-run")
     assert ("--user" in words, "--scope" in words, words[-1]) == (True, True, "--")
-    monkeypatch.setattr(control_groups, "SYSTEM_BUS", str(tmp_path))
+    monkeypatch.setattr(machine, "SYSTEM_BUS", str(tmp_path))
     assert escape_prefix(0, {}) == ("systemd-run", "--scope", "--quiet", "--collect", "--")

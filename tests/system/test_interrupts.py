@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.real import until
-from tmuxreap.system.interrupts import INTERRUPTS, defer_interrupts
+from tmuxreap.system.machine import INTERRUPTS, defer_interrupts
 
 
 @pytest.mark.parametrize("number", INTERRUPTS, ids=lambda number: number.name)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.system import lock_holders
-from tmuxreap.system.lock_holders import holder_name, holders, soft_owner
+from tmuxreap.system import files
+from tmuxreap.system.files import holder_name, holders, soft_owner
 
 
 def test_the_kernel_names_who_holds_it(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_who_waits_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "1: -> FLOCK  ADVISORY  WRITE 71 08:01:5 0 EOF\n"
         "2: POSIX  ADVISORY  WRITE 72 08:01:5 0 EOF\n"
     )
-    monkeypatch.setattr(lock_holders, "LOCKS", locks)
+    monkeypatch.setattr(files, "LOCKS", locks)
     assert (holders(5), holders(55)) == ({70}, set())
 
 

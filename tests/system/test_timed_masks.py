@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from tmuxreap.system import timed_masks
-from tmuxreap.system.interrupts import keep_signal_handlers
+from tmuxreap.system.machine import keep_signal_handlers
 
 EVIL = "(a+)+$"
 SCREEN = f"first\n{'a' * 140}!\nacme-77 last"

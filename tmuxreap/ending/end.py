@@ -38,7 +38,7 @@ from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Past
-from tmuxreap.system.interrupts import defer_interrupts
+from tmuxreap.system.machine import defer_interrupts
 
 TRIES = 3
 

@@ -30,7 +30,7 @@ from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import lives_after
-from tmuxreap.system.interrupts import defer_interrupts
+from tmuxreap.system.machine import defer_interrupts
 
 
 def record(

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from tmuxreap.core.masking import MASK, masked
-from tmuxreap.system.interrupts import may_handle_signals
+from tmuxreap.system.machine import may_handle_signals
 from tmuxreap.system.programs import run
 
 Pattern = re.Pattern[str]

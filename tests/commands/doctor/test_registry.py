@@ -14,7 +14,7 @@ from filelock import SoftFileLock
 from tests.command_line import tmuxreap
 from tests.doctor_answers import REGISTRY, contents, doctor, of, the_only
 from tmuxreap.commands.doctor import registry as checks_registry
-from tmuxreap.system import lock_holders
+from tmuxreap.system import files
 
 
 def test_a_broken_registry_is_told_with_line_and_column(registry: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_folder_that_hosts_share_is_told(
         f"23 22 0:44 / {registry.parent} rw - nfs4 host:/x rw",
     )
     mounts.write_text(f"{disk}\n{share}\n")
-    monkeypatch.setattr(lock_holders, "MOUNTS", mounts)
+    monkeypatch.setattr(files, "MOUNTS", mounts)
     assert "nfs4" in the_only(doctor(), "lock", "note")["message"]
 
 

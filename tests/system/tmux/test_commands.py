@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.model import LeaveMode, NewSession, Pane, Server, Session, SetOption, SetStatus
-from tmuxreap.system.tmux.commands import (
+from tmuxreap.system.tmux.client import (
     command_of,
     creation_of,
     kill_pane_command,

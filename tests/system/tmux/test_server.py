@@ -9,7 +9,7 @@ import pytest
 
 from tmuxreap.core.model import Created, LeaveMode, NewSession, NoServer, Server, Unreachable
 from tmuxreap.system.processes.linux import LinuxProcesses
-from tmuxreap.system.tmux import commands
+from tmuxreap.system.tmux import client
 from tmuxreap.system.tmux import server as server_module
 from tmuxreap.system.tmux.client import Answer, TooSlow
 from tmuxreap.system.tmux.server import HUNG_S, TIMEOUT_S, RealTmux
@@ -96,7 +96,7 @@ def test_every_text_arrives_as_it_is(tmux: RealTmux, tmux_socket: str, tmp_path:
     program = ["sh", "-c", f"stty raw -echo; echo ready > {tmp_path}/up; exec cat > {typed}"]
     assert isinstance(tmux.create(tmux_socket, NewSession("one", "/", program)), Created)
     assert settle(tmp_path / "up", 6) == b"ready\n"
-    assert tmux.run(tmux_socket, [commands.typed("%0", (), text) for text in NASTY])
+    assert tmux.run(tmux_socket, [client.typed("%0", (), text) for text in NASTY])
     expected = "".join(NASTY).encode("utf-8", "surrogateescape")
     assert settle(typed, len(expected)) == expected
 

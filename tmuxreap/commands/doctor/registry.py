@@ -29,7 +29,7 @@ from tmuxreap.registry.rows import BadRow
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK
-from tmuxreap.system.lock_holders import holders, shared_filesystem, soft_owner
+from tmuxreap.system.files import holders, shared_filesystem, soft_owner
 
 HELD_LONG_S = 1.0
 LOOKS = 5

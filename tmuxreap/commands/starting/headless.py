@@ -16,7 +16,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system import headless
-from tmuxreap.system.interrupts import defer_interrupts
+from tmuxreap.system.machine import defer_interrupts
 
 LAST_WORDS_S = 1.0  # for its last output to reach the log
 

@@ -40,7 +40,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.sessions.look import BANNER_OPTION, sight_of
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.system.interrupts import defer_interrupts
+from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
     from tmuxreap.system.git import Worktree

@@ -12,8 +12,8 @@ from tmuxreap.ledger import surroundings as stored
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import unreachable_failure
-from tmuxreap.system.control_groups import escape_prefix
 from tmuxreap.system.environment import PARENT
+from tmuxreap.system.machine import escape_prefix
 
 # Without these there is no tmux client; a running server has its own environment.
 LEAST = ("PATH", "HOME", "LANG", "LC_ALL")

@@ -19,7 +19,7 @@ from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.targets import name_of
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
-from tmuxreap.system.interrupts import keep_signal_handlers
+from tmuxreap.system.machine import keep_signal_handlers
 
 T = TypeVar("T")
 LOCKS = "tmuxreap.interfaces.python.locks"

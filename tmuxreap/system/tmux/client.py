@@ -2,18 +2,27 @@
 nothing of tmux itself.
 
 `subprocess` would do, but with a timeout it polls in sleeps, and its import takes longer than the
-call."""
+call.
+
+Builds tmux commands as plain lists of arguments. Pure. Targets are IDs from a look, never names:
+tmux matches names by prefix and pattern."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
 import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import chain
 
+from tmuxreap.core import model
+from tmuxreap.core.model import Pane, Server, Session
+from tmuxreap.core.ports import Question
 from tmuxreap.core.values import frozen
 
 READ_SIZE = 1 << 16
@@ -198,3 +207,188 @@ def find_program(program: str, env: Mapping[str, str]) -> str:
         if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112
             return path
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+
+
+SIZE = ("-x", "200", "-y", "50")
+CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
+# The pane may have died by then: tmux 3.8 and later print no pid.
+CREATED = re.compile(r"^(\$\d+):(%\d+):(\d*)$", re.MULTILINE)
+# A session's panes in the order of its windows; `L`: the window belongs to another session, too.
+_HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
+HOLDS = f"W:#{{P:<{_HERE}>}}"
+GROUPED = "&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}"
+REFUSES_KEYS = ("pane_in_mode", "pane_dead", "pane_input_off", "pane_synchronized")
+
+STATUS, STATUS_ASKED = "@tmuxreap-status", "@tmuxreap-segment"
+STATUS_OF = "@tmuxreap-registry"
+
+# A leading `%` only in a pane ID: `%if` is a directive of tmux's parser.
+_BARE = re.compile(r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*")
+_PLAIN = frozenset(b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
+_OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _PLAIN}
+
+
+def command_of(deed: model.Deed) -> list[str]:
+    match deed:
+        case model.CloseSession(server, session, judged):
+            return kill_session_command(server, session, judged)
+        case model.ClosePane(server, session, pane):
+            return kill_pane_command(server, session, pane)
+        case model.Press(server, pane, keys, text):
+            return press(server, pane, keys, text)
+        case model.SetOption(where, option, value):
+            unset = ["-u"] if value is None else []
+            set_to = [] if value is None else [value]
+            return ["set-option", "-p", *unset, "-t", where, "--", option, *set_to]
+        case model.LeaveMode(where):
+            return ["copy-mode", "-q", "-t", where]
+        case model.SwitchClient(server, session, pane, client):
+            return switch_client(server, session, pane, client)
+        case model.SetStatus(registry, segment):
+            words = ["-gqu", STATUS] if segment is None else ["-g", STATUS, segment]
+            condition = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
+            return if_option(condition, _line(["set-option", *words]))
+
+
+def creation_of(new: model.NewSession) -> list[list[str]]:
+    """Create a detached session; prints CREATED_FORMAT."""
+    place = ["-s", _escape_format(new.name), "-c", _escape_format(new.cwd)]
+    marks = chain.from_iterable(("-e", f"{key}={value}") for key, value in new.marks.items())
+    words = ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *SIZE, *marks, "--"]
+    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
+    # the same.
+    created = [*words, *(["env"] if len(new.words) == 1 else []), *new.words]
+    remains = model.SetOption(f"={new.name}:", "remain-on-exit", "on")
+    return [created, command_of(remains)] if new.remains else [created]
+
+
+def typed(pane: str, keys: Sequence[str], text: str = "") -> list[str]:
+    """Send key names, such as `C-c`, or a literal text: no word of it is taken for a key name."""
+    return ["send-keys", "-t", pane, *(["-l", "--", text] if text else ["--", *keys])]
+
+
+def press(server: Server, pane: Pane, keys: Sequence[str], text: str) -> list[str]:
+    """Send keys or a text to a pane, if it is still the one that was seen and passes keys to its
+    program alone."""
+    pid = "" if pane.pid is None else str(pane.pid)
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid)]
+    seen += [(state, "0") for state in REFUSES_KEYS]
+    return _if_same(pane.id, seen, _line(typed(pane.id, keys, text)))
+
+
+def question(query: Question, end: str) -> list[str]:
+    """Print the answer and then the line `end`; nothing for a missing pane."""
+    pane = query.pane
+    if query.environment:  # the session's own variables alone, without the server's global ones
+        both = (["show-environment", "-t", pane], ["display-message", "-p", end])
+        return ["if-shell", "-F", "1", " ; ".join(map(_line, both))]
+    if query.option is not None:
+        whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", query.option]
+    else:
+        flags = [*(["-J"] if query.joined else []), *(["-e"] if query.styled else [])]
+        whole = ["capture-pane", "-p", *flags, "-t", pane]
+        # In a dead pane that remains, tmux prints a line at the bottom, which scrolls the top line
+        # into the history.
+        moved_up = [*whole, "-S", "-1"]
+    last = ["display-message", "-p", end]
+    when_dead, when_alive = (f"{_line(words)} ; {_line(last)}" for words in (moved_up, whole))
+    return ["if-shell", "-F", "-t", pane, "#{pane_dead}", when_dead, when_alive]
+
+
+def _line(words: Sequence[str]) -> str:
+    return " ".join(map(quoted, words))
+
+
+def quoted(argument: str) -> str:
+    """Quote for tmux's parser, which interprets `$`, `~`, `#`, `;`, `{` and line ends even inside
+    quotes, but not octal escapes. Plain words stay unquoted: in nested commands, quotes would grow
+    with each level."""
+    if _BARE.fullmatch(argument):
+        return argument
+    octets = argument.encode("utf-8", "surrogateescape").decode("latin-1")
+    return f'"{octets.translate(_OCTAL)}"'
+
+
+def kill_session_command(
+    server: Server, session: Session, judged: Sequence[Pane] = ()
+) -> list[str]:
+    """Kill a session if it is still the one that was seen, with the same panes: the server compares
+    and kills in one step.
+
+    A new server counts IDs from 0 again, so its identity is compared, too. If the session has
+    changed, only the panes that were judged are killed."""
+    holds = "".join(
+        f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes
+    )
+    seen = [*_session_facts(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, holds)]
+    panes = " ; ".join(_line(kill_pane_command(server, session, pane)) for pane in judged)
+    kill = _if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'")
+    return [*kill, panes] if panes else kill
+
+
+def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
+    """Kill a pane if it is still in that session, with the same process."""
+    unchanged = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
+    seen = _session_facts(server, session)
+    return _if_same(f"{session.id}:", seen, f"kill-pane -t '{pane.id}'", unchanged)
+
+
+def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
+    """Switch a client (None: the current one) to a pane if it is still the one that was seen."""
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("session_created", str(session.created))]
+    of_client = f"-c {quoted(client)} " if client else ""
+    return _if_same(pane.id, seen, f"switch-client {of_client}-t '{pane.id}'")
+
+
+def notice(server: Server, session: Session, client: str, text: str) -> list[str]:
+    """Show a plain text to a client if its session still exists. Formats (`#(command)` would run
+    one) and strftime codes are escaped."""
+    shown = text.replace("#", "##").replace("%", "%%")
+    # tmux 3.2 supports neither `-c` nor `--` here: it shows the text to the last active client.
+    shown = f" {shown}" if shown.startswith("-") else shown
+    commands = [
+        _line(["display-message", *to, shown]) for to in (["-t", f"{session.id}:"], ["-c", client])
+    ]
+    command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *commands])
+    return _if_same(f"{session.id}:", _session_facts(server, session), command)
+
+
+def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
+    """Run the command if each of these global options has one of its values ("": it is not set)."""
+    any_of = [
+        [f"#{{==:#{{{name}}},{_escape_value(value)}}}" for value in values]
+        for name, values in wanted.items()
+    ]
+    either = [reduce(lambda left, right: f"#{{||:{left},{right}}}", equal) for equal in any_of]
+    return ["if-shell", "-F", _all_of(either), command]
+
+
+def _escape_value(text: str) -> str:
+    """Escape a text as a literal argument within a format."""
+    return re.sub(r"[,}]", lambda found: f"#{found.group()}", _escape_format(text))
+
+
+def _escape_format(text: str) -> str:
+    """Escape `#` as `##`, as tmux expands formats in names and folders; a run before `[` is kept as
+    it is."""
+    return re.sub(r"#+(?![\[#])", lambda run: run.group() * 2, text)
+
+
+def _server_facts(server: Server) -> list[tuple[str, str]]:
+    return [("pid", str(server.pid)), ("start_time", str(server.started))]
+
+
+def _session_facts(server: Server, session: Session) -> list[tuple[str, str]]:
+    created = ("session_created", str(session.created))
+    return [*_server_facts(server), ("session_id", session.id), created]
+
+
+def _if_same(target: str, seen: list[tuple[str, str]], command: str, *more: str) -> list[str]:
+    equal = [*(f"#{{==:#{{{name}}},{value}}}" for name, value in seen), *more]
+    # tmux 3.2 crashes, with everything in it, on session_created without a session.
+    return ["if-shell", "-F", "-t", target, f"#{{?#{{session_id}},{_all_of(equal)},}}", command]
+
+
+def _all_of(conditions: Sequence[str]) -> str:
+    """Nest the conditions, as && takes only two arguments before tmux 3.5."""
+    return reduce(lambda left, right: f"#{{&&:{left},{right}}}", conditions)

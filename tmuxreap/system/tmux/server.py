@@ -52,7 +52,7 @@ class RealTmux:
             time.sleep(RETRY_S)
 
     def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
-        from tmuxreap.system.tmux.commands import command_of  # a look needs none
+        from tmuxreap.system.tmux.client import command_of  # a look needs none
 
         return self.run(socket, [command_of(deed) for deed in deeds])
 
@@ -65,7 +65,7 @@ class RealTmux:
     def ask(
         self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
-        from tmuxreap.system.tmux.commands import command_of, question
+        from tmuxreap.system.tmux.client import command_of, question
 
         mark = os.urandom(8).hex()
         commands = [question(each, f"{mark} {number}") for number, each in enumerate(questions)]
@@ -88,7 +88,7 @@ class RealTmux:
     ) -> Created | str:
         """Create a session. It may exist even if another command of the same call fails."""
         from tmuxreap.core.model import Created
-        from tmuxreap.system.tmux.commands import CREATED, creation_of
+        from tmuxreap.system.tmux.client import CREATED, creation_of
 
         _make_folder(socket)
         commands = creation_of(new)
@@ -102,7 +102,7 @@ class RealTmux:
         return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _error(answer)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
-        from tmuxreap.system.tmux.commands import notice
+        from tmuxreap.system.tmux.client import notice
 
         answer = self._ask(
             socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
@@ -117,7 +117,7 @@ class RealTmux:
         return None if seen is None or seen.unread else seen
 
     def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
-        from tmuxreap.system.tmux.commands import quoted
+        from tmuxreap.system.tmux.client import quoted
 
         script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
