@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tmuxreap.registry.edits import edit_rows
-from tmuxreap.registry.yaml.parse import parse
-from tmuxreap.registry.yaml.places import Document
+from tmuxreap.registry.yaml.parse import Document, parse
 
 REGISTRY = """\
 # Agents of this project.

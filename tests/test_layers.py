@@ -47,15 +47,14 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 
 # Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
-core.* registry.rows registry.lives registry.targets registry.trees registry.restarts
-registry.transitions registry.edits registry.failures registry.yaml.* agents.profiles
-agents.programs agents.screens agents.blocks agents.hooks.* agents.conversations.command_lines
-system.tmux.versions sessions.world sessions.panes sessions.identity sessions.sight sessions.see
-sessions.reach sessions.ownership ending.plan ending.results ending.ending ending.ladder.climb
-ending.ladder.keys ending.ladder.requests ending.ladder.turns ending.ladder.interrupt
-ending.ladder.handing_over hosts.choose hosts.wire hosts.merge hosts.reply commands.reap.verdicts
-commands.reap.children commands.doctor.findings interfaces.completion.sketch
-interfaces.python.options interfaces.python.errors
+core.* registry.rows registry.lives registry.targets registry.transitions registry.edits
+registry.yaml.* agents.profiles agents.programs agents.screens agents.blocks agents.hooks.*
+agents.conversations.command_lines system.tmux.versions sessions.world sessions.panes
+sessions.identity sessions.sight sessions.see sessions.reach sessions.ownership ending.plan
+ending.results ending.ending ending.ladder.climb ending.ladder.keys ending.ladder.requests
+ending.ladder.turns ending.ladder.interrupt ending.ladder.handing_over hosts.choose hosts.wire
+hosts.merge hosts.reply commands.reap.verdicts commands.reap.children commands.doctor.findings
+interfaces.completion.sketch interfaces.python.options interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

@@ -14,7 +14,7 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent
-from tmuxreap.registry.restarts import loss_key
+from tmuxreap.registry.rows import loss_key
 
 RESTARTED = ["dead", "restarting", "resumed"]
 

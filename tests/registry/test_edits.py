@@ -8,8 +8,8 @@ from tests.registry_text import REGISTRY, set_fields
 from tmuxreap.registry import edits
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, new_document, remove_rows
 from tmuxreap.registry.yaml import parse as yamlparse
-from tmuxreap.registry.yaml.fields import REMOVE
 from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.splice import REMOVE
 
 pytestmark = pytest.mark.usefixtures("loader")
 

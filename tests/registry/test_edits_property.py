@@ -16,9 +16,8 @@ from tests.registry_text import set_fields
 from tests.yaml_documents import KEYS, Field, Made, RowPlace, documents
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
 from tmuxreap.registry.yaml import parse as yamlparse
-from tmuxreap.registry.yaml.fields import REMOVE
-from tmuxreap.registry.yaml.parse import parse
-from tmuxreap.registry.yaml.places import Document
+from tmuxreap.registry.yaml.parse import Document, parse
+from tmuxreap.registry.yaml.splice import REMOVE
 
 pytestmark = pytest.mark.long
 some = settings(

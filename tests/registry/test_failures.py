@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code
-from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.file import Registry
-from tmuxreap.registry.rows import BadRow
+from tmuxreap.registry.rows import BadRow, row_invalid
 
 
 def bad(registry: Registry, index: int) -> BadRow:

@@ -11,8 +11,8 @@ import yaml
 from tests.plain_yaml import load
 from tests.registry_text import set_one
 from tmuxreap.registry.edits import Unsafe, remove_rows
-from tmuxreap.registry.yaml.fields import REMOVE
 from tmuxreap.registry.yaml.parse import parse
+from tmuxreap.registry.yaml.splice import REMOVE
 
 pytestmark = pytest.mark.usefixtures("loader")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.model import Row
-from tmuxreap.registry.restarts import (
+from tmuxreap.registry.rows import (
     Limit,
     Restart,
     is_lost,
@@ -14,9 +14,9 @@ from tmuxreap.registry.restarts import (
     parse_restart,
     pause_s,
     policy_of,
+    read_row,
     wants_restart,
 )
-from tmuxreap.registry.rows import read_row
 
 
 def row(**data: object) -> Row:

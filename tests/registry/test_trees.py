@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.registry.test_targets import names, pick, row
-from tmuxreap.registry.trees import as_trees, below, running_below
+from tmuxreap.registry.rows import as_trees, below, running_below
 
 FAMILY = (
     row(0, "grandchild", parent="child"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Row, Server, SwitchClient, Terminal
-from tmuxreap.registry.failures import row_invalid
+from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of

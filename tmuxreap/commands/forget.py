@@ -14,9 +14,8 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ledger import surroundings as surroundings
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.failures import unsafe
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import ended_epoch
+from tmuxreap.registry.rows import ended_epoch, unsafe
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context

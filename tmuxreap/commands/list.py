@@ -114,7 +114,7 @@ def _not_registered(
 
 def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session]:
     """Sort each session below the one that started it."""
-    from tmuxreap.registry.trees import as_trees
+    from tmuxreap.registry.rows import as_trees
 
     by_name, row_of = {session.name: session for session in found}, {row.name: row for row in rows}
     placed = as_trees([row_of[session.name] for session in found])

@@ -18,7 +18,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.restarts import Restart, loss_key
+from tmuxreap.registry.rows import Restart, loss_key
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, LedgerUnreadable, Pending
 

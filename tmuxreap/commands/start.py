@@ -79,7 +79,7 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
     """Reject unreadable restart options, or a limit without a restart, before creating anything."""
     if request.restart is None and request.restart_limit is None:
         return
-    from tmuxreap.registry.restarts import Restart, parse_limit, parse_restart
+    from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 
     flag = "--restart"
     try:

@@ -9,9 +9,8 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import parent_of
+from tmuxreap.registry.rows import parent_of, row_invalid
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
@@ -111,7 +110,7 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     if not any(parent_of(row) for row in look.usable):
         return list(items)
     from tmuxreap.core.answers import Ending
-    from tmuxreap.registry.trees import running_below
+    from tmuxreap.registry.rows import running_below
 
     names = [item.name for item in items if isinstance(item, Ending) and item.ok]
     running = dict(running_below(look.usable, names))

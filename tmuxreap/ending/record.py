@@ -24,9 +24,9 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.twins import twins_of
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
-from tmuxreap.registry.failures import row_invalid
 from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with_life
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
+from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import lives_after

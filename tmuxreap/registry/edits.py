@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.registry.yaml.fields import Changes, changed
-from tmuxreap.registry.yaml.parse import UNDEFINED, parse
-from tmuxreap.registry.yaml.places import (
+from tmuxreap.registry.yaml.parse import (
     BREAKS,
     LIST_KEY,
+    UNDEFINED,
     Document,
     Malformed,
     RowText,
@@ -23,11 +22,20 @@ from tmuxreap.registry.yaml.places import (
     lines_before,
     newline_at,
     newline_of,
+    parse,
     skip_gap,
 )
-from tmuxreap.registry.yaml.rows import find_colon
 from tmuxreap.registry.yaml.scalars import Value, as_loaded, entry, same, written
-from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, inserted, spliced
+from tmuxreap.registry.yaml.splice import (
+    CannotSplice,
+    Changes,
+    Splice,
+    changed,
+    cut_from_flow,
+    find_colon,
+    inserted,
+    spliced,
+)
 
 
 class Unsafe(Trouble):

@@ -14,9 +14,9 @@ from pathlib import Path
 from tmuxreap.core.cache import Recall
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
-from tmuxreap.registry import kept as kept
-from tmuxreap.registry.failures import invalid, unwritable
+from tmuxreap.registry import excerpts as kept
 from tmuxreap.registry.look import RegistryLook, stamp_of
+from tmuxreap.registry.rows import invalid, unwritable
 from tmuxreap.system import files
 from tmuxreap.system.files import ChangedMeanwhile, Content
 from tmuxreap.system.whereabouts import ledger_beside

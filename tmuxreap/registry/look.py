@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 from tmuxreap.core.cache import CacheEntry, cache_stamp
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
-from tmuxreap.registry import kept as kept
-from tmuxreap.registry.failures import invalid, row_invalid, unsafe
-from tmuxreap.registry.kept import CachedRows, Change, Excerpt
-from tmuxreap.registry.rows import BadRow, cached_row, read_row
+from tmuxreap.registry import excerpts as kept
+from tmuxreap.registry.excerpts import CachedRows, Change, Excerpt
+from tmuxreap.registry.rows import BadRow, cached_row, invalid, read_row, row_invalid, unsafe
 from tmuxreap.registry.targets import AnyRow
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.system.files import Content
 
 if TYPE_CHECKING:  # at runtime imported late, as they load YAML
-    from tmuxreap.registry.yaml.places import Document, RowText
+    from tmuxreap.registry.yaml.parse import Document, RowText
     from tmuxreap.registry.yaml.scalars import Value
 
 _WITHOUT_COLON = rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
@@ -69,8 +68,7 @@ class RegistryLook:
     @cached_property
     def document(self) -> Document:
         """The parsed text with the rows' positions, which edits need."""
-        from tmuxreap.registry.yaml.parse import parse
-        from tmuxreap.registry.yaml.places import Malformed
+        from tmuxreap.registry.yaml.parse import Malformed, parse
 
         try:
             return parse(self.text)

@@ -1,14 +1,32 @@
-"""Converts parsed rows of the registry to `Row` values, and knows their fields' names. Pure."""
+"""Converts parsed rows of the registry to `Row` values, and knows their fields' names. Pure.
+
+The rows as trees, by their `parent`: the session that each was started from. Pure.
+
+Never trusts that they are trees: a row may name itself or a descendant as its parent.
+
+Restarts of lost sessions: the policy in a row, its limit, and the pauses in between. Pure.
+
+The failures of reading and writing the registry, and of its rows, with their place and a hint.
+Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
-from tmuxreap.core.times import epoch_of
+from tmuxreap.core.times import epoch_of, parse_duration
 from tmuxreap.core.values import frozen
+from tmuxreap.registry.transitions import is_lost as is_lost
+from tmuxreap.registry.transitions import wants_restart as wants_restart
+
+if TYPE_CHECKING:
+    from tmuxreap.registry.edits import Unsafe  # it loads YAML
+
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # a cheap first test on every field of thousands of rows
@@ -248,3 +266,164 @@ def _tmux(value: object) -> RecordedTmux:
         session_id=_text(get("session_id")),
         session_created=_integer(get("session_created")),
     )
+
+
+def below(rows: Iterable[Row], name: str) -> set[str]:
+    """Return the names of all descendants, itself excluded."""
+    children = _children(rows)
+    descendants: set[str] = set()
+    todo = [name]
+    while todo:
+        new = [child for child in children.get(todo.pop(), ()) if child not in descendants]
+        descendants.update(new)
+        todo += new
+    return descendants - {name}
+
+
+def as_trees(rows: Sequence[Row]) -> list[tuple[str, int]]:
+    """Sort each row after its parent, with its depth; a row whose parent is missing is a root."""
+    children = _children(rows)
+    names = dict.fromkeys(row.name for row in rows)
+    roots = [row.name for row in rows if parent_of(row) not in names]
+    depths: dict[str, int] = {}
+    for name in (*roots, *names):  # `names` again for cycles, which have no root
+        _add_tree(name, children, depths)
+    return list(depths.items())
+
+
+def _add_tree(root: str, children: dict[str, list[str]], depths: dict[str, int]) -> None:
+    todo = [(root, 0)]
+    while todo:
+        name, depth = todo.pop()
+        if name not in depths:
+            depths[name] = depth
+            todo += [(child, depth + 1) for child in reversed(children.get(name, []))]
+
+
+def running_below(rows: Iterable[Row], names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each of these sessions that has running descendants not among them, with their
+    names."""
+    all_rows = list(rows)
+    ending = set(names)
+    running = {row.name for row in all_rows if not row.status.ended} - ending
+    for name in sorted(ending):
+        if running_left := below(all_rows, name) & running:
+            yield name, sorted(running_left)
+
+
+def _children(rows: Iterable[Row]) -> dict[str, list[str]]:
+    children: dict[str, list[str]] = {}
+    for row in rows:
+        if (parent := parent_of(row)) is not None:
+            children.setdefault(parent, []).append(row.name)
+    return children
+
+
+LONGEST_PAUSE_S = 300.0
+MOST = 1000  # a higher limit would be no limit
+_LIMIT = re.compile(r"\s*(\d+)\s*/\s*(\S+)\s*")
+
+
+class Restart(Enum):
+    NEVER = "never"
+    ON_FAILURE = "on-failure"
+    ALWAYS = "always"
+
+
+@frozen
+class Limit:
+    """At most `count` restarts within this time."""
+
+    count: int = 5
+    within_s: float = 600.0
+
+
+@frozen
+class RestartPolicy:
+    """When a row's session is to be restarted, and how often."""
+
+    when: Restart
+    limit: Limit
+
+
+def parse_restart(word: str) -> Restart:
+    """Parse a restart word; raise ValueError with the known words."""
+    try:
+        return Restart(word)
+    except ValueError:
+        known = ", ".join(one.value for one in Restart)
+        raise ValueError(f"{word!r} is not one of {known}") from None
+
+
+def parse_limit(text: str) -> Limit:
+    """Parse a limit such as `5/10m`; raise ValueError with a reason that the user can act on."""
+    match = _LIMIT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no limit; use for example 5/10m: 5 times within 10 minutes")
+    count, within_s = int(match[1][:9]), parse_duration(match[2])
+    if not 1 <= count <= MOST:
+        raise ValueError(f"{text!r} allows {match[1][:9]} restarts; use 1 to {MOST}")
+    if within_s < 1:
+        raise ValueError(f"{text!r} counts within less than a second")
+    return Limit(count, within_s)
+
+
+def policy_of(row: Row) -> RestartPolicy | None:
+    """Return a row's restart policy, or None; raise ValueError if another tool wrote an unknown
+    word."""
+    if not wants_restart(row):
+        return None
+    when = parse_restart(str(row.data.get("restart")))
+    limit = row.data.get("restart_limit")
+    return RestartPolicy(when, Limit() if limit in (None, "") else parse_limit(str(limit)))
+
+
+def loss_key(row: Row) -> str:
+    """Return a key for this loss: decisions about an earlier loss of the session do not apply."""
+    return f"{ended_epoch(row)} {row.pane.pid} {row.pane.created_epoch}"
+
+
+def pause_s(restarts: int) -> float:
+    """Return the pause after so many restarts: 1, 2, 4 ... s."""
+    return min(LONGEST_PAUSE_S, 2.0 ** min(restarts, 16))
+
+
+def invalid(path: Path, reason: str, line: int, column: int) -> Failure:
+    where = f", line {line}, column {column}" if line else ""
+    edit = f"edit line {line}" if line else "edit the file"
+    return Failure(
+        Code.REGISTRY_INVALID,
+        f"could not read the registry {path}{where}: {reason}",
+        f"{edit}, or restore it, as from git; nothing was written to it",
+    )
+
+
+def unwritable(path: Path, error: OSError) -> Failure:
+    return Failure(
+        Code.REGISTRY_UNWRITABLE,
+        f"could not write the registry {path}: {error.strerror or error}",
+        "make room or fix the permissions of its folder, then run: tmuxreap reconcile",
+    )
+
+
+def row_invalid(path: Path, row: BadRow) -> Failure:
+    label = repr(row.name) if row.name else f"number {row.index + 1}"
+    return Failure(
+        Code.ROW_INVALID,
+        f"could not use the row {label}: {row.reason} ({path}, line {row.line}, column"
+        f" {row.column})",
+        f"edit line {row.line} of {path}, then try again",
+    )
+
+
+def unsafe(path: Path, error: Unsafe) -> Failure:
+    place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
+    if "surrogate" in error.reason:  # undecodable bytes of a file name
+        reason = f"{place}: a word for it is not UTF-8, and the registry is"
+        hint = "give it in UTF-8, or rename that folder, then try again"
+        return Failure(Code.REGISTRY_UNWRITABLE, reason, hint)
+    hint = (
+        "write that row plainly (keys before their colons on one line, no tags, and no anchor on a"
+        " value that other rows repeat), then try again"
+    )
+    return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)

@@ -145,7 +145,7 @@ def _is_selected(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bo
 def _matching(rows: Sequence[AnyRow], target: str, ask: Questions) -> Callable[[AnyRow], bool]:
     kind, _, word = target.partition(":")
     if kind == "tree" and word:
-        from tmuxreap.registry.trees import below  # imported late: rarely used
+        from tmuxreap.registry.rows import below  # imported late: rarely used
 
         names = {word, *below((row for row in rows if isinstance(row, Row)), word)}
         return lambda row: row.name in names

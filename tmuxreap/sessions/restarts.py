@@ -15,8 +15,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
 from tmuxreap.registry.lives import Life, is_same_process, with_beginning
-from tmuxreap.registry.restarts import Restart, RestartPolicy, is_lost, loss_key, policy_of
-from tmuxreap.registry.rows import ended_epoch
+from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, is_lost, loss_key, policy_of
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.observe import Place
 from tmuxreap.system.environment import user_here

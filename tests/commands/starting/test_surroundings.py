@@ -12,7 +12,7 @@ from tmuxreap.commands.starting.surroundings import save_environment, surroundin
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.ledger import surroundings as stored
-from tmuxreap.registry.restarts import loss_key
+from tmuxreap.registry.rows import loss_key
 
 
 def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: Story) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.registry_text import set_one, swapped
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.yaml.fields import REMOVE
+from tmuxreap.registry.yaml.splice import REMOVE
 
 pytestmark = pytest.mark.usefixtures("loader")
 

@@ -10,8 +10,7 @@ import pytest
 from tests.plain_yaml import load
 from tests.registry_text import REGISTRY, set_fields, set_one
 from tmuxreap.registry.edits import Unsafe, remove_rows
-from tmuxreap.registry.yaml.parse import parse
-from tmuxreap.registry.yaml.places import Malformed
+from tmuxreap.registry.yaml.parse import Malformed, parse
 
 pytestmark = pytest.mark.usefixtures("loader")
 

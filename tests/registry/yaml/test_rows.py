@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.registry.yaml.rows import Leaf, Mapping, Sequence, find_colon, read_row
+from tmuxreap.registry.yaml.splice import Leaf, MappingNode, SequenceNode, find_colon, read_row
 
 pytestmark = pytest.mark.usefixtures("loader")
 
 
-def row(text: str) -> Mapping:
+def row(text: str) -> MappingNode:
     found = read_row(text)
-    assert isinstance(found, Mapping)
+    assert isinstance(found, MappingNode)
     return found
 
 
@@ -23,9 +23,9 @@ def test_keys_and_values_stand_where_they_stand() -> None:
         for one in found.entries
     ]
     assert said[:2] == [("name", "acme"), ("tags", "[a, b]")]
-    assert [type(one.value) for one in found.entries] == [Leaf, Sequence, Mapping]
+    assert [type(one.value) for one in found.entries] == [Leaf, SequenceNode, MappingNode]
     inner = found.entries[2].value
-    assert isinstance(inner, Mapping)
+    assert isinstance(inner, MappingNode)
     assert (inner.column, inner.flow) == (2, False)
     assert inner.entries[0].value == Leaf(text.index("'%1'"), text.index("'%1'") + 4, "'")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.registry_text import REGISTRY, set_one, swapped
-from tmuxreap.registry.yaml.fields import REMOVE
+from tmuxreap.registry.yaml.splice import REMOVE
 
 pytestmark = pytest.mark.usefixtures("loader")
 

@@ -23,9 +23,7 @@ from tmuxreap.core.model import Live
 from tmuxreap.core.results import megabytes
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.registry.failures import row_invalid
-from tmuxreap.registry.restarts import policy_of
-from tmuxreap.registry.rows import BadRow
+from tmuxreap.registry.rows import BadRow, policy_of, row_invalid
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK

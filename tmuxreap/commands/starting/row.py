@@ -23,7 +23,6 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.failures import row_invalid, unsafe
 from tmuxreap.registry.lives import life_of
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import (
@@ -32,6 +31,8 @@ from tmuxreap.registry.rows import (
     fields_of,
     has_field,
     recorded_conversation,
+    row_invalid,
+    unsafe,
 )
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context

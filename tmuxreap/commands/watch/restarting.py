@@ -15,7 +15,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.handover import popen_outside
 from tmuxreap.ledger.records import Event
-from tmuxreap.registry.restarts import is_lost, loss_key, pause_s, wants_restart
+from tmuxreap.registry.rows import is_lost, loss_key, pause_s, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import (
     FAILED,

@@ -1,23 +1,171 @@
-"""Computes the splices of a YAML text that change one key or one list item and nothing else.
+"""The inside of one row: its keys and values with their positions, parsed from its own text.
 
-Never checks the result: `edits` parses it."""
+Never gets a row with trouble: no tags, duplicate or complex keys. An alias is a scalar here, as
+what it repeats stands elsewhere.
+
+Computes the splices of a YAML text that change one key or one list item and nothing else.
+
+Never checks the result: `edits` parses it.
+
+Changes the fields of one row, in the row's own text.
+
+Gets a single valid row; returns its new text and the data which that must mean. Never sees the rest
+of the document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
 
-from tmuxreap.core.values import frozen
-from tmuxreap.registry.yaml import rows
-from tmuxreap.registry.yaml.places import (
+import yaml
+
+from tmuxreap.core.values import field, frozen
+from tmuxreap.registry.transitions import Remove
+from tmuxreap.registry.yaml import parse
+from tmuxreap.registry.yaml.parse import (
     after_break,
     line_end,
     line_start,
     newline_at,
+    real_end,
     skip_gap,
 )
-from tmuxreap.registry.yaml.rows import Entry, Leaf
-from tmuxreap.registry.yaml.scalars import Value, entry, nested, written
+from tmuxreap.registry.yaml.scalars import (
+    Value,
+    as_loaded,
+    entry,
+    nested,
+    plain_value,
+    same,
+    written,
+)
+
+ALIAS: Final = "*"  # the style of an alias
+MERGE: Final = object()  # the name of a merge key
+
+
+@frozen
+class Leaf:
+    """A scalar. An empty one is placed right after its colon."""
+
+    start: int
+    end: int
+    style: str | None = None  # its quote, | or >, or ALIAS
+
+
+@frozen
+class SequenceNode:
+    start: int
+    end: int
+    flow: bool
+    last: Leaf | None  # the scalar at the end of a block collection
+
+
+@frozen
+class MappingNode(SequenceNode):
+    column: int
+    entries: tuple[Entry, ...]
+
+    @property
+    def own(self) -> dict[object, Entry]:
+        """Its keys but those that come by a merge key."""
+        return {each.name: each for each in self.entries if each.name is not MERGE}
+
+
+Node: TypeAlias = "Leaf | SequenceNode | MappingNode"
+
+
+@frozen
+class Entry:
+    key: Leaf
+    colon: int | None  # None in {key} and for an explicit `? key`
+    value: Node
+    name: object = field(default=None, compare=False)
+
+    @property
+    def empty(self) -> bool:
+        return self.value.start == self.value.end
+
+
+def read_row(text: str) -> Node:
+    """Read events, as an alias in the row may repeat what stands outside of it."""
+    following: Callable[[], Any] = parse.LOADER(text).get_event
+    following()
+    following()
+    return _node(text, following(), following)
+
+
+def find_colon(text: str, key_end: int) -> int | None:
+    while text[key_end : key_end + 1] in (" ", "\t"):
+        key_end += 1
+    return key_end if text[key_end : key_end + 1] == ":" else None
+
+
+def _node(text: str, event: Any, following: Callable[[], Any]) -> Node:
+    kind = event.__class__
+    if kind is yaml.ScalarEvent:
+        return _leaf(text, event)
+    start, flow = event.start_mark.index, bool(getattr(event, "flow_style", False))
+    if kind is yaml.AliasEvent:
+        return Leaf(start, event.end_mark.index, ALIAS)
+    if kind is yaml.SequenceStartEvent:
+        return _sequence(text, start, flow, following)
+    return _mapping(text, event, flow, following)
+
+
+def _sequence(text: str, start: int, flow: bool, following: Callable[[], Any]) -> SequenceNode:
+    last: Node | None = None
+    event: Any
+    while (event := following()).__class__ is not yaml.SequenceEndEvent:
+        last = _node(text, event, following)
+    if flow or last is None:
+        return SequenceNode(start, _end(event), flow, None)
+    return SequenceNode(start, last.end, flow, _last_leaf(last))
+
+
+def _mapping(text: str, begin: Any, flow: bool, following: Callable[[], Any]) -> MappingNode:
+    start, column = begin.start_mark.index, begin.start_mark.column
+    entries: list[Entry] = []
+    event: Any
+    while (event := following()).__class__ is not yaml.MappingEndEvent:
+        if begin.anchor is not None and not entries:
+            column = event.start_mark.column  # the mapping's own is that of its anchor
+        entries.append(_entry(text, event, _node(text, following(), following)))
+    if flow or not entries:
+        return MappingNode(start, _end(event), flow, None, column, tuple(entries))
+    last = entries[-1].value
+    return MappingNode(start, last.end, flow, _last_leaf(last), column, tuple(entries))
+
+
+def _leaf(text: str, event: Any) -> Leaf:
+    start, end = event.start_mark.index, event.end_mark.index
+    return Leaf(start, real_end(text, start, end, event.style), event.style)
+
+
+def _end(event: Any) -> int:
+    end: int = event.end_mark.index
+    return end
+
+
+def _last_leaf(last: Node) -> Leaf | None:
+    return last if isinstance(last, Leaf) else last.last
+
+
+def _entry(text: str, key_event: Any, value: Node) -> Entry:
+    key = _leaf(text, key_event)
+    colon = find_colon(text, key.end)
+    if value.start == value.end:  # the loaders disagree on the position of an empty value
+        place = key.end if colon is None else colon + 1
+        value = Leaf(place, place)
+    return Entry(key, colon, value, _name(key_event))
+
+
+def _name(key: Any) -> object:
+    if not key.implicit[0]:
+        return key.value
+    return MERGE if key.value == parse.MERGE_KEY else plain_value(key.value)
+
 
 _BLOCK = ("|", ">")
 _ANCHOR = re.compile(r"&\S+")
@@ -102,7 +250,7 @@ def _in_flow(text: str, end: int) -> bool:
 
 
 def add_entries(
-    text: str, mapping: rows.Mapping, adds: Mapping[str, Value], newline: str
+    text: str, mapping: MappingNode, adds: Mapping[str, Value], newline: str
 ) -> list[Splice]:
     """Add keys right after the last value: the loader's end of a mapping is after comments that may
     not belong to it."""
@@ -123,7 +271,7 @@ def ends_open(text: str, last: Leaf | None) -> bool:
     return last is not None and last.style in _BLOCK and last.end == len(text)
 
 
-def _add_to_flow(text: str, mapping: rows.Mapping, made: str) -> Splice:
+def _add_to_flow(text: str, mapping: MappingNode, made: str) -> Splice:
     if not mapping.entries:
         return inserted(text.index("{", mapping.start) + 1, made)
     last = mapping.entries[-1]
@@ -131,7 +279,7 @@ def _add_to_flow(text: str, mapping: rows.Mapping, made: str) -> Splice:
     return inserted(last.value.end, comma + made)
 
 
-def remove_entry(text: str, mapping: rows.Mapping, number: int) -> list[Splice]:
+def remove_entry(text: str, mapping: MappingNode, number: int) -> list[Splice]:
     """Remove one key of several (or the only one of a flow mapping), with its lines but not the
     comments above and below."""
     if mapping.flow:
@@ -166,3 +314,172 @@ def cut_from_flow(text: str, spans: Sequence[tuple[int, int]], number: int) -> l
     if text[comma + 1 : start].strip():
         return [Splice(start, end, "")]  # the previous item keeps its comma
     return [Splice(comma, end, "")]
+
+
+REMOVE: Final = Remove.KEY
+Path: TypeAlias = tuple[str, ...]
+Change: TypeAlias = "Value | Remove"
+Changes: TypeAlias = "Mapping[Path, Change]"
+_Data: TypeAlias = dict[Any, Any]
+
+
+class _Inner(_Data):
+    """Changes to keys of a nested mapping, as opposed to a mapping that replaces a value."""
+
+
+def changed(
+    text: str, data: Mapping[str, object], changes: Changes, newline: str
+) -> tuple[str, _Data]:
+    """Apply changes to a row. `text` is the row alone, indented as in its file."""
+    result: dict[Any, Any] = {key: as_loaded(value) for key, value in data.items()}
+    for step in _steps(changes):
+        edit = _Edit(text, newline)
+        edit.plan(read_row(text), result, step, ())
+        text = spliced(text, edit.splices)
+        for path in edit.removals:
+            text = _without(text, result, path, newline)
+    return text, result
+
+
+def _leads_through(path: Path, changes: Changes) -> bool:
+    return len(path) > 1 and any(path[:size] in changes for size in range(1, len(path)))
+
+
+def _steps(changes: Changes) -> Iterator[_Inner]:
+    """Yield all changes at once, or one by one if a path leads through another."""
+    if any(_leads_through(path, changes) for path in changes):
+        yield from (_tree({path: change}) for path, change in changes.items())
+    else:
+        yield _tree(changes)
+
+
+def _tree(changes: Changes) -> _Inner:
+    tree = _Inner()
+    for path, change in changes.items():
+        branch = tree
+        for key in path[:-1]:
+            branch = branch.setdefault(key, _Inner())
+        branch[path[-1]] = change if isinstance(change, Remove) else as_loaded(change)
+    return tree
+
+
+def _new_value(change: object) -> Any:
+    """Return the value for a missing key; REMOVE if there is nothing to create."""
+    if not isinstance(change, _Inner):
+        return change
+    inner = {key: made for key, each in change.items() if (made := _new_value(each)) is not REMOVE}
+    return inner or REMOVE
+
+
+class _Edit:
+    """Collects the splices for values that are set or added, and the paths to be removed after
+    that."""
+
+    def __init__(self, text: str, newline: str) -> None:
+        self.text = text
+        self.newline = newline
+        self.splices: list[Splice] = []
+        self.removals: list[tuple[object, ...]] = []
+
+    def plan(self, mapping: Node, data: _Data, tree: _Inner, path: tuple[object, ...]) -> None:
+        if not isinstance(mapping, MappingNode):
+            raise CannotSplice("it is not a mapping", mapping.start)
+        entries = mapping.own
+        adds = {}
+        for key, change in tree.items():
+            if key in entries:
+                self.change(mapping, entries[key], data, key, change, (*path, key))
+            elif key in data:
+                adds.update(_overriding(mapping, key, data[key], change))
+            elif (made := _new_value(change)) is not REMOVE:
+                adds[key] = made
+        if adds:
+            self.splices += add_entries(self.text, mapping, adds, self.newline)
+            data.update(adds)
+
+    def change(
+        self,
+        mapping: MappingNode,
+        entry: Entry,
+        data: _Data,
+        key: object,
+        change: Any,
+        path: tuple[object, ...],
+    ) -> None:
+        old = data[key]
+        if change is REMOVE:
+            self.removals.append(path)
+        elif isinstance(entry.value, Leaf) and entry.value.style == ALIAS:
+            self.replace(mapping, entry, data, key, _in_whole(entry.key.start, old, change))
+        elif isinstance(change, _Inner) and isinstance(old, dict):
+            self.plan(entry.value, old, change, path)
+        elif isinstance(change, _Inner) and old is not None:
+            raise CannotSplice(f"`{key}` is not a mapping", entry.key.start)
+        elif same(old, change) or (value := _new_value(change)) is REMOVE:
+            return
+        elif isinstance(old, dict) and isinstance(value, dict):
+            gone = {each: REMOVE for each in old if each not in value}
+            self.plan(entry.value, old, _Inner(value | gone), path)
+        else:
+            self.replace(mapping, entry, data, key, value)
+
+    def replace(
+        self, mapping: MappingNode, entry: Entry, data: _Data, key: object, value: Any
+    ) -> None:
+        if same(data[key], value):
+            return
+        self.splices += replace_value(
+            self.text, entry, value, mapping.column, mapping.flow, self.newline
+        )
+        data[key] = value
+
+
+def _overriding(mapping: MappingNode, key: str, old: object, change: object) -> _Data:
+    """Return the key of its own that a mapping needs for a value other than the merged one."""
+    if change is REMOVE:
+        raise CannotSplice(f"`{key}` comes by a merge key", mapping.start)
+    value = _in_whole(mapping.start, old, change)
+    return {} if same(old, value) else {key: value}
+
+
+def _in_whole(position: int, old: object, change: object) -> Any:
+    """Return the changed value as one that is written out here, as the old one stands elsewhere."""
+    if not isinstance(change, _Inner):
+        return change
+    if not isinstance(old, dict) and old is not None:
+        raise CannotSplice("it is not a mapping", position)
+    value = dict(old or {})
+    for key, each in change.items():
+        if each is REMOVE:
+            value.pop(key, None)
+            continue
+        made = _in_whole(position, value.get(key), each)
+        if made is not None or not isinstance(each, _Inner):
+            value[key] = made
+    if old is None and not value:
+        return None
+    try:
+        written(value)
+    except TypeError as error:  # a date, or a key that is no text
+        raise CannotSplice(f"it repeats a value that is not plain: {error}", position) from None
+    return value
+
+
+def _without(text: str, data: _Data, path: tuple[object, ...], newline: str) -> str:
+    mapping, parent = cast(MappingNode, read_row(text)), None
+    for key in path[:-1]:
+        parent = mapping, mapping.entries[_number(mapping, key)]
+        mapping, data = cast(MappingNode, parent[1].value), data[key]
+    number = _number(mapping, path[-1])
+    del data[path[-1]]
+    if len(mapping.entries) > 1 or mapping.flow:
+        splices = remove_entry(text, mapping, number)
+    elif parent is None:
+        splices = [Splice(mapping.start, mapping.end, "{}")]
+    else:
+        splices = replace_value(text, parent[1], {}, parent[0].column, parent[0].flow, newline)
+    return spliced(text, splices)
+
+
+def _number(mapping: MappingNode, key: object) -> int:
+    return [each.name for each in mapping.entries].index(key)

@@ -19,15 +19,14 @@ from tests.fakes import Story
 from tests.yaml_documents import KEYS, Made, documents
 from tmuxreap.core import cache
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.registry import edits, kept
+from tmuxreap.registry import edits, excerpts
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
-from tmuxreap.registry.kept import CachedRows, Change, Excerpt
+from tmuxreap.registry.excerpts import CachedRows, Change, Excerpt
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import BadRow
 from tmuxreap.registry.yaml import parse as yamlparse
-from tmuxreap.registry.yaml.fields import REMOVE
-from tmuxreap.registry.yaml.parse import parse
-from tmuxreap.registry.yaml.places import Document
+from tmuxreap.registry.yaml.parse import Document, parse
+from tmuxreap.registry.yaml.splice import REMOVE
 from tmuxreap.system.files import Content
 
 some = settings(
@@ -50,7 +49,7 @@ def whole(made: Made) -> tuple[Document, CachedRows]:
         document = parse(made.text)
     except (yaml.YAMLError, ValueError):
         assume(False)
-    found = kept.of_document(document)
+    found = excerpts.of_document(document)
     assume(found is not None)
     assert found is not None
     return document, found
@@ -76,7 +75,7 @@ def compared(
         return
     event("by the excerpt")
     assert change.text == after
-    again = kept.of_document(parse(change.text))
+    again = excerpts.of_document(parse(change.text))
     assert again is not None
     now = change.kept
     assert (now.head, list(now.lengths), list(now.rows)) == (

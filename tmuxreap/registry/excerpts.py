@@ -14,7 +14,8 @@ from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cached_value
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
-    from tmuxreap.registry.yaml.places import Document
+    from tmuxreap.registry.yaml.parse import Document
+
 
 READING = "rows"  # the key of the cache entry
 MANY = 256  # rows in one piece: a change rewrites one or two pieces
