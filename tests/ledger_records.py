@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from tmuxreap.core.model import ProcessId
-from tmuxreap.ledger import books, intents, ledger
+from tmuxreap.ledger import books, ledger
+from tmuxreap.ledger import ledger as intents
 from tmuxreap.ledger.mirror import update
 from tmuxreap.ledger.records import (
     Begun,

@@ -44,8 +44,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ledger.access import LedgerAccess
-from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.database import LedgerAccess, ledger_path
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
 

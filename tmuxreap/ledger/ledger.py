@@ -4,7 +4,10 @@ read is empty, and what cannot be recorded is a warning.
 Never decides: rows and owners are passed in, and where it differs from the registry, the registry
 is right. A Ledger belongs to one thread of one process.
 
-`intents` and `lifecycle` are imported late: many commands only look."""
+`intents` and `lifecycle` are imported late: many commands only look.
+
+The intents in the ledger: at most one of a session is open. Never decides whether an owner
+lives: the caller says so."""
 
 from __future__ import annotations
 
@@ -17,8 +20,7 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.times import iso
 from tmuxreap.ledger import records as records
 from tmuxreap.ledger import schema as schema
-from tmuxreap.ledger.access import LedgerAccess
-from tmuxreap.ledger.database import Connection, in_transaction
+from tmuxreap.ledger.database import Connection, LedgerAccess, in_transaction
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
@@ -125,7 +127,6 @@ class Ledger(LedgerAccess):
         that it was to be ended."""
 
         def work(db: Connection) -> list[Begun | Busy | None]:
-            from tmuxreap.ledger.intents import begin
 
             now = self.clock.now()
             return [begin(db, new, owner_alive, take_over, now) for new in new_intents]
@@ -285,18 +286,14 @@ class Ledger(LedgerAccess):
         return self.read(_pulses) or {}
 
     def set_task(self, task: str, status: str, message: str) -> None:
-        from tmuxreap.ledger import lifecycle  # imported late: few sessions have a task
 
         at = iso(self.clock.now())
-        self.write(
-            "task_not_recorded", lambda db: lifecycle.set_task(db, task, status, message, at)
-        )
+        self.write("task_not_recorded", lambda db: schema.set_task(db, task, status, message, at))
 
     def lifecycle_problems(self) -> list[str]:
         """Report what cannot be written to other tools' tables."""
-        from tmuxreap.ledger import lifecycle
 
-        return self.read(lambda db: lifecycle.find_problems(db, supports_json(db))) or []
+        return self.read(lambda db: schema.find_problems(db, supports_json(db))) or []
 
 
 def add_events(db: Connection, events: Iterable[NewEvent], now: float) -> None:
@@ -306,8 +303,6 @@ def add_events(db: Connection, events: Iterable[NewEvent], now: float) -> None:
 
 def close_all(db: Connection, closings: Sequence[Closing], now: float) -> None:
     if closings:
-        from tmuxreap.ledger.intents import close
-
         for closing in closings:
             close(db, closing, now)
 
@@ -327,12 +322,58 @@ def _events(
 def _pulses(db: Connection) -> dict[str, Pulse]:
     latest = {row[0]: records.pulse_of(row[1:]) for row in db.execute(schema.PULSE)}
     if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
-        from tmuxreap.ledger import (
-            lifecycle,
-        )  # imported late: few ledgers have another tool's table
-
-        for name, kind, state, at in lifecycle.read_heartbeats(db):
+        for name, kind, state, at in schema.read_heartbeats(db):
             before = latest.get(name)
             if before is None or before.at < at or (state and before.at <= at):
                 latest[name] = Pulse(kind, state, at, before.conversation_id if before else None)
     return latest
+
+
+def begin(
+    db: Connection,
+    new: NewIntent,
+    owner_alive: Callable[[Intent], bool],
+    take_over: bool,
+    now: float,
+) -> Begun | Busy:
+    """Record that an ending begins, or return the one that stands in its way."""
+    before = find_open(db, new.name)
+    if before is None:
+        return Begun(_add(db, new, now), None)
+    alive = owner_alive(before)
+    # A start in progress cannot be taken over: there is nothing to end yet.
+    if alive and (not take_over or before.verb == records.START):
+        return Busy(before)
+    result = {"by_verb": new.verb, "owner_was_alive": alive}
+    close(db, Closing(before.id, "taken_over", result), now)
+    begun = _add(db, records.with_inherited_options(before, new), now)
+    db.execute("UPDATE intents SET taken_over_by = ? WHERE id = ?", (begun.id, before.id))
+    return Begun(begun, before)
+
+
+def close(db: Connection, closing: Closing, now: float) -> bool:
+    """Close an intent; return False if another process already has. One lost with a broken ledger
+    returns True, as its owner has finished."""
+    change = """UPDATE intents SET outcome = ?, result = ?, closed_at = ?
+        WHERE id = ? AND outcome IS NULL"""
+    values = (closing.outcome, records.to_json(closing.result), now, closing.id)
+    return db.execute(change, values).rowcount == 1 or find(db, closing.id) is None
+
+
+def find_open(db: Connection, name: str) -> Intent | None:
+    row = db.execute(f"{schema.INTENT} WHERE name = ? AND outcome IS NULL", (name,)).fetchone()
+    return records.intent_of(row) if row else None
+
+
+def find(db: Connection, number: int | None) -> Intent | None:
+    row = db.execute(f"{schema.INTENT} WHERE id = ?", (number,)).fetchone()
+    return records.intent_of(row) if row else None
+
+
+def _add(db: Connection, new: NewIntent, now: float) -> Intent:
+    what = (new.name, new.verb, new.reason, new.scope)
+    owner = (new.owner.pid, new.owner.start, new.boot_id)
+    values = (*what, *owner, now, new.deadline, records.options_to_json(new.options), new.plan)
+    intent = find(db, db.execute(schema.ADD_INTENT, values).lastrowid)
+    assert intent is not None  # noqa: S101 - inserted in this transaction
+    return intent

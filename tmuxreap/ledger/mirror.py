@@ -32,7 +32,5 @@ def update(db: Connection, mirror: Mirror) -> None:
         words = [(name,) for name in names]
         db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", words)
     if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
-        from tmuxreap.ledger import lifecycle  # imported late: few have another tool's table
-
-        lifecycle.follow(db, names, with_json=supports_json(db))
+        schema.follow(db, names, with_json=supports_json(db))
     db.execute("INSERT OR REPLACE INTO mirrored (id, digest) VALUES (1, ?)", (mirror.digest,))
