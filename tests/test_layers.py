@@ -48,7 +48,7 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 # Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
 core.* registry.rows registry.lives registry.targets registry.transitions registry.edits
-registry.yaml.* agents.profiles agents.programs agents.screens agents.blocks agents.hooks.*
+registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions sessions.world sessions.panes
 sessions.identity sessions.sight sessions.see sessions.reach sessions.ownership ending.plan
 ending.results ending.ending ending.ladder.climb ending.ladder.keys ending.ladder.requests
@@ -62,7 +62,7 @@ OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "ran
 # An external name, imported or an attribute of `os`, and the only modules that may use it (shell
 # patterns).
 OWNERS: dict[str, set[str]] = {
-    "sqlite3": {"ledger.*", "agents.conversations.contents", "interfaces.hook.*"},
+    "sqlite3": {"ledger.*", "agents.conversations.find", "interfaces.hook.*"},
     # In `portable` for ps, without /proc.
     "subprocess": {
         "system.processes.portable",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents import build, load
+from tmuxreap.agents import load
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Hooks
 
@@ -21,9 +21,9 @@ def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
     )
     explained = set(re.findall(r"[a-z_]+", head))
     assert {
-        *build.BLOCK_KEYS,
-        *build.TALK_KEYS,
-        *build.KEYS,
+        *load.BLOCK_KEYS,
+        *load.TALK_KEYS,
+        *load.KEYS,
         *Hooks.__match_args__,
     } - explained == set()
 

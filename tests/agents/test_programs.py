@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.agents.programs import program_names
+from tmuxreap.agents.profiles import program_names
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ kernel may not see the agent. Never does I/O."""
 
 from __future__ import annotations
 
-from tmuxreap.agents.profiles import Carrier, Carriers, Profile
-from tmuxreap.agents.programs import SHELLS, program_names
+from tmuxreap.agents.profiles import SHELLS, Carrier, Carriers, Profile, program_names
 from tmuxreap.core.model import Pane, Process, Row
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.ownership import Owned

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from tmuxreap.agents.load import Profiles
-from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.programs import SHELLS, program_names
+from tmuxreap.agents.profiles import SHELLS, Profile, program_names
 from tmuxreap.core.model import Live, Pane, Process, Server, ServerLook, Session
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.sessions.ownership import TMUX_SERVER, Index

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tmuxreap.agents.profiles import Spare, Spares
-from tmuxreap.agents.programs import program_names
+from tmuxreap.agents.profiles import Spare, Spares, program_names
 from tmuxreap.core.model import (
     NoServer,
     Process,

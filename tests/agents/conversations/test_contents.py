@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.conversations import contents
+from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.find import (
     NONE,
     AgentProcess,
@@ -68,7 +68,7 @@ def test_a_database_that_cannot_be_read_says_nothing(tmp_path: Path, text: bytes
 def test_a_database_that_is_being_written_is_waited_for_but_not_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(find, "PATIENCE_S", 0.01)
     clues = database(tmp_path)
     with closing(sqlite3.connect(tmp_path / "opencode.db", isolation_level=None)) as writer:
         writer.execute("begin exclusive")

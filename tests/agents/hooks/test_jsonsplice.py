@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.agents.hooks.jsonsplice import NotJson, parse, with_item, with_member, without
+from tmuxreap.agents.hooks.settings_file import NotJson, parse, with_item, with_member, without
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tmuxreap.agents.hooks.jsonsplice import NotJson, parse
-from tmuxreap.agents.hooks.settings_file import installed, removed
+from tmuxreap.agents.hooks.settings_file import NotJson, installed, parse, removed
 from tmuxreap.agents.profiles import Hooks
 
 HOOKS = Hooks(

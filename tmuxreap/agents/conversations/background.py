@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tmuxreap.agents.conversations.contents import read_json
-from tmuxreap.agents.conversations.find import is_id, with_path
+from tmuxreap.agents.conversations.find import is_id, read_json, with_path
 from tmuxreap.agents.profiles import GoesOn, Profile
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.ports import Processes

@@ -8,8 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.agents.profiles import Flags, Profile
-from tmuxreap.agents.programs import program_names
+from tmuxreap.agents.profiles import Flags, Profile, program_names
 from tmuxreap.core.values import frozen
 
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]\"']")

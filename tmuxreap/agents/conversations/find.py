@@ -1,4 +1,7 @@
-"""Finds the conversation that an agent is in, and whether it is on disk. Owns the agents' stores,
+"""Reads the files in which agents keep their conversations: lines of text, JSON, or databases of
+SQLite. Never writes to them.
+
+Finds the conversation that an agent is in, and whether it is on disk. Owns the agents' stores,
 and only reads them.
 
 An ID is hostile input until it matches the profile's pattern: it becomes part of a path."""
@@ -6,17 +9,126 @@ An ID is hostile input until it matches the profile's pattern: it becomes part o
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
+import sqlite3
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from tmuxreap.agents.conversations import contents
 from tmuxreap.agents.profiles import LOCATORS, Locator, Profile
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen
+
+PATIENCE_S = 1.0
+MAX_ROWS = 50
+MAX_LINES = 200
+MAGIC = b"SQLite format 3\0"
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+# Tables about the database itself.
+_INTERNAL_TABLES = re.compile("migration|version|meta|setting|config", re.IGNORECASE)
+
+
+def has_message(path: Path, profile: Profile, conversation: str) -> bool:
+    """Tell whether the file has a message: without one it is no conversation. A half-written last
+    line does not count."""
+    if profile.query is not None:
+        return bool(_rows(path, profile.query, (conversation,)))
+    if profile.message is None:
+        return _size(path) > 0 and _may_hold_message(path)
+    return holds(path, profile.message)
+
+
+def holds(path: Path, pattern: re.Pattern[str]) -> bool:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return any(pattern.search(line) and line.endswith("\n") for line in lines)
+    except OSError:
+        return False
+
+
+def first_match(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
+    """Return the group from the first line that matches."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            match = next(
+                (m for line in islice(lines, MAX_LINES) if (m := pattern.search(line))), None
+            )
+    except OSError:
+        return None
+    return match[group] if match else None
+
+
+def same_folder(quoted: str, cwd: str) -> bool:
+    try:
+        folder = json.loads(f'"{quoted}"')
+    except ValueError:
+        return False
+    return os.path.realpath(str(folder)) == os.path.realpath(cwd)
+
+
+def read_json(path: Path) -> object:
+    """Read a JSON file; None if it is no regular file, cannot be read, or is half-written."""
+    try:
+        return json.loads(path.read_text("utf-8")) if os.path.isfile(path) else None  # noqa: PTH113
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def written_since(path: Path, started: float) -> bool:
+    """Tell whether it was written since, and is a regular file: opening a pipe would block."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_mtime >= started
+
+
+def first_column(path: Path, query: str, parameters: Mapping[str, object]) -> list[str]:
+    """Return the first column of the query's rows."""
+    return [str(row[0]) for row in _rows(path, query, parameters)]
+
+
+def _may_hold_message(path: Path) -> bool:
+    """Tell whether a file of unknown format can hold a message: a database with only empty tables
+    cannot."""
+    if not _is_database(path):
+        return True
+    tables = [str(name) for (name,) in _rows(path, TABLES, ())]
+    quoted = (name.replace('"', '""') for name in tables if not _INTERNAL_TABLES.search(name))
+    return any(_rows(path, f'SELECT 1 FROM "{name}" LIMIT 1', ()) for name in quoted)  # noqa: S608 - its own names
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _rows(
+    path: Path, query: str, parameters: Mapping[str, object] | tuple[str, ...]
+) -> list[tuple[object, ...]]:
+    try:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)
+        ) as database:
+            return database.execute(query, parameters).fetchmany(MAX_ROWS)
+    except sqlite3.Error:
+        return []
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
 
 GUESS = "sole-candidate"
 NONE = Conversation(id=None, source=None, path=None, exists=False)
@@ -86,7 +198,7 @@ def wrote_nothing(profile: Profile, clues: Clues) -> bool:
         return False
     started = min(agent.started_epoch for agent in clues.agents)
     paths = _all_artifacts(profile, clues.store)
-    return paths is not None and not any(contents.written_since(path, started) for path in paths)
+    return paths is not None and not any(written_since(path, started) for path in paths)
 
 
 def _all_artifacts(profile: Profile, store: Path | None) -> list[Path] | None:
@@ -113,7 +225,7 @@ def with_path(
 ) -> Conversation:
     """Return the conversation with its path; it exists if it has at least one message."""
     for path in artifacts(profile, store, conversation):
-        if contents.has_message(path, profile, conversation):
+        if has_message(path, profile, conversation):
             return Conversation(conversation, source, str(path), exists=True)
     return Conversation(conversation, source, None, exists=False)
 
@@ -126,7 +238,7 @@ def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[P
     # A file named by the ID's first letters contains the whole ID.
     if "{id}" in profile.artifact or profile.query or profile.is_per_folder:
         return paths
-    return [path for path in paths if contents.holds(path, re.compile(re.escape(conversation)))]
+    return [path for path in paths if holds(path, re.compile(re.escape(conversation)))]
 
 
 def with_id(pattern: str, conversation: str) -> str:
@@ -181,7 +293,7 @@ def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]
         return
     for agent in clues.agents:
         path = clues.store / str(locator.settings["path"]).replace("{pid}", str(agent.id.pid))
-        entry = contents.read_json(path)
+        entry = read_json(path)
         started = locator.settings.get("started")
         if not isinstance(entry, dict) or (
             started and not _same_start(entry.get(str(started)), agent.id)
@@ -231,10 +343,10 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
     if profile.candidates is not None:
         parameters = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
         database = clues.store / profile.artifact
-        return contents.first_column(database, profile.candidates, parameters)
+        return first_column(database, profile.candidates, parameters)
     # Of too many, any of the unread ones could be it.
     paths = _all_artifacts(profile, clues.store) or []
-    young = [path for path in paths if contents.written_since(path, started)]
+    young = [path for path in paths if written_since(path, started)]
     fresh = [path for path in young if _is_of_folder(path, profile, clues.cwd)]
     return [found for path in fresh if (found := _id_of(path, profile))]
 
@@ -245,7 +357,7 @@ def _id_of(path: Path, profile: Profile) -> str | None:
     match = re.search(profile.id_pattern, path.name)
     if match is not None or profile.identity is None:
         return match.group(0) if match else None
-    return contents.first_match(path, profile.identity, "id")
+    return first_match(path, profile.identity, "id")
 
 
 def _is_of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
@@ -254,8 +366,8 @@ def _is_of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
     if profile.folder is None or cwd is None:
         return profile.folder is None
     source = path if profile.folder_file is None else path.parent / profile.folder_file
-    folder = contents.first_match(source, profile.folder, "folder")
-    return folder is not None and contents.same_folder(folder, cwd)
+    folder = first_match(source, profile.folder, "folder")
+    return folder is not None and same_folder(folder, cwd)
 
 
 def _with_id(profile: Profile, pattern: str) -> re.Pattern[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from itertools import chain
 
-from tmuxreap.agents.programs import SHELLS
+from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.model import Process
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.sight import Sight

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 
-from tmuxreap.agents.programs import SHELLS
+from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.core.ports import Sent
