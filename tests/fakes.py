@@ -28,10 +28,10 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.database import ledger_path
+from tmuxreap.proof.observe import Place
+from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
-from tmuxreap.sessions.observe import Place
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import Settings
 
 __all__ = [

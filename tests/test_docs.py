@@ -30,9 +30,9 @@ from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_
 from tmuxreap.interfaces.cli.main import ALIASES, VERBS
 from tmuxreap.interfaces.cli.program import declared
 from tmuxreap.interfaces.text.report import lines
+from tmuxreap.proof.state import AgentState
 from tmuxreap.registry.transitions import TRANSITIONS, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.state import AgentState
 from tmuxreap.system.environment import Settings
 
 ROOT = Path(__file__).parent.parent

@@ -49,12 +49,12 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 PURE = """
 core.* registry.rows registry.lives registry.targets registry.transitions registry.edits
 registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
-agents.conversations.command_lines system.tmux.versions sessions.world sessions.panes
-sessions.identity sessions.sight sessions.see sessions.reach sessions.ownership ending.plan
-ending.results ending.ending ending.ladder.climb ending.ladder.keys ending.ladder.requests
-ending.ladder.turns ending.ladder.interrupt ending.ladder.handing_over hosts.choose hosts.wire
-hosts.merge hosts.reply commands.reap.verdicts commands.reap.children commands.doctor.findings
-interfaces.completion.sketch interfaces.python.options interfaces.python.errors
+agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
+proof.sight proof.see proof.reach ending.plan ending.results ending.ending ending.ladder.climb
+ending.ladder.keys ending.ladder.requests ending.ladder.turns ending.ladder.interrupt
+ending.ladder.handing_over hosts.choose hosts.wire hosts.merge hosts.reply commands.reap.verdicts
+commands.reap.children commands.doctor.findings interfaces.completion.sketch
+interfaces.python.options interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

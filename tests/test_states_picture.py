@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tmuxreap.core.model import Status
-from tmuxreap.sessions.state import AgentState
+from tmuxreap.proof.state import AgentState
 
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "states.svg"

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.ports import Progress
+from tmuxreap.proof.observe import Place
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.observe import Place
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.machine import RealClock
 from tmuxreap.system.processes.linux import boot_id, host, real_processes

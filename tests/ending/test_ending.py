@@ -8,8 +8,8 @@ from tmuxreap.core.model import Outcome, ProcessId, StoppedBy
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.ending.results import RungReport
-from tmuxreap.sessions.nested import Carried
-from tmuxreap.sessions.ownership import Belonging, Owned
+from tmuxreap.proof.ownership import Belonging, Owned
+from tmuxreap.proof.panes import Carried
 
 
 def test_panes_of_others_bar_the_way_until_something_was_ended() -> None:

@@ -11,8 +11,8 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Scope, Server, Session, Status, Verb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import PaneOption, Policy, exits_quickly, make_plan, refusal, why_no_keys
-from tmuxreap.sessions.ownership import Belonging, Owned
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.proof.ownership import Belonging, Owned
+from tmuxreap.proof.sight import Sight
 
 DEMO = load_profiles(None).agents["demo"]
 PANE = Pane("%0", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")

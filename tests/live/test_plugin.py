@@ -14,7 +14,7 @@ import pytest
 from tests.real import Real, alive, until
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.core.model import Row
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.proof.sight import Sight
 from tmuxreap.system.tmux.client import STATUS, STATUS_ASKED
 
 pytestmark = pytest.mark.live

@@ -11,7 +11,7 @@ from tests.fakes import FakeClock, FakeProcesses
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.editors import may_open, opened
+from tmuxreap.sessions.conversation import may_open, opened
 
 DEMO = load_profiles(None).agents["demo"]
 

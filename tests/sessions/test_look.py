@@ -7,8 +7,8 @@ import pytest
 from tests.fakes import DEMO, Story
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.look import BANNER_OPTION, PaneContents, look_at, read_panes, sights_of
-from tmuxreap.sessions.sight import Past, Sight
 
 
 def test_each_row_is_answered_in_its_place(story: Story) -> None:

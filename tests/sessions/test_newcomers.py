@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.fakes import DEMO, Story
+from tmuxreap.sessions.elsewhere import Newcomer, all_newcomers
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.newcomers import Newcomer, all_newcomers
 
 
 def found(story: Story) -> list[Newcomer]:

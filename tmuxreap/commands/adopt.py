@@ -25,18 +25,17 @@ from tmuxreap.core.model import (
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.proof.identity import unreachable_failure, unreadable_failure
+from tmuxreap.proof.observe import BY_PANES
+from tmuxreap.proof.ownership import Wanted
+from tmuxreap.proof.panes import agent_in
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
-from tmuxreap.sessions.identity import unreachable_failure, unreadable_failure
+from tmuxreap.sessions.elsewhere import all_newcomers, describe, owners_of, registered_elsewhere
 from tmuxreap.sessions.look import sight_of, sights_of
-from tmuxreap.sessions.newcomers import all_newcomers, describe
-from tmuxreap.sessions.observe import BY_PANES
-from tmuxreap.sessions.panes import agent_in
-from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.world import Wanted
 from tmuxreap.system.tmux.versions import spellings
 
 SHOWN_NAMES = 3

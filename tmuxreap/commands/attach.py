@@ -10,8 +10,8 @@ from tmuxreap.core.model import Live, Row, Server, SwitchClient, Terminal
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.elsewhere import not_registered
 from tmuxreap.sessions.look import sight_of
-from tmuxreap.sessions.newcomers import not_registered
 
 
 def run(

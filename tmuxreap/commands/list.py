@@ -10,13 +10,13 @@ from tmuxreap.core.errors import Failure, could_not
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import as_dict, frozen
+from tmuxreap.proof.identity import unreachable_failure
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.results import session_results
-from tmuxreap.sessions.sight import Sight
 
 SORT_KEYS: dict[str, Callable[[Session], object]] = {
     "name": lambda one: one.name,
@@ -106,7 +106,7 @@ def _not_registered(
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
     # imported late: usually every session has a row
-    from tmuxreap.sessions.newcomers import all_newcomers
+    from tmuxreap.sessions.elsewhere import all_newcomers
 
     near = [] if rows else context.servers.default_sockets(context.default_server)
     return [newcomer.as_json() for newcomer in all_newcomers(context, rows, sights, near)]

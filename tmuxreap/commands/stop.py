@@ -21,11 +21,11 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts, failed_target
+from tmuxreap.proof.identity import unreadable_failure
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import SWEEPING, Chosen, Questions, Wanted, choose
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import unreadable_failure
 from tmuxreap.sessions.look import sights_of
 
 

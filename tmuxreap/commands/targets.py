@@ -83,7 +83,7 @@ def _explained(context: Context, one: Missing) -> Missing:
     is_name = not selects_many(one.target) and ":" not in one.target
     if not is_name or one.failure.code is not Code.SESSION_NOT_REGISTERED:
         return one
-    from tmuxreap.sessions.newcomers import not_registered  # only unknown names need it
+    from tmuxreap.sessions.elsewhere import not_registered  # only unknown names need it
 
     ports = context.servers, context.tmux, context.default_server
     return replace(one, failure=not_registered(*ports, one.target) or one.failure)

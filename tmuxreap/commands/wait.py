@@ -17,11 +17,11 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen, slotted
+from tmuxreap.proof.sight import Sight
+from tmuxreap.proof.state import StateReport
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import StateReport
 
 SCREENS_EVERY_S = 1.0
 CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # how long tmux may take to close what a death leaves

@@ -17,12 +17,12 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents, MarkInProgress, with_op
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import failed_target
 from tmuxreap.ledger.records import Begun, Busy, Intent, NewIntent
+from tmuxreap.proof.observe import Place
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_changes
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.observe import Place
 
 DEADLINE_SLACK_S = 30.0
 

@@ -33,11 +33,11 @@ from tmuxreap.ending.record import record
 from tmuxreap.ending.results import failed_target
 from tmuxreap.ending.twins import one_of_each_pane
 from tmuxreap.ledger.records import Closing, Intent
+from tmuxreap.proof.sight import Past
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.sight import Past
 from tmuxreap.system.machine import defer_interrupts
 
 TRIES = 3

@@ -16,9 +16,9 @@ from tmuxreap.core.values import field, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, Rung
 from tmuxreap.ending.results import RungReport
 from tmuxreap.ledger.records import Intent
+from tmuxreap.proof.ownership import Belonging
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.conversation import Known
-from tmuxreap.sessions.ownership import Belonging
-from tmuxreap.sessions.sight import Past, Sight
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.purge import Purged

@@ -27,8 +27,8 @@ from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import REFUSALS
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.proof.state import STATE_OF_SCREEN
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.state import STATE_OF_SCREEN
 
 # Other panes of the session are not touched.
 POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)

@@ -14,10 +14,10 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Plan
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import START, Intent, PaneOption, is_owned
+from tmuxreap.proof.observe import Place
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import BANNER_OPTION
-from tmuxreap.sessions.observe import Place
 
 JOIN_LOOK_S = 0.05
 START_WAIT_S = 10.0

@@ -21,6 +21,9 @@ from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import RungReport, as_answer, out_of_reach
 from tmuxreap.ledger.records import NewEvent
+from tmuxreap.proof.identity import pid_of
+from tmuxreap.proof.panes import describe_panes
+from tmuxreap.proof.sight import Past
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
@@ -33,9 +36,6 @@ from tmuxreap.registry.transitions import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, resume_command
-from tmuxreap.sessions.identity import pid_of
-from tmuxreap.sessions.panes import describe_panes
-from tmuxreap.sessions.sight import Past
 
 
 def event_of(ending: Ending) -> Event:

@@ -12,10 +12,10 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Pane, Scope, Server, Status, Verb
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import PaneOption
+from tmuxreap.proof.ownership import Belonging
+from tmuxreap.proof.panes import describe_panes, in_foreground
+from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
-from tmuxreap.sessions.ownership import Belonging
-from tmuxreap.sessions.panes import describe_panes, in_foreground
-from tmuxreap.sessions.sight import Sight
 
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0

@@ -16,13 +16,13 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, make_plan, refusal
 from tmuxreap.ending.results import failed_target
 from tmuxreap.ledger.records import PaneOption
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_own_exit, resume_command, visible_screen
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
 from tmuxreap.sessions.reverted import UNDONE, newer_rows
-from tmuxreap.sessions.sight import Past, Sight
 
 
 def prepare(

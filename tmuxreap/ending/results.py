@@ -12,7 +12,7 @@ from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Rung
-from tmuxreap.sessions.ownership import Belonging
+from tmuxreap.proof.ownership import Belonging
 
 
 @frozen

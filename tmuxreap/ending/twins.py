@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from tmuxreap.core.model import ProcessId, Row, Server
 from tmuxreap.ending.ending import Ending
-from tmuxreap.sessions.servers import Servers
+from tmuxreap.proof.servers import Servers
 
 
 def one_of_each_pane(endings: Sequence[Ending]) -> tuple[list[Ending], list[Ending]]:

@@ -7,7 +7,7 @@ import pwd
 
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
-from tmuxreap.sessions.observe import Place
+from tmuxreap.proof.observe import Place
 from tmuxreap.system.environment import Settings, pane_word
 
 

@@ -16,20 +16,19 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
 from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
+from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.sessions.observe import Observer, Place
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
     import re
 
+    from tmuxreap.proof.servers import RowAgents, Servers
+    from tmuxreap.proof.state import States
     from tmuxreap.sessions.caller import Caller
     from tmuxreap.sessions.conversation import Finder
     from tmuxreap.sessions.restarts import RestartLog
-    from tmuxreap.sessions.row_agents import RowAgents
-    from tmuxreap.sessions.servers import Servers
-    from tmuxreap.sessions.state import States
     from tmuxreap.system.own_files import Fault
 
 
@@ -238,19 +237,19 @@ class Context:
 
     @cached_property
     def servers(self) -> Servers:
-        from tmuxreap.sessions.servers import Servers
+        from tmuxreap.proof.servers import Servers
 
         return Servers(self.settings, self.place.boot_id)
 
     @cached_property
     def agents(self) -> RowAgents:
-        from tmuxreap.sessions.row_agents import RowAgents
+        from tmuxreap.proof.servers import RowAgents
 
         return RowAgents(self.profiles, self.processes.clients)
 
     @cached_property
     def states(self) -> States:
-        from tmuxreap.sessions.state import States  # late: imports the patterns of screens
+        from tmuxreap.proof.state import States  # late: imports the patterns of screens
 
         return States(self.tmux, self.processes, self.clock, self.books, self.agents)
 

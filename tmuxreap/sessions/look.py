@@ -12,14 +12,14 @@ from tmuxreap.core.ports import Question, Tmux, ask_each
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NOT_SEEN, News
+from tmuxreap.proof.identity import was_pane_only_ending
+from tmuxreap.proof.ownership import World
+from tmuxreap.proof.panes import agents_in
+from tmuxreap.proof.reach import is_certainly_gone
+from tmuxreap.proof.see import see
+from tmuxreap.proof.servers import RowAgents
+from tmuxreap.proof.sight import Past, Sight, news_of, past_of, wanted_by
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import was_pane_only_ending
-from tmuxreap.sessions.panes import agents_in
-from tmuxreap.sessions.reach import is_certainly_gone
-from tmuxreap.sessions.row_agents import RowAgents
-from tmuxreap.sessions.see import see
-from tmuxreap.sessions.sight import Past, Sight, news_of, past_of, wanted_by
-from tmuxreap.sessions.world import World
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"

@@ -14,10 +14,10 @@ from tmuxreap.core.ports import Clock
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
+from tmuxreap.proof.observe import Place
 from tmuxreap.registry.lives import Life, is_same_process, with_beginning
 from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, is_lost, loss_key, policy_of
 from tmuxreap.sessions.caller import Caller
-from tmuxreap.sessions.observe import Place
 from tmuxreap.system.environment import user_here
 
 RESTARTING, FAILED = "restarting", "restart_failed"

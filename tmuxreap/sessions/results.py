@@ -14,17 +14,17 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
+from tmuxreap.proof.identity import pid_of
+from tmuxreap.proof.ownership import Belonging
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import pid_of
-from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.reverted import REVERTED, newer_rows
-from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.background import Forked
     from tmuxreap.agents.profiles import Profile
-    from tmuxreap.sessions.state import StateReport
+    from tmuxreap.proof.state import StateReport
 
 
 def session_results(
@@ -138,8 +138,8 @@ def drift_of(row: Row, sight: Sight) -> str | None:
 def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) -> Shown:
     """Build the answer of `show`: with processes, conversation and screen."""
     from tmuxreap.core.masking import kept_screen
+    from tmuxreap.proof.state import screen_state, state_of
     from tmuxreap.sessions.conversation import read_agent_screen  # late: imports the agents' stores
-    from tmuxreap.sessions.state import screen_state, state_of
 
     profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)

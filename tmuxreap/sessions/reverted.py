@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.lives import Life, is_ended, newer_lives, with_life
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.sight import Past, Sight
 
 REVERTED = "reverted"
 UNDONE = (

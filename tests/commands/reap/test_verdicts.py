@@ -21,7 +21,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, NoServer, Pane, Server, Session
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Pulse
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.proof.sight import Sight
 
 NOW = 1_795_000_000.0
 ALL = (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)

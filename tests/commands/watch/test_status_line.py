@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.fakes import Story
 from tmuxreap.commands.watch.status_line import Segment, texts
 from tmuxreap.core.model import Row
+from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.sight import Sight
 
 
 def seen(story: Story) -> list[tuple[Row, Sight]]:

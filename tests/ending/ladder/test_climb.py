@@ -34,9 +34,9 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
 )
 from tmuxreap.ending.plan import Policy, Rung, make_plan
+from tmuxreap.proof.ownership import Belonging, Owned
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.conversation import Known
-from tmuxreap.sessions.ownership import Belonging, Owned
-from tmuxreap.sessions.sight import Past, Sight
 
 ROW = cast("Row", SimpleNamespace(name="acme"))
 UNTOLD = Known(NONE, Clues())

@@ -27,7 +27,7 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
     keep_draft,
 )
-from tmuxreap.sessions.editors import Opened
+from tmuxreap.sessions.conversation import Opened
 
 EDITOR = ProcessId(300, 9)
 PASTE = replace(Screen(State.DRAFT, "[Pasted #1]"), partial=True)

@@ -19,7 +19,7 @@ from tmuxreap.interfaces.popup.choices import (
     matches,
     save_choices,
 )
-from tmuxreap.sessions.state import AgentState
+from tmuxreap.proof.state import AgentState
 
 
 def one(name: str, state: AgentState | None = None, **more: object) -> object:

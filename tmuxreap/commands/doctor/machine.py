@@ -17,11 +17,11 @@ from tmuxreap.commands.doctor.findings import note, ok, problem
 from tmuxreap.commands.doctor.versions import Probe, ask_all, find_program
 from tmuxreap.core.answers import Finding
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.elsewhere import without_row
 from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.newcomers import without_row
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
 
 OLDEST_TMUX = (3, 2)

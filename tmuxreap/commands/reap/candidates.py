@@ -23,11 +23,11 @@ from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import read_agent_screen
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.restarts import START_EVENTS
-from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.environment import MARK, PARENT, pane_word
 
 

@@ -13,7 +13,7 @@ from itertools import chain
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.model import Process
 from tmuxreap.core.values import frozen
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.proof.sight import Sight
 
 # A launcher starts its agent at once; a later process, or one without a launcher, is another agent.
 RELAUNCH_S = 5.0

@@ -28,13 +28,12 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.results import megabytes
 from tmuxreap.ending.one_at_a_time import ActiveIntents
+from tmuxreap.proof.observe import canonical
+from tmuxreap.proof.ownership import TMUX_SERVER, Belonging, Reach, World, owned, panes_of
+from tmuxreap.proof.reach import spare_reason
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.observe import canonical
-from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, owned
-from tmuxreap.sessions.reach import spare_reason
-from tmuxreap.sessions.sight import Past, Sight
-from tmuxreap.sessions.world import World, panes_of
 from tmuxreap.system.environment import REGISTRY_MARK
 
 

@@ -15,8 +15,8 @@ from tmuxreap.core.model import Live, Server
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import Pulse
-from tmuxreap.sessions.panes import describe_panes
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.proof.panes import describe_panes
+from tmuxreap.proof.sight import Sight
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0

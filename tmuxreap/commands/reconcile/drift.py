@@ -15,6 +15,7 @@ from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import life_changes
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import (
@@ -29,7 +30,6 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.restarts import REBOOT
 from tmuxreap.sessions.reverted import PAUSE_S, Newer, why_reverted
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.processes.procfs import is_exiting
 
 if TYPE_CHECKING:

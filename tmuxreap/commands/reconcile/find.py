@@ -13,12 +13,12 @@ from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import START, Intent
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.restarts import SERVER
 from tmuxreap.sessions.reverted import Newer, newer_rows
-from tmuxreap.sessions.sight import Sight
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
 Seen = tuple[tuple[Row, Sight], ...]
@@ -130,7 +130,7 @@ def _unregistered(context: Context, seen: Seen) -> list[Drift]:
     """Report agents in unregistered sessions, on the servers that the registry names."""
     if not any(isinstance(sight.server, Server) for _, sight in seen):
         return []
-    from tmuxreap.sessions.newcomers import all_newcomers  # needed once a look, never during a stop
+    from tmuxreap.sessions.elsewhere import all_newcomers  # needed once a look, never during a stop
 
     return [
         Drift(

@@ -9,8 +9,8 @@ from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Row, Scope, Verb
+from tmuxreap.proof.sight import Past
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.sight import Past
 
 NOT_FOUND = 127  # exit status of env and shells if there is no such program
 

@@ -12,9 +12,9 @@ from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.ports import Surroundings
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
-from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
 

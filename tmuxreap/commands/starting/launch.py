@@ -35,11 +35,11 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ledger.records import START
+from tmuxreap.proof.identity import unreachable_failure
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.sessions.look import BANNER_OPTION, sight_of
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from tmuxreap.core.errors import Code, command, could_not
 from tmuxreap.core.model import Process, ProcessId, RecordedPane, RecordedTmux, Row, Terminal
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Intent
+from tmuxreap.proof.ownership import TMUX_SERVER, Owned
+from tmuxreap.proof.panes import agent_among
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of, sights_of
-from tmuxreap.sessions.ownership import TMUX_SERVER, Owned
-from tmuxreap.sessions.panes import agent_among
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.terminals import find_pane
 
 FIRST_PID = 1  # the ancestor of all others

@@ -22,6 +22,7 @@ from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
 from tmuxreap.ledger.records import Closing, NewEvent
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.lives import life_of
 from tmuxreap.registry.look import RegistryLook, edited
@@ -37,7 +38,6 @@ from tmuxreap.registry.rows import (
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
-from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import user_here
 
 if TYPE_CHECKING:

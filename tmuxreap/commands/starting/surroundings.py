@@ -9,9 +9,9 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import NoServer, Row, Terminal, Unreachable
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.ledger import surroundings as stored
+from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.system.environment import PARENT
 from tmuxreap.system.machine import escape_prefix
 

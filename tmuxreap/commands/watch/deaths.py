@@ -10,10 +10,10 @@ from itertools import chain
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.model import Live, ProcessId, Server
 from tmuxreap.core.values import frozen
+from tmuxreap.proof.ownership import panes_of
+from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT, SERVER
-from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.world import panes_of
 from tmuxreap.system.processes.procfs import is_exiting
 
 # tmux takes a moment to close what is left of an agent

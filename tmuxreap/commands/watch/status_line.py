@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.core.model import Live, Row, Server, SetStatus
+from tmuxreap.proof.sight import Sight
+from tmuxreap.proof.state import NOTHING, AgentState, StateReport
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import NOTHING, AgentState, StateReport
 
 
 class Segment:

@@ -23,10 +23,10 @@ from tmuxreap.core.model import ProcessId, Row, Server
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
+from tmuxreap.proof.sight import Sight
+from tmuxreap.proof.state import AgentState, StateReport
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import AgentState, StateReport
 from tmuxreap.system import files
 
 INTERVAL_S = 10.0

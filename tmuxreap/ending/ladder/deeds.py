@@ -17,7 +17,7 @@ from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.requests import Request
 from tmuxreap.ending.plan import WHILE_KEYS
 from tmuxreap.ledger.records import PaneOption
-from tmuxreap.sessions.panes import in_foreground
+from tmuxreap.proof.panes import in_foreground
 
 
 def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> list[Deed]:

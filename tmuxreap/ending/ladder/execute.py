@@ -20,10 +20,10 @@ from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.deeds import deeds_of, ready, restore
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
 from tmuxreap.ending.plan import Rung
+from tmuxreap.proof.see import see_again
+from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_exit, visible_screen
-from tmuxreap.sessions.see import see_again
-from tmuxreap.sessions.sight import past_of, wanted_by
 
 T = TypeVar("T")
 
@@ -131,13 +131,13 @@ class Executor:
                 event = self._books.note(ending.name, "draft", {"text": text})
                 self._deliver(ending, request, event)
             case requests.MayEdit():
-                from tmuxreap.sessions.editors import may_open  # late: rarely needed
+                from tmuxreap.sessions.conversation import may_open  # late: rarely needed
 
                 store = ending.known.clues.store
                 opens = may_open(self._processes, ending.sight.keyed, ending.keys, store)
                 self._deliver(ending, request, opens)
             case requests.ReadEditor():
-                from tmuxreap.sessions.editors import opened
+                from tmuxreap.sessions.conversation import opened
 
                 editor = opened(self._processes, ending.sight.keyed)
                 self._deliver(ending, request, editor)

@@ -20,7 +20,7 @@ from tmuxreap.ending.ladder.requests import (
     type_keys,
     wait_for_screen,
 )
-from tmuxreap.sessions.editors import Opened
+from tmuxreap.sessions.conversation import Opened
 
 OPENS_S = 5.0  # from the key until the editor runs
 CLOSES_S = 2.0

@@ -15,11 +15,11 @@ from tmuxreap.core.results import Draft
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import SETTLE_S, Rung
+from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.conversation import Known
-from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
-    from tmuxreap.sessions.editors import Opened  # noqa: F401 - in a string
+    from tmuxreap.sessions.conversation import Opened  # noqa: F401 - in a string
 
 T = TypeVar("T")
 LOOK_S = 0.1

@@ -97,7 +97,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     """Add unregistered agents, and how to register them, to the error of a missing registry."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.cwd_deleted:
         return failure
-    from tmuxreap.sessions.newcomers import all_newcomers, describe
+    from tmuxreap.sessions.elsewhere import all_newcomers, describe
 
     try:
         newcomers = all_newcomers(

@@ -11,7 +11,7 @@ from pathlib import Path
 from tmuxreap.core.answers import Session
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.sessions.state import AgentState
+from tmuxreap.proof.state import AgentState
 
 FILE = Path("tmuxreap") / "popup.json"
 # Sessions waiting for a person first, then those that differ from the registry (None).

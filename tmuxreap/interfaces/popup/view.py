@@ -21,7 +21,7 @@ from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.choices import Choices
 from tmuxreap.interfaces.popup.keys import KEYS, MOVING
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.sessions.state import AgentState
+from tmuxreap.proof.state import AgentState
 
 MARKED = "*"
 COLUMNS = ("", "NAME", "HOST", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")

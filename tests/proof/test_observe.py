@@ -9,9 +9,8 @@ import pytest
 
 from tests.fakes import OWN_PID, FakeClock, FakeProcesses, FakeTmux
 from tmuxreap.core.model import NoServer, ProcessId, Server, Unreachable
-from tmuxreap.sessions.observe import Observer, Place, ancestors, terminal_number
-from tmuxreap.sessions.ownership import Trace
-from tmuxreap.sessions.world import Wanted
+from tmuxreap.proof.observe import Observer, Place, ancestors, terminal_number
+from tmuxreap.proof.ownership import Trace, Wanted
 
 SOCKET = "/tmp/s"
 

@@ -10,10 +10,8 @@ from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import News, SeenPane
-from tmuxreap.sessions.nested import Carried, Nested
-from tmuxreap.sessions.ownership import Owned, Reach
-from tmuxreap.sessions.panes import leader_of
-from tmuxreap.sessions.world import Wanted, World
+from tmuxreap.proof.ownership import Owned, Reach, Wanted, World
+from tmuxreap.proof.panes import Carried, Nested, leader_of
 from tmuxreap.system.tmux.versions import spellings
 
 

@@ -16,15 +16,8 @@ from tmuxreap.commands.list import ListRequest
 from tmuxreap.commands.watch.status_line import texts
 from tmuxreap.core.ports import Question
 from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, AgentState, ScreenState, judge, screen_state
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.state import (
-    CACHED_ABOVE,
-    FRESH_S,
-    AgentState,
-    ScreenState,
-    judge,
-    screen_state,
-)
 
 NOW = 10_000.0
 WORKING, WAITING, LIMITED = AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED

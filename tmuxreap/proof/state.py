@@ -19,8 +19,8 @@ from tmuxreap.core.ports import Clock, Processes, Question, Tmux, ask_each
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
-from tmuxreap.sessions.row_agents import RowAgents
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.proof.servers import RowAgents
+from tmuxreap.proof.sight import Sight
 
 FRESH_S = 120.0  # a report counts this long, even if its agent has drawn something since
 SAME_MOMENT_S = 1.0  # tmux counts whole seconds

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from tmuxreap.core.model import NoServer, Pane, Process, ProcessId, Server, Session
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.ownership import Index, Trace
-from tmuxreap.sessions.world import EVERYTHING, Wanted, by_identity, candidate_pids, places_of
+from tmuxreap.proof.ownership import (
+    EVERYTHING,
+    Index,
+    Trace,
+    Wanted,
+    by_identity,
+    candidate_pids,
+    places_of,
+)
 
 PANE = Pane("%3", 100, "/dev/pts/7", False, False, False, False, "@0", False, "off")
 DEAD = replace(PANE, id="%4", pid=101, tty="/dev/pts/8", dead=True)

@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
-from tmuxreap.sessions.panes import (
+from tmuxreap.proof.ownership import World
+from tmuxreap.proof.panes import (
     agent_among,
     agent_in,
     describe_panes,
@@ -16,7 +17,6 @@ from tmuxreap.sessions.panes import (
     process_tree,
     with_names,
 )
-from tmuxreap.sessions.world import World
 from tmuxreap.system.tmux.versions import spellings
 
 PANE = Scope.PANE.value

@@ -18,7 +18,7 @@ from tmuxreap.core.model import (
     Unreachable,
 )
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.identity import (
+from tmuxreap.proof.identity import (
     find_session,
     pick_pane,
     pid_of,
@@ -27,7 +27,7 @@ from tmuxreap.sessions.identity import (
     unreadable_failure,
     why_unknown,
 )
-from tmuxreap.sessions.world import World
+from tmuxreap.proof.ownership import World
 
 UNREACHABLE = Unreachable("/tmp/s", "it hangs", "wait")
 PANE = Pane("%0", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")

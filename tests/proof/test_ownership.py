@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tmuxreap.core.model import Process, ProcessId
-from tmuxreap.sessions.ownership import Index, Owned, Reach, Trace, owned
+from tmuxreap.proof.ownership import Index, Owned, Reach, Trace, owned
 
 SERVER, LEADER, STRANGER = 50, 100, 900
 TMUX, MARK, TTY, PTS = "/tmp/s,50", "m-1", 34816, "/dev/pts/0"

@@ -7,7 +7,8 @@ import pytest
 from tests.fakes import FakePane, Story
 from tmuxreap.core.model import Live, Pane, Process, ProcessId
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.panes import (
+from tmuxreap.proof.ownership import World
+from tmuxreap.proof.panes import (
     agent_in,
     agents_in,
     began_work,
@@ -19,7 +20,6 @@ from tmuxreap.sessions.panes import (
     process_tree,
     with_names,
 )
-from tmuxreap.sessions.world import World
 
 PANE = Pane("%3", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
 

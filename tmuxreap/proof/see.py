@@ -7,28 +7,29 @@ from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, Session, Terminal
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.identity import (
+from tmuxreap.proof.identity import (
     find_session,
     moved_failure,
     pick_pane,
     unreadable_failure,
     why_unknown,
 )
-from tmuxreap.sessions.nested import carried_in, nested_in
-from tmuxreap.sessions.ownership import Owned, owned
-from tmuxreap.sessions.panes import (
+from tmuxreap.proof.ownership import Owned, World, owned
+from tmuxreap.proof.panes import (
     KnownPanes,
     agent_among,
     agent_in,
+    carried_in,
     conversations_of,
     holder_of,
     judge_panes,
     live_in,
+    nested_in,
     on_terminal,
     own_panes,
     within,
 )
-from tmuxreap.sessions.reach import (
+from tmuxreap.proof.reach import (
     belongings_of,
     headless_reach,
     reach_of,
@@ -37,8 +38,7 @@ from tmuxreap.sessions.reach import (
     tracked_process,
     unproven_of,
 )
-from tmuxreap.sessions.sight import Past, Sight
-from tmuxreap.sessions.world import World
+from tmuxreap.proof.sight import Past, Sight
 
 
 def see(

@@ -12,10 +12,12 @@ from functools import lru_cache
 from tmuxreap.core.model import Process, ProcessId, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.sessions.ownership import NO_TRACE, Index, Trace
-from tmuxreap.sessions.world import (
+from tmuxreap.proof.ownership import (
     EVERYTHING,
+    NO_TRACE,
+    Index,
     Names,
+    Trace,
     Wanted,
     World,
     by_identity,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import DEMO, Story
-from tmuxreap.sessions.nested import nested_in
-from tmuxreap.sessions.ownership import Belonging, Owned
+from tmuxreap.proof.ownership import Belonging, Owned
+from tmuxreap.proof.panes import nested_in
 
 
 def test_below_another_server_only_where_its_client_is_in_front(story: Story) -> None:

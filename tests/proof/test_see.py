@@ -7,8 +7,8 @@ import pytest
 from tests.fakes import DEMO, Story, row_of, sight
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
+from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.sight import Sight
 
 
 def code(seen: Sight) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.fakes import Story, row_of
 from tmuxreap.core.model import ProcessId
+from tmuxreap.proof.sight import Past, past_of, wanted_by
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.sight import Past, past_of, wanted_by
 
 
 def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:

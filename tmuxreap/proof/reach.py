@@ -16,11 +16,10 @@ from tmuxreap.core.model import (
     Session,
     Terminal,
 )
-from tmuxreap.sessions.identity import same_server
-from tmuxreap.sessions.ownership import TMUX_SERVER, Owned, Reach, Trace, is_its_own, owned
-from tmuxreap.sessions.panes import leader_of
-from tmuxreap.sessions.sight import Past
-from tmuxreap.sessions.world import World
+from tmuxreap.proof.identity import same_server
+from tmuxreap.proof.ownership import TMUX_SERVER, Owned, Reach, Trace, World, is_its_own, owned
+from tmuxreap.proof.panes import leader_of
+from tmuxreap.proof.sight import Past
 from tmuxreap.system.tmux.versions import CHANGED
 
 SAME_START_S = 1.0

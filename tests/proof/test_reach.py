@@ -8,10 +8,10 @@ from tests.fakes import Story, row_of, sight
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Spares
 from tmuxreap.core.model import ProcessId
+from tmuxreap.proof.reach import spare_reason
+from tmuxreap.proof.see import see
+from tmuxreap.proof.sight import Past
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.reach import spare_reason
-from tmuxreap.sessions.see import see
-from tmuxreap.sessions.sight import Past
 
 
 def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
