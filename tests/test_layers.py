@@ -50,11 +50,10 @@ PURE = """
 core.* registry.rows registry.lives registry.targets registry.transitions registry.edits
 registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
-proof.sight proof.see proof.reach ending.plan ending.results ending.ending ending.ladder.climb
-ending.ladder.keys ending.ladder.requests ending.ladder.turns ending.ladder.interrupt
-ending.ladder.handing_over hosts.choose hosts.wire hosts.merge hosts.reply commands.reap.verdicts
-commands.reap.children commands.doctor.findings interfaces.completion.sketch
-interfaces.python.options interfaces.python.errors
+proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
+ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire hosts.merge hosts.reply
+commands.reap.verdicts commands.reap.children commands.doctor.findings
+interfaces.completion.sketch interfaces.python.options interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
@@ -67,7 +66,7 @@ OWNERS: dict[str, set[str]] = {
     "subprocess": {
         "system.processes.portable",
         "system.headless",
-        "ending.handover",
+        "ending.end",
         "commands.watch.notifier",
         "commands.doctor.versions",
         "hosts.engines",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fakes import OWN_PID, Story
 from tmuxreap.commands import finish
 from tmuxreap.core.model import ProcessId, Verb
-from tmuxreap.ending.handover import to_text
+from tmuxreap.ending.end import to_text
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Begun, NewIntent
 

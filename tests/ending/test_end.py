@@ -11,7 +11,7 @@ from tests.ending.test_plan import KILL, STOP
 from tests.fakes import Story
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
-from tmuxreap.ending import before_keys, end
+from tmuxreap.ending import end, prepare
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.sessions.context import Context
 
@@ -59,7 +59,7 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
 
 def test_a_row_that_never_rests_is_given_up(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = story.agent()
-    monkeypatch.setattr(before_keys, "_unchanged", lambda row, look: False)
+    monkeypatch.setattr(prepare, "_unchanged", lambda row, look: False)
     (answer,) = ended(story)
     assert answer.error is not None
     assert (answer.error.code, story.processes.alive(agent.process)) == ("lock_timeout", True)

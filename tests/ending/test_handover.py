@@ -13,7 +13,7 @@ from tests.fakes import OWN_PID, Story
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Scope, Verb
 from tmuxreap.core.ports import Processes
-from tmuxreap.ending import handover
+from tmuxreap.ending import end
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Intent, NewIntent
@@ -48,11 +48,11 @@ def ports(app: Context) -> tuple[Books, Processes, Mapping[str, str]]:
 
 def left(app: Context, number: int) -> Intent | None:
     me = app.place.pid
-    return handover.wait_for_caller(app.books, app.processes, app.clock, me, number)
+    return end.wait_for_caller(app.books, app.processes, app.clock, me, number)
 
 
 def test_the_policy_goes_over_whole() -> None:
-    assert handover.from_text(handover.to_text(POLICY)) == POLICY
+    assert end.from_text(end.to_text(POLICY)) == POLICY
 
 
 class Started:
@@ -79,11 +79,11 @@ def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPat
         {"TMUX": "/tmp/s,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "x", "PATH": "/bin"}
     )  # type: ignore[attr-defined]
     started = Started(story)
-    monkeypatch.setattr(handover.subprocess, "Popen", started)
+    monkeypatch.setattr(end.subprocess, "Popen", started)
     caller = story.processes.identify(OWN_PID)
     assert caller is not None
     intent = begun(app, caller)
-    handover.hand_over(*ports(app), intent, "acme", POLICY)
+    end.hand_over(*ports(app), intent, "acme", POLICY)
 
     assert started.given["env"] == {
         "PATH": "/bin",
@@ -92,10 +92,10 @@ def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPat
     }
     assert (started.given["start_new_session"], started.given["cwd"]) == (True, "/")
     assert {started.given[name] for name in ("stdin", "stdout", "stderr")} == {
-        handover.subprocess.DEVNULL
+        end.subprocess.DEVNULL
     }
     assert started.given.get("close_fds", True)
-    assert tuple(started.words[:3]) == own_command(handover.FINISH)
+    assert tuple(started.words[:3]) == own_command(end.FINISH)
     assert (started.words[3], json.loads(started.words[5])["reason"]) == (
         str(story.path),
         POLICY.reason,
@@ -109,11 +109,11 @@ def test_one_that_does_not_live_is_no_finisher(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = story.app()
-    monkeypatch.setattr(handover.subprocess, "Popen", Started(story, lives=False))
+    monkeypatch.setattr(end.subprocess, "Popen", Started(story, lives=False))
     caller = story.processes.identify(OWN_PID)
     assert caller is not None
     with pytest.raises(Failure) as failure:
-        handover.hand_over(*ports(app), begun(app, caller), "acme", POLICY)
+        end.hand_over(*ports(app), begun(app, caller), "acme", POLICY)
     assert (failure.value.code, failure.value.message) == (
         Code.OWN_SESSION,
         "could not hand acme over: the finisher did not live",
@@ -124,9 +124,9 @@ def test_without_an_intent_nothing_is_handed_over(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = Started(story)
-    monkeypatch.setattr(handover.subprocess, "Popen", started)
+    monkeypatch.setattr(end.subprocess, "Popen", started)
     with pytest.raises(Failure) as failure:
-        handover.hand_over(*ports(story.app()), None, "acme", POLICY)
+        end.hand_over(*ports(story.app()), None, "acme", POLICY)
     assert (failure.value.code, started.words) == (Code.OWN_SESSION, ())
 
 

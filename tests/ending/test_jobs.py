@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeAgent, Story
-from tmuxreap.ending import jobs
-from tmuxreap.ending.jobs import JobReport, write_reports
+from tmuxreap.ending import delegation
+from tmuxreap.ending.delegation import JobReport, write_reports
 
 WORD = JobReport("job-7", "acme", "completed", "manual_stop", 1_795_000_000.0)
 AT = "2026-11-18T11:06:40Z"
@@ -135,7 +135,7 @@ def test_a_hostile_id_stops_no_stop(story: Story) -> None:
         ("[]", "it is no JSON object"),
         ("", "Expecting value"),
         ("[" * 100_000, "recursion"),
-        ('{"a": "' + "x" * jobs.MAX_BYTES + '"}', "it is larger than"),
+        ('{"a": "' + "x" * delegation.MAX_BYTES + '"}', "it is larger than"),
         ("\udcff\udcfe", "decode"),
     ],
 )
@@ -167,7 +167,7 @@ def test_neither_links_nor_pipes_nor_folders_are_written_to(
 
 def test_another_users_file_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "job-7.json").write_text("{}")
-    monkeypatch.setattr(jobs.os, "geteuid", lambda: 4_000_000)
+    monkeypatch.setattr(delegation.os, "geteuid", lambda: 4_000_000)
     warning = tell(folder)
     assert warning is not None
     assert "it belongs to another user" in warning
@@ -178,7 +178,7 @@ def test_who_hangs_is_not_waited_for_longer_than_the_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs = threading.Event()
-    monkeypatch.setattr(jobs, "_problem_writing", lambda *_: hangs.wait())
+    monkeypatch.setattr(delegation, "_problem_writing", lambda *_: hangs.wait())
     problems = write_reports(folder.parent / "agent-sessions.yaml", [WORD], limit_s=0.05)
     assert "no answer in 0.05 s" in problems["acme"]
     hangs.set()
@@ -220,7 +220,9 @@ def test_a_job_that_another_changes_meanwhile_is_his(
 ) -> None:
     job = folder / "job-7.json"
     job.write_text("{}")
-    monkeypatch.setattr(jobs, "_in_layout_of", lambda *_: job.write_text('{"his": 1}') and "{}")
+    monkeypatch.setattr(
+        delegation, "_in_layout_of", lambda *_: job.write_text('{"his": 1}') and "{}"
+    )
     warning = tell(folder)
     assert warning is not None
     assert "changed meanwhile" in warning

@@ -13,7 +13,7 @@ from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.results import Draft
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import Ending, RungReport
 from tmuxreap.ending.outcome import (
     changes_of,
     event_of,
@@ -24,7 +24,6 @@ from tmuxreap.ending.outcome import (
     stopped_by_of,
 )
 from tmuxreap.ending.plan import Policy, Rung
-from tmuxreap.ending.results import RungReport
 from tmuxreap.registry.transitions import Event
 
 DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)

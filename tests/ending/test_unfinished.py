@@ -6,8 +6,8 @@ import json
 
 from tests.fakes import Story
 from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.ending.end import finish_ending, finish_recorded, restore_options
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.unfinished import finish_ending, finish_recorded, restore_options
 from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
 from tmuxreap.sessions.context import Context
 

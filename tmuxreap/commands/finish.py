@@ -4,8 +4,7 @@ is read only from the ledger."""
 from __future__ import annotations
 
 from tmuxreap.core.results import Item, Result
-from tmuxreap.ending.end import finish
-from tmuxreap.ending.handover import from_text, wait_for_caller
+from tmuxreap.ending.end import finish, from_text, wait_for_caller
 from tmuxreap.sessions.context import Context
 
 

@@ -17,10 +17,10 @@ from tmuxreap.core.model import RecordedTmux, Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.ending import counts, failed_target
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.proof.identity import unreadable_failure
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import SWEEPING, Chosen, Questions, Wanted, choose

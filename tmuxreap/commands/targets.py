@@ -100,7 +100,7 @@ def not_chosen(
     ]
     if kind is not None:
         return [kind(name=name, error=problem_of(failure)) for name, failure in failures]
-    from tmuxreap.ending.results import failed_target  # only endings need it
+    from tmuxreap.ending.ending import failed_target  # only endings need it
 
     return [failed_target(name, failure) for name, failure in failures]
 

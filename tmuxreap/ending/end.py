@@ -2,24 +2,37 @@
 in their request.
 
 read the registry -> choose rows -> look at the world -> plan -> record the intents (under the
-lock) -> run the ladders -> record each outcome as it arrives (under the lock again) -> answer"""
+lock) -> run the ladders -> record each outcome as it arrives (under the lock again) -> answer
+
+`--self`: hands the ending of the caller's own session to a finisher process outside it.
+
+Owns the start of that process: in its own kernel session, with closed descriptors and an
+environment without any trace of the tmux session, so that it never counts as part of it.
+
+Finishes an ending whose owner died: ends the session, sets the task, removes the worktree,
+reports to the delegator of a job, restores options.
+
+Never judges whether an owner is dead: the caller has checked it."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import json
+import subprocess
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tmuxreap.core import model
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Outcome, Row
+from tmuxreap.core.model import Outcome, Row, Scope, Verb
+from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Item, problem_of
-from tmuxreap.core.values import replace
-from tmuxreap.ending.before_keys import begin, check_lock
+from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ending.clean_up import early_answer
-from tmuxreap.ending.delegation import report_started
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.delegation import report_finished, report_started
+from tmuxreap.ending.ending import Ending, failed_target
 from tmuxreap.ending.one_at_a_time import (
     ActiveIntents,
     MarkInProgress,
@@ -28,17 +41,18 @@ from tmuxreap.ending.one_at_a_time import (
 )
 from tmuxreap.ending.outcome import pending_result, result_of
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import prepare
+from tmuxreap.ending.prepare import begin, check_lock, prepare
 from tmuxreap.ending.record import record
-from tmuxreap.ending.results import failed_target
 from tmuxreap.ending.twins import one_of_each_pane
-from tmuxreap.ledger.records import Closing, Intent
+from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import Closing, Intent, PaneOption
 from tmuxreap.proof.sight import Past
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.machine import defer_interrupts
+from tmuxreap.system.ourselves import own_command
 
 TRIES = 3
 
@@ -141,7 +155,6 @@ class _Run:
         exits."""
         if not endings:
             return
-        from tmuxreap.ending.handover import hand_over  # late: rarely needed
 
         context = self._context
         policy = replace(self._policy, asked_by=context.caller.as_recorded(context.books))
@@ -244,3 +257,134 @@ def _row_kept_changing(name: str) -> Item:
     reason = "its row changed again and again under our hands"
     hint = "see who writes it with: tmuxreap events, then try again"
     return failed_target(name, could_not("end", name, reason, hint, Code.LOCK_TIMEOUT))
+
+
+FINISH = "_finish"
+LEAVE_S = 5.0
+LOOK_S = 0.01
+KEPT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMUX_TMPDIR",
+    "XDG_CONFIG_HOME",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "XDG_RUNTIME_DIR",
+)
+
+
+def hand_over(
+    books: Books,
+    processes: Processes,
+    environ: Mapping[str, str],
+    intent: Intent | None,
+    name: str,
+    policy: Policy,
+) -> None:
+    """Start the finisher and make it the owner of the intent. It begins when the caller exits."""
+    if intent is None:
+        raise _handover_failed(name, "the ledger that says so to the finisher could not be written")
+    intent_id, registry = str(intent.id), str(books.registry.resolved)
+    pid = start_outside((FINISH, registry, intent_id, to_text(policy)), environ)
+    owner = processes.identify(pid)
+    if owner is None or not books.hand_over(intent.id, owner):
+        raise _handover_failed(name, "the finisher did not live")
+
+
+def _handover_failed(name: str, why: str) -> Failure:
+    hint = "call from another session"
+    return could_not("hand", f"{name} over", why, hint, Code.OWN_SESSION)
+
+
+def start_outside(words: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Start this program detached from the caller; its exit is not awaited."""
+    process = popen_outside(words, environ)
+    process.returncode = 0
+    return process.pid
+
+
+def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        own_command(*words),
+        cwd="/",
+        env={name: environ[name] for name in KEPT_VARIABLES if name in environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def wait_for_caller(
+    books: Books, processes: Processes, clock: Clock, pid: int, intent_id: int
+) -> Intent | None:
+    """Wait, in the finisher, until the intent is ours and its former owner has exited or its time
+    is up; return the intent."""
+    me = processes.identify(pid)
+    deadline = clock.monotonic() + LEAVE_S
+    while clock.monotonic() < deadline:
+        intent = books.intent(intent_id)
+        if intent is not None and intent.owner == me:
+            caller = processes.identify(intent.handed_from) if intent.handed_from else None
+            if caller is not None:
+                processes.wait({caller}, max(0.0, deadline - clock.monotonic()))
+            return intent
+        processes.wait((), LOOK_S)
+    return None
+
+
+def to_text(policy: Policy) -> str:
+    return json.dumps({**as_dict(policy), "verb": policy.verb.value, "scope": policy.scope.value})
+
+
+def from_text(text: str) -> Policy:
+    fields = json.loads(text)
+    return Policy(**{**fields, "verb": Verb(fields["verb"]), "scope": Scope(fields["scope"])})
+
+
+Ended = Sequence[tuple[Row, Intent]]
+
+
+def finish_ending(context: Context, name: str, policy: Policy) -> str:
+    """End what is left of a session and return a message about the result."""
+
+    lost = context.spares_lost
+    if policy.verb is Verb.STOP and lost is not None:
+        return f"it is not ended while it is not known which programs you spare: {lost.message}"
+    row = context.registry.look().named(name)
+    ended = end_rows(context, [row], policy) if row is not None else []
+    failures = [item.error.message for item in ended if item.error is not None]
+    return failures[0] if failures else f"finished its {policy.verb.value}"
+
+
+def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
+    """Report the sessions found dead to their delegators, and set task and worktree of each ended
+    one as its recorded plan says. Call it after their rows were written."""
+    warnings = report_finished(context.books, dead, context.clock.now())
+    context.warnings.extend(warnings)
+    if not ended:
+        return
+    from tmuxreap.ending.clean_up import (  # late: rarely needed
+        note_removed,
+        remove_worktree,
+        set_task,
+    )
+
+    for row, intent in ended:
+        plan = json.loads(intent.plan)
+        set_task(context.books, row, plan.get("task_status"), intent.reason)
+        if plan.get("cleanup") is not True:
+            continue
+        removed = remove_worktree(context, row)
+        if isinstance(removed, Failure):
+            context.warnings.append(f"{removed.code.text}: {removed.message}")
+        elif removed is not None:
+            by = context.caller.as_recorded(context.books)
+            note_removed(context.books, row, [removed], by)
+
+
+def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:
+    for it in options:
+        tmux.do(it.socket, [model.SetOption(it.pane, it.option, it.before)])

@@ -13,18 +13,12 @@ from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import REFUSALS, Ending
 from tmuxreap.ending.ladder.execute import Executor
-from tmuxreap.ending.ladder.interrupt import (
-    RESTING,
-    end_turn,
-    not_interruptible,
-    why_not_interruptible,
-)
+from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
-from tmuxreap.ending.results import REFUSALS
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.proof.state import STATE_OF_SCREEN

@@ -59,7 +59,7 @@ class ActiveIntents:
     def join(self, intent: Intent) -> Item | None:
         """Wait for another process's stop and return its outcome; send nothing. Return None when
         its owner died. The wait ends at the deadline of the intent."""
-        from tmuxreap.ending.results import failed_target
+        from tmuxreap.ending.ending import failed_target
 
         reported = False
         while True:

@@ -15,11 +15,9 @@ from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Conversation, Item, Process, megabytes, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
-from tmuxreap.ending.before_keys import recordable
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import Ending, RungReport, as_answer, out_of_reach
 from tmuxreap.ending.plan import Policy, foreign_panes
-from tmuxreap.ending.prepare import prepare
-from tmuxreap.ending.results import RungReport, as_answer, out_of_reach
+from tmuxreap.ending.prepare import prepare, recordable
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.identity import pid_of
 from tmuxreap.proof.panes import describe_panes

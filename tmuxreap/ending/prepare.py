@@ -1,25 +1,42 @@
-"""Turns rows into endings: looks at each once and plans or answers it. Writes nothing."""
+"""Turns rows into endings: looks at each once and plans or answers it. Writes nothing.
+
+What happens before the first key: what could fail after the last one is checked (folder, disk,
+text and rows), and the intents are recorded.
+
+A kill skips the checks: the process that it ends may be filling the disk.
+
+`--purge-conversation`: whether a conversation may be deleted, judged before the ending and once
+more after the proof of death, and its deletion."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
+from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.answers import Ending as EndResult
-from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Outcome, Row, Scope, Server, Status
+from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
+from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, Terminal, Verb
+from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import Ending, failed_target, out_of_reach
+from tmuxreap.ending.one_at_a_time import ActiveIntents, MarkInProgress, with_options
 from tmuxreap.ending.plan import Policy, make_plan, refusal
-from tmuxreap.ending.results import failed_target
-from tmuxreap.ledger.records import PaneOption
+from tmuxreap.ledger.records import Begun, Busy, Intent, NewIntent, PaneOption
+from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.registry.transitions import MODES, Event
+from tmuxreap.registry.file import Registry
+from tmuxreap.registry.look import RegistryLook, not_editable
+from tmuxreap.registry.rows import conversation_field
+from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, Event, end_changes
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_own_exit, resume_command, visible_screen
+from tmuxreap.sessions.conversation import Finder, after_own_exit, resume_command, visible_screen
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
 from tmuxreap.sessions.reverted import UNDONE, newer_rows
@@ -128,8 +145,6 @@ def _early_answer(
     row, sight, policy = ending.row, ending.sight, ending.policy
     failure = failure or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
-        from tmuxreap.ending.purge import why_no_purge_yet  # late: rarely needed
-
         failure = why_no_purge_yet(ending, rows)
     if failure is not None:
         answer = failed_target(row.name, failure)
@@ -188,3 +203,208 @@ def _is_direct(sight: Sight) -> bool:
     """Tell whether tmux started the agent itself: then pane and banner vanish with the agent."""
     direct = (*sight.agent, *sight.keyed)
     return sight.pane is not None and any(process.pid == sight.pane.pid for process in direct)
+
+
+DEADLINE_SLACK_S = 30.0
+
+
+def check_lock(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
+    """Fail if the caller holds the lock and a session is alive: only dead ones can be recorded
+    then."""
+    sights = {ending.name: ending.sight for ending in endings if ending.answer is None}
+    living = [name for name, sight in sights.items() if sight.session or sight.owned.own]
+    if lock_held and living:
+        raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
+
+
+def begin(
+    context: Context, endings: Sequence[Ending], policy: Policy, mark_in_progress: MarkInProgress
+) -> tuple[list[Ending], list[Intent], list[Ending]]:
+    """Record the intents under the lock. An ending whose row changed since the plan is stale."""
+    if not endings:
+        return [], [], []
+    with _lock_registry(context.registry, policy):
+        now = context.registry.look()
+        stale = [ending for ending in endings if not _unchanged(ending.found, now)]
+        fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
+        ports = context.processes, context.clock, context.place
+        news = [_new_intent(*ports, ending) for ending in fresh]
+        answers = context.books.begin(
+            news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is Verb.KILL
+        )
+        mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
+    started = context.clock.monotonic()
+    begun: list[Ending] = []
+    busy: list[Intent] = []
+    for ending, answer in zip(fresh, answers, strict=True):
+        if isinstance(answer, Busy):
+            busy.append(answer.intent)
+            continue
+        if isinstance(answer, Begun):
+            ending.intent = answer.intent
+            if answer.inherited is not None:
+                ending.plan = with_options(ending.plan, answer.inherited)
+        ending.started = started
+        begun.append(ending)
+    return begun, busy, stale
+
+
+def _unchanged(row: Row, look: RegistryLook) -> bool:
+    now = look.named(row.name)
+    return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
+
+
+def _new_intent(processes: Processes, clock: Clock, place: Place, ending: Ending) -> NewIntent:
+    plan, policy = ending.plan, ending.policy
+    owner = processes.identify(place.pid)
+    assert owner is not None  # noqa: S101 - this very process
+    longest_s = sum(rung.wait_s for rung in plan.rungs if rung.skipped is None)
+    longest_s += plan.after_turn_s or 0.0
+    return NewIntent(
+        name=ending.name,
+        verb=policy.verb.value,
+        reason=policy.reason.encode("utf-8", "backslashreplace").decode(),
+        scope=policy.scope.value,
+        owner=owner,
+        boot_id=place.boot_id,
+        deadline=clock.now() + longest_s + DEADLINE_SLACK_S,
+        options=plan.options,
+        plan=json.dumps(plan.as_json()),
+    )
+
+
+@contextlib.contextmanager
+def _lock_registry(registry: Registry, policy: Policy) -> Iterator[None]:
+    """Hold the lock; a kill continues without it where the lock cannot be created."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(registry.locked())
+        except Failure as failure:
+            if policy.verb is not Verb.KILL or failure.code is not Code.REGISTRY_UNWRITABLE:
+                raise
+        yield
+
+
+def recordable(
+    registry: Registry, look: RegistryLook, endings: Sequence[Ending], policy: Policy
+) -> list[Ending]:
+    """Return the endings whose end could be written, and answer the others. Raise a Failure when
+    the registry as a whole cannot be written. A plan goes through the same trial."""
+    if policy.verb is Verb.KILL or not endings:
+        return list(endings)
+    registry.check_writable()
+    registry.check_space(look)
+    _check_reason(policy)
+    refused = not_editable(
+        look, lambda row: _possible_changes(row, policy), [it.row for it in endings]
+    )
+    for ending in endings:
+        if ending.name in refused:
+            ending.answer = failed_target(ending.name, refused[ending.name])
+    return [ending for ending in endings if ending.name not in refused]
+
+
+def _check_reason(policy: Policy) -> None:
+    try:
+        policy.reason.encode()
+    except UnicodeEncodeError:
+        raise Failure(
+            Code.REGISTRY_UNWRITABLE,
+            f"could not {policy.verb.value}: the reason {policy.reason!r} is not UTF-8, and the"
+            " registry is",
+            "give the reason in UTF-8",
+        ) from None
+
+
+def _possible_changes(row: Row, policy: Policy) -> Changes:
+    """Return all fields that the end may write."""
+    recorded = [field for field, _ in row.conversations]
+    ending = End(
+        event=EVENT_OF_VERB[policy.verb],
+        at=0.0,
+        reason=policy.reason,
+        resumable=True,
+        screen="one line\nanother",
+    )
+    fields = recorded or [conversation_field(row.agent or "agent")]
+    return {
+        **end_changes(row.status, ending),
+        ("stopped_by",): "",
+        **{(field,): "x" for field in fields},
+    }
+
+
+PURGE = "purge the conversation of"
+IN_USE = ("goes_on", "conversation_forked")
+Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
+
+
+def why_no_purge_yet(ending: Ending, rows: Rows) -> Failure | None:
+    """Return, before the ending, why the conversation may not be purged."""
+    uncertain = ending.conversation.id is None or ending.conversation.source == GUESS
+    return None if uncertain and _banner_expected(ending) else why_no_purge(ending, rows)
+
+
+def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
+    """Return why the conversation may not be purged: it must be certain, and only this row's."""
+    row, conversation = ending.row, ending.conversation
+    if ending.known.candidates:
+        reason = f"it could be any of {', '.join(ending.known.candidates)}"
+        hint = f"stop it without: {command('stop', row.name)}"
+        return could_not(PURGE, row.name, reason, hint, Code.AMBIGUOUS_CONVERSATION)
+    users = _users(rows(), conversation.id, row.name) if conversation.id is not None else []
+    if users:
+        hint = f"forget that row first: {command('forget', users[0])}"
+        reason = f"{', '.join(users)} has it too"
+        return could_not(PURGE, row.name, reason, hint, Code.CONVERSATION_IN_USE)
+    if (
+        conversation.id is None
+        and ending.profile is not None
+        and wrote_nothing(ending.profile, ending.known.clues)
+    ):
+        return None  # no message was ever sent: there is nothing to delete
+    return why_not_purgeable(row.name, ending.profile, ending.known.clues.store, conversation)
+
+
+def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
+    others = (row for row in rows if row.name != name)
+    return [row.name for row in others if conversation in dict(row.conversations).values()]
+
+
+def _banner_expected(ending: Ending) -> bool:
+    """Tell whether the agent's exit banner will name the conversation for certain: until then a
+    guess is no reason to refuse."""
+    policy = ending.policy
+    keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
+    return keyed and ending.profile is not None and ending.profile.prints_exit_banner
+
+
+def purge_now(
+    ending: Ending, registry: Registry, finder: Finder, drop_logs: Callable[[str], tuple[str, ...]]
+) -> None:
+    """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
+    the two. Check again first: the conversation may have changed since the plan."""
+    failure = why_no_purge(ending, lambda: registry.look().usable) or _still_in_use(finder, ending)
+    if ending.cut_off:
+        failure = out_of_reach(ending.policy.verb, ending.name, ending.beyond)
+    if failure is not None:
+        ending.purged = Purged(failure=failure)
+    elif ending.conversation.id is None or ending.profile is None:  # no message was ever sent
+        ending.purged = Purged()
+    else:
+        store = ending.known.clues.store
+        ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
+    if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
+        logs = drop_logs(ending.name)  # it shows the conversation, too
+        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
+
+
+def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
+    told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
+    told += finder.background_warnings(ending.known, ending.profile)
+    said = [warning.partition(": ") for warning in told]
+    reason = next((words for code, _, words in said if code in IN_USE), None)
+    if reason is None:
+        return None
+    hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
+    return could_not(PURGE, ending.name, reason, hint, Code.CONVERSATION_IN_USE)

@@ -128,7 +128,7 @@ def _screen_of(context: Context, ending: Ending) -> str | None:
 
 
 def _purge(context: Context, batch: Iterable[Ending]) -> None:
-    from tmuxreap.ending.purge import purge_now  # late: rarely needed
+    from tmuxreap.ending.prepare import purge_now  # late: rarely needed
 
     for ending in batch:
         ours = ending.intent is None or context.books.still_open(ending.intent.id)

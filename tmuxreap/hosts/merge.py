@@ -38,7 +38,7 @@ def _counts(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object
     """Count the outcomes, if something was ended."""
     if not any("counts" in reply.answer for reply in replies):
         return {}
-    from tmuxreap.ending.results import counts
+    from tmuxreap.ending.ending import counts
 
     return {"counts": counts(items)}
 

@@ -10,7 +10,7 @@ from tests.fakes import Story
 from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import model
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ladder.deeds import deeds_of, ready, restore
+from tmuxreap.ending.ladder.execute import deeds_of, ready, restore
 from tmuxreap.ending.ladder.requests import Close, Press
 from tmuxreap.ledger.records import PaneOption
 

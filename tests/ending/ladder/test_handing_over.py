@@ -15,7 +15,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.handing_over import CLOSES_S, OPENS_S
+from tmuxreap.ending.ladder.keys import CLOSES_S, OPENS_S
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
     KeepDraft,

@@ -13,7 +13,6 @@ from tmuxreap.agents.profiles import Key, Profile, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.interrupt import end_turn
 from tmuxreap.ending.ladder.requests import (
     KeepDraft,
     Press,
@@ -21,6 +20,7 @@ from tmuxreap.ending.ladder.requests import (
     Request,
     Wait,
 )
+from tmuxreap.ending.ladder.turns import end_turn
 
 BUSY, IDLE, DIALOG = Screen(State.BUSY), Screen(State.IDLE), Screen(State.DIALOG)
 UNKNOWN, SETUP = Screen(State.UNKNOWN), Screen(State.DIALOG, setup=True)

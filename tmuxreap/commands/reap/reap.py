@@ -16,9 +16,9 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.ending import counts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.results import counts
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context

@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending import unfinished
+from tmuxreap.ending import end
 from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
 from tmuxreap.registry.lives import life_of
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
@@ -144,14 +144,14 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     closed = [(drift, drift.intent) for drift in written if drift.intent is not None]
     dead = [(rows[one.name], it) for one, it in closed if one.kind is DriftKind.DEAD]
     ended = [(rows[one.name], it) for one, it in closed if _has_ended(rows, one)]
-    unfinished.finish_recorded(context, dead, ended)
+    end.finish_recorded(context, dead, ended)
     finished = [
-        _action(drift, unfinished.finish_ending(context, drift.name, drift.finish))
+        _action(drift, end.finish_ending(context, drift.name, drift.finish))
         for drift in drifts
         if drift.finish
     ]
     for drift in drifts:
-        unfinished.restore_options(context.tmux, _changed_options(rows, drift))
+        end.restore_options(context.tmux, _changed_options(rows, drift))
     settled = [_action(drift, SETTLED.get(drift.kind, "healed")) for drift in written]
     known = {id(drift) for drift in written}  # a set: there may be thousands
     left = [

@@ -13,7 +13,7 @@ from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.handover import popen_outside
+from tmuxreap.ending.end import popen_outside
 from tmuxreap.ledger.records import Event
 from tmuxreap.registry.rows import is_lost, loss_key, pause_s, wants_restart
 from tmuxreap.sessions.context import Context

@@ -12,7 +12,7 @@ from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.core.ports import Sent
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import Ending, RungReport
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -24,7 +24,6 @@ from tmuxreap.ending.ladder.requests import (
     ask,
 )
 from tmuxreap.ending.plan import PlannedRung, Rung
-from tmuxreap.ending.results import RungReport
 
 LOOK_AGAIN_S = 0.05
 FRESH_S = 0.3  # a look older than this is repeated before keys: foreign panes may have appeared

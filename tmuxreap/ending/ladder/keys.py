@@ -1,8 +1,12 @@
 """The first rung: the agent's own exit keys, each sent only where it can do no harm. Never does
-I/O itself."""
+I/O itself.
+
+A draft that the screen shows only in part: the agent opens it in the user's editor, from whose
+file it is read whole; then the editor is ended. Never does I/O itself."""
 
 from __future__ import annotations
 
+import signal
 from enum import Enum
 from functools import partial
 
@@ -10,11 +14,15 @@ from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
+    LOOK_S,
     PARTIAL,
     STASHED,
     Capture,
+    MayEdit,
     Press,
+    ReadEditor,
     ReadScreen,
+    Signal,
     Steps,
     Wait,
     ask,
@@ -25,6 +33,7 @@ from tmuxreap.ending.ladder.requests import (
     wait_for_screen,
 )
 from tmuxreap.ending.plan import REPEATS, SETTLE_S, PlannedRung, exits_quickly, pauses_s
+from tmuxreap.sessions.conversation import Opened
 
 ESCAPE = Key("Escape")
 LINES_CLEARED = 8
@@ -56,8 +65,6 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
     elif seen is not None:
         seen = yield from _interrupt_turn(ending, seen, limit)
         if seen.partial:
-            from tmuxreap.ending.ladder.handing_over import read_whole_draft  # late: rarely needed
-
             seen = yield from read_whole_draft(ending, seen)
         if exits_quickly(seen, ending.keys) and ending.editor_screen is None:
             result = yield from _send_keys(
@@ -265,7 +272,6 @@ def _close_late_editor(ending: Ending) -> Steps[bool]:
     """Tell whether an editor that opened late was in front; it is ended now."""
     if ending.editor_screen is None:
         return False
-    from tmuxreap.ending.ladder.handing_over import take_from_late_editor
 
     return (yield from take_from_late_editor(ending))
 
@@ -301,3 +307,69 @@ def _is_our_text(ending: Ending, screen: Screen) -> bool:
     """Tell whether the input holds exactly the text that we typed: Enter would submit it."""
     typed = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
     return screen.state is State.DRAFT and screen.draft.strip() == typed
+
+
+OPENS_S = 5.0  # from the key until the editor runs
+CLOSES_S = 2.0
+SIGNALS = ((signal.SIGTERM,), (signal.SIGKILL,))
+
+
+def read_whole_draft(ending: Ending, screen: Screen) -> Steps[Screen]:
+    """Read the whole draft through the editor; return the screen afterwards, with the draft as
+    before."""
+    keys = ending.keys.editor_keys
+    reachable = screen.state is State.DRAFT and ending.sight.carrier is None
+    if not keys or not reachable or not (yield from ask(MayEdit())):
+        return screen
+    if not (yield from type_keys(ending, keys)):
+        return screen
+    ending.editor_screen = screen
+    yield from _take_draft(ending, (yield from _wait_for_editor(ending)))
+    return (yield from wait_for_screen(ending, lambda seen: seen.state is not State.UNKNOWN))
+
+
+def take_from_late_editor(ending: Ending) -> Steps[bool]:
+    """Take the draft from an editor that opened after OPENS_S: no key may go into it."""
+    return (yield from _take_draft(ending, (yield from ask(ReadEditor()))))
+
+
+def _take_draft(ending: Ending, editor: Opened | None) -> Steps[bool]:
+    if ending.editor_screen is None or editor is None:
+        return False
+    yield from _keep_whole(ending, ending.editor_screen, editor.text)
+    yield from _close_editor(ending, editor)
+    ending.editor_screen = None
+    return True
+
+
+def _wait_for_editor(ending: Ending) -> Steps[Opened | None]:
+    until = ending.now + OPENS_S
+    while True:
+        editor: Opened | None = yield from ask(ReadEditor())
+        if editor is not None or ending.now >= until:
+            return editor
+        if not (yield from ask(Wait(ending.awaited, ending.now + LOOK_S))):
+            ending.editor_screen = None
+            return None
+
+
+def _keep_whole(ending: Ending, screen: Screen, text: str) -> Steps[None]:
+    """Keep the draft unless it holds a placeholder for a paste, which some agents pass on."""
+    shortened = ending.keys.marks.get("shortened")
+    if not text.strip() or (shortened and shortened.search(text)):
+        return
+    sign = "!" if screen.draft.startswith("!") and not text.startswith("!") else ""
+    whole = sign + text.rstrip("\n")
+    ending.kept = [known for known in ending.kept if known != screen.draft]
+    yield from keep_draft(ending, whole)  # first, since it keeps no text that is in `replaced`
+    ending.replaced += [screen.draft, whole]
+    ending.cleared = True
+    if ending.draft_lost != STASHED:
+        ending.draft_lost = ""
+
+
+def _close_editor(ending: Ending, opened: Opened) -> Steps[None]:
+    for signals in SIGNALS:
+        yield from ask(Signal(frozenset({opened.editor}), signals, strikes=False))
+        if not (yield from ask(Wait(frozenset({opened.editor}), ending.now + CLOSES_S))):
+            return

@@ -1,13 +1,22 @@
 """`--after-turn`: lets the agent finish its turn before the first rung. Never does I/O itself.
 
 Our hooks see the open intent and keep the agent from starting another turn; without hooks the
-idle screen is awaited. A dialog is part of the turn: the user's answer is awaited, too."""
+idle screen is awaited. A dialog is part of the turn: the user's answer is awaited, too.
+
+`interrupt`: ends the agent's current turn, and leaves the agent running. Never does I/O itself.
+
+Its keys pass the same checks as those of an ending. Never sends a key to a screen that was not
+read just before, to a setup dialog, or while a queued prompt cannot be taken back into the
+input."""
 
 from __future__ import annotations
 
+from tmuxreap.agents.profiles import Key, KeyStep, Profile
 from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import take_back_queued
+from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
 from tmuxreap.ending.ladder.requests import (
     Capture,
     Look,
@@ -17,13 +26,16 @@ from tmuxreap.ending.ladder.requests import (
     Steps,
     Wait,
     ask,
+    type_keys,
+    wait_for_screen,
 )
+from tmuxreap.ending.plan import REPEATS
 
 LOOK_S = 0.15
 IDLE_LOOKS = 2  # between two steps of a turn a screen may look idle for a moment
 BUSY_LOOKS = 14  # two seconds, if hooks say "working": a cancelled turn calls no hook
 READY = frozenset({State.IDLE, State.DRAFT})
-RESTING = frozenset({"idle", "ended"})
+REPORTED_REST = frozenset({"idle", "ended"})
 
 
 def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
@@ -38,7 +50,7 @@ def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
         if screen.queued and ending.sight.carrier is None:  # else it would start another turn
             yield from take_back_queued(ending, screen)
         resting = resting + 1 if _rests(screen, reported) else 0
-        needed = IDLE_LOOKS if reported in (*RESTING, "") else BUSY_LOOKS
+        needed = IDLE_LOOKS if reported in (*REPORTED_REST, "") else BUSY_LOOKS
         now = ending.now
         if now >= until:
             ending.turn_cut = resting == 0
@@ -53,7 +65,7 @@ def _rests(screen: Screen, reported: str) -> bool:
     """Tell whether the agent rests. The screen decides, since a cancelled turn calls no hook; the
     hooks decide when the screen is unknown."""
     if screen.state is State.UNKNOWN:
-        return reported in RESTING
+        return reported in REPORTED_REST
     return screen.state in READY
 
 
@@ -62,3 +74,108 @@ def _look_again(ending: Ending) -> Steps[None]:
     ending.agent_left = ending.sight.agent_gone
     ending.known = yield from ask(Capture() if ending.agent_left else Recall())
     ending.looked_at = ending.now
+
+
+TURN_ENDS_S = 8.0  # how long a turn may take to end after its key, at most
+AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
+LOOKS = 5
+RESTING = frozenset({State.IDLE, State.DRAFT})
+UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
+
+TurnResult = tuple[Outcome, Failure | None]
+
+
+def end_turn(ending: Ending) -> Steps[None]:
+    """End the turn: from the first look to the screen that proves it."""
+    ending.outcome, ending.trouble = yield from _end_turn(ending)
+
+
+def _end_turn(ending: Ending) -> Steps[TurnResult]:
+    screen = yield from _settled_state(ending)
+    if screen.state in RESTING:
+        return Outcome.ALREADY_IDLE, None
+    if (reason := why_not_interruptible(screen, ending.keys)) is not None:
+        return Outcome.REFUSED, not_interruptible(ending.name, reason)
+    confirmed = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
+    confirmed = (yield from take_back_queued(ending, confirmed)) if confirmed is not None else None
+    if confirmed is None:
+        reason = ending.unsent or "a prompt is queued, and could not be taken back"
+        return Outcome.REFUSED, not_interruptible(ending.name, reason)
+    sent = yield from _press_keys(ending, confirmed)
+    return (yield from _confirm(ending, sent))
+
+
+def why_not_interruptible(screen: Screen | None, profile: Profile) -> str | None:
+    """Return why no key may be sent to this screen, or None."""
+    if screen is None or screen.state is State.UNKNOWN:
+        return "its screen shows no state that is known"
+    if screen.setup:
+        return "it asks something before its first prompt, and any key could be the answer"
+    if screen.state is State.DIALOG and not profile.turn_keys_in(screen.state):
+        return "it asks something, and goes on in its turn whatever the answer"
+    return None
+
+
+def not_interruptible(name: str, reason: str) -> Failure:
+    hint = f"see what it shows: {command('show', name)}"
+    return could_not("interrupt", name, reason, hint, Code.NOT_INTERRUPTIBLE)
+
+
+def _press_keys(ending: Ending, screen: Screen) -> Steps[bool]:
+    """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn,
+    which has keys of its own. The same keys are sent again only if the profile allows it: a slow
+    agent shows the screen before the key, and some exit when it is doubled."""
+    sent: list[tuple[KeyStep, ...]] = []
+    for _ in range(REPEATS):
+        if screen.state not in UNDER_WAY or screen.setup:
+            break
+        steps = ending.keys.turn_keys_in(screen.state)
+        if steps in sent and not ending.keys.turn_again:
+            break
+        if not (yield from _send_turn_keys(ending, steps)):
+            break
+        sent.append(steps)
+        screen = yield from wait_for_screen(ending, lambda seen: seen.state in RESTING)
+    if screen.state not in RESTING:  # a command may be ending, or the agent be slow
+        wait_s = max(TURN_ENDS_S, ending.keys.leave_s)
+        yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, wait_s)
+    return bool(sent)
+
+
+def _send_turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
+    """Send the keys; return False when the first could not be sent. An agent whose key is sent
+    twice may rest after the first."""
+    for place, step in enumerate(steps):
+        doubled = isinstance(step, Key) and step in steps[:place]
+        if doubled and (yield from ask(ReadScreen())).state in RESTING:
+            break
+        if not (yield from type_keys(ending, (step,))):
+            return place > 0
+    return bool(steps)
+
+
+def _confirm(ending: Ending, sent: bool) -> Steps[TurnResult]:
+    screen = yield from _settled_state(ending)
+    if ending.awaited and not (yield from ask(Wait(ending.awaited, ending.now))):
+        hint = "settle its row: tmuxreap reconcile"
+        failure = could_not("interrupt", ending.name, "its agent has left", hint, Code.GONE)
+        return Outcome.FAILED, failure
+    if screen.state in RESTING:
+        return (Outcome.INTERRUPTED if sent else Outcome.ALREADY_IDLE), None
+    if not sent:
+        return Outcome.REFUSED, not_interruptible(ending.name, "its pane took no key")
+    reason = f"its key was sent, and its screen is {screen.state.value} still"
+    return Outcome.FAILED, not_interruptible(ending.name, reason)
+
+
+def _settled_state(ending: Ending) -> Steps[Screen]:
+    """Return the screen at once if a turn is running; any other state must be seen twice."""
+    screen = yield from ask(ReadScreen())
+    for _ in range(LOOKS):
+        if screen.state in UNDER_WAY and not screen.setup:
+            break
+        yield from ask(Wait(ending.awaited, ending.now + AGAIN_S))
+        before, screen = screen, (yield from ask(ReadScreen()))
+        if screen.state is before.state is not State.UNKNOWN:
+            break
+    return screen

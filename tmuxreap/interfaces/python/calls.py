@@ -14,7 +14,7 @@ from tmuxreap.app import real_app
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.results import Result, failure_in, read
-from tmuxreap.ending.results import failed_target
+from tmuxreap.ending.ending import failed_target
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.targets import name_of
 from tmuxreap.sessions.context import Context

@@ -21,7 +21,7 @@ from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
-from tmuxreap.ending.results import failed_target
+from tmuxreap.ending.ending import failed_target
 from tmuxreap.hosts.link import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of
 from tmuxreap.interfaces.cli import commands as verbs

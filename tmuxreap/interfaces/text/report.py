@@ -166,7 +166,7 @@ def _sum_of(items: Sequence[RemoteResult]) -> str:
     if not any("outcome" in item.facts for item in items):
         alive = sum(item.facts.get("live") == "alive" for item in items)
         return f"{host} {alive} of {len(items)} alive"
-    from tmuxreap.ending.results import ENDED  # imported only with results of hosts
+    from tmuxreap.ending.ending import ENDED  # imported only with results of hosts
 
     ended = sum(item.facts.get("outcome") in ENDED for item in items)
     failed = sum(item.error is not None for item in items)
