@@ -11,7 +11,7 @@ from typing import Any
 from tmuxreap import __version__
 from tmuxreap.agents.hooks import settings_file
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.commands.skill_files import our_skills
+from tmuxreap.commands.skills import our_skills
 
 ROOT = Path(__file__).parent.parent
 

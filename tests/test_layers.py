@@ -52,8 +52,8 @@ registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire hosts.merge hosts.reply
-commands.reap.verdicts commands.reap.children commands.doctor.findings
-interfaces.completion.sketch interfaces.python.options interfaces.python.errors
+commands.reap.verdicts commands.doctor.machine interfaces.completion.sketch
+interfaces.python.options interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
@@ -67,8 +67,8 @@ OWNERS: dict[str, set[str]] = {
         "system.processes.portable",
         "system.headless",
         "ending.end",
-        "commands.watch.notifier",
-        "commands.doctor.versions",
+        "commands.watch.telling",
+        "commands.doctor.machine",
         "hosts.engines",
         "hosts.talk",
         "hosts.link",

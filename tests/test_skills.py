@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tmuxreap.commands import skill_files
+from tmuxreap.commands import skills
 from tmuxreap.interfaces.cli.main import VERBS
 
 ROOT = Path(__file__).parent.parent
@@ -60,7 +60,7 @@ def test_the_recipes_that_type_are_looked_at() -> None:
 
 def test_the_five_skills_are_there() -> None:
     assert [folder.name for folder in FOLDERS] == NAMES
-    assert [skill.name for skill in skill_files.our_skills()] == NAMES
+    assert [skill.name for skill in skills.our_skills()] == NAMES
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

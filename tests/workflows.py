@@ -15,7 +15,7 @@ from typing import Any
 
 from tests import plain_yaml, warm
 from tests.real import BURST_S, until
-from tmuxreap.commands.skill_files import compare, our_skills, write
+from tmuxreap.commands.skills import compare, our_skills, write
 
 ROOT = Path(__file__).parent.parent
 LIMIT_S = 120

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.commands import skill_files
+from tmuxreap.commands import skills
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "skills"
@@ -54,7 +54,7 @@ def test_what_was_there_before_us_is_kept(project: Path) -> None:
 def test_an_old_copy_of_ours_is_brought_up_to_date(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = [skill_files.Skill(STOP, {"SKILL.md": b"as it was"})]
+    old = [skills.Skill(STOP, {"SKILL.md": b"as it was"})]
     monkeypatch.setattr("tmuxreap.commands.skills.our_skills", lambda: old)
     assert outcomes() == [("stop", "installed")]
     monkeypatch.undo()

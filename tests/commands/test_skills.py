@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.commands import skill_files
+from tmuxreap.commands import skills
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "skills"
@@ -42,7 +42,7 @@ def test_they_are_copied_to_where_agents_look(project: Path) -> None:
         (name, "installed") for name in ("create", "delegate-job", "monitor", "resume", "stop")
     ]
     copies = {name: data for name, (data, _) in everything(project / ".agents" / "skills").items()}
-    listed = copies.pop(skill_files.LISTED).decode()
+    listed = copies.pop(skills.LISTED).decode()
     assert copies == {name: data for name, (data, _) in everything(HOME).items()}
     assert len(listed.splitlines()) == len(copies)
     assert os.access(project / ".agents" / "skills" / STOP / "scripts" / "stop_session.sh", os.X_OK)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, alive, until
-from tmuxreap.commands.watch.status_line import Segment
+from tmuxreap.commands.watch.watch import Segment
 from tmuxreap.core.model import Row
 from tmuxreap.proof.sight import Sight
 from tmuxreap.system.tmux.client import STATUS, STATUS_ASKED

@@ -13,7 +13,7 @@ from tmuxreap.agents.screens import State, read_screen
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import show
 from tmuxreap.commands.list import ListRequest
-from tmuxreap.commands.watch.status_line import texts
+from tmuxreap.commands.watch.watch import texts
 from tmuxreap.core.ports import Question
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, AgentState, ScreenState, judge, screen_state

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tests.real_agents.setups import KEY
-from tmuxreap.commands.skill_files import our_skills
+from tmuxreap.commands.skills import our_skills
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,15 +1,130 @@
-"""`skills install`: copies the bundled skills to where a project's agents look for them."""
+"""Owns the bundled skills and their copies in the user's projects.
+
+A list of installed files, readable by `sha256sum -c`, lies beside the copies: it tells a file that
+the user changed from an outdated one. Never replaces changed files unasked, and never touches other
+files.
+
+`skills install`: copies the bundled skills to where a project's agents look for them."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from tmuxreap.commands.skill_files import Comparison, Skill, compare, our_skills, write
 from tmuxreap.core import answers
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
+
+LISTED = ".tmuxreap-skills"
+PACKED = Path(__file__).parents[1] / "_skills"  # in a wheel
+CHECKOUT = Path(__file__).parents[2] / "skills"
+
+
+@frozen
+class Skill:
+    """A bundled skill: the content of its files, by their paths in its folder."""
+
+    name: str
+    files: Mapping[str, bytes]
+
+
+@frozen
+class Comparison:
+    """A skill's files, each with the state of its copy: same, missing, old, or changed by somebody,
+    who has to consent."""
+
+    skill: Skill
+    folder: Path
+    states: Mapping[str, str]
+
+    def names(self, *states: str) -> tuple[str, ...]:
+        return tuple(name for name, state in self.states.items() if state in states)
+
+
+def our_skills() -> list[Skill]:
+    home = PACKED if PACKED.is_dir() else CHECKOUT
+    folders = (folder for folder in sorted(home.iterdir()) if (folder / "SKILL.md").is_file())
+    return [Skill(folder.name, _files(folder)) for folder in folders]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def compare(skill: Skill, dest: Path) -> Comparison:
+    installed = _listed(dest)
+    states = {
+        name: _standing(dest, f"{skill.name}/{name}", data, installed)
+        for name, data in skill.files.items()
+    }
+    return Comparison(skill, dest / skill.name, states)
+
+
+def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) -> str:
+    path = dest / name
+    folders = path.parents[: len(path.relative_to(dest).parts) - 1]
+    link = next((folder for folder in folders if folder.is_symlink()), None)
+    if link is not None and not (path.is_file() and path.read_bytes() == data):
+        raise OSError(errno.ELOOP, "a folder of it is a link to somewhere else", str(link))
+    if not os.path.lexists(path):
+        return "missing"
+    if path.is_symlink() or not path.is_file():
+        return "changed"
+    current = path.read_bytes()
+    if current == data:
+        return "same"
+    return "old" if installed.get(name) == _digest(current) else "changed"
+
+
+def write(comparison: Comparison, names: tuple[str, ...]) -> None:
+    """Write the files, each atomically, then the list: after an interruption, the files written so
+    far still count as unchanged."""
+    dest, skill = comparison.folder.parent, comparison.skill
+    installed = _listed(dest)
+    ours = (*names, *comparison.names("same"))
+    listed = installed | {f"{skill.name}/{name}": _digest(skill.files[name]) for name in ours}
+    if listed == installed and not names:
+        return
+    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(listed.items()))
+    for name in names:
+        mode = 0o755 if name.startswith("scripts/") else 0o644
+        _put(comparison.folder / name, skill.files[name], mode)
+    _put(dest / LISTED, text.encode(), 0o644)
+
+
+def _put(path: Path, data: bytes, mode: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _listed(dest: Path) -> dict[str, str]:
+    """Return the files that we installed, with their digests; nothing if the list is unreadable."""
+    if not (dest / LISTED).is_file():
+        return {}
+    try:
+        lines = (dest / LISTED).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return {}
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
 
 COMMON = Path(".agents") / "skills"  # read by codex, gemini, opencode and others
 CLAUDE = Path(".claude") / "skills"  # the only place where claude looks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tmuxreap.commands.doctor.findings import problem
+from tmuxreap.commands.doctor.machine import problem
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text.report import lines

@@ -10,7 +10,7 @@ import pytest
 
 from tests.doctor_answers import BIN, TRIED, contents, doctor, of, program, the_only
 from tests.real import alive, until
-from tmuxreap.commands.doctor import versions
+from tmuxreap.commands.doctor import machine
 
 
 def test_no_program_is_run_that_was_never_tried(
@@ -52,7 +52,7 @@ def test_a_program_that_does_not_answer_is_ended_with_all_that_it_began(
 ) -> None:
     program(place / "bin", "claude", f"sleep 600 & echo $! > {place}/child; wait")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
-    monkeypatch.setattr(versions, "TIMEOUT_S", 1.5)
+    monkeypatch.setattr(machine, "TIMEOUT_S", 1.5)
     assert "no answer in 1.5 s" in the_only(doctor(), "agents", "note")["message"]
     child = int((place / "child").read_text())
     until("its child is gone", lambda: not alive(child))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.agents.screens import State
-from tmuxreap.commands.reap.children import Child, ChildKind
 from tmuxreap.commands.reap.verdicts import (
+    Child,
+    ChildKind,
     CloserLook,
     Kept,
     Kind,

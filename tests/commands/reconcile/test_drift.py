@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes import Story
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind
-from tmuxreap.commands.reconcile.find import find_drifts
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind, find_drifts
 
 
 def the_only(story: Story) -> Drift:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import DEMO, Story
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind
-from tmuxreap.commands.reconcile.starts import drift_of_start
-from tmuxreap.commands.starting.announce import open_start
-from tmuxreap.commands.starting.row import Launch
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drift_of_start
+from tmuxreap.commands.starting.row import Launch, open_start
 from tmuxreap.core.model import Server, ServerLook, UnreadSession
 from tmuxreap.core.values import replace
 from tmuxreap.registry.transitions import Event

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.starting.announce import open_start
-from tmuxreap.commands.starting.row import Launch, Start
+from tmuxreap.commands.starting.row import Launch, Start, open_start
 from tmuxreap.core.errors import Failure
 from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.transitions import Event

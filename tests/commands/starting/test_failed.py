@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.commands.starting.failed import agent_failed
+from tmuxreap.commands.starting.launch import agent_failed
 from tmuxreap.commands.starting.row import Launch
 from tmuxreap.registry.transitions import Event
 

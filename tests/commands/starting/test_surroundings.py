@@ -7,8 +7,8 @@ import pytest
 from tests.fakes import Story, row_of
 from tests.restarting import lost, wanting, write
 from tmuxreap.commands.restart import run
-from tmuxreap.commands.starting import surroundings as module
-from tmuxreap.commands.starting.surroundings import save_environment, surroundings
+from tmuxreap.commands.starting import row as module
+from tmuxreap.commands.starting.row import save_environment, surroundings
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.ledger import surroundings as stored

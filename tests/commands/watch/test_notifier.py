@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.real import alive, until
-from tmuxreap.commands.watch import notifier
+from tmuxreap.commands.watch import telling
 from tmuxreap.core.errors import Failure
 
 
 def test_a_command_that_hangs_is_ended_with_what_it_began(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(notifier, "EXEC_S", 1.5)
+    monkeypatch.setattr(telling, "EXEC_S", 1.5)
     file = tmp_path / "pid"
-    notifier.execute(f"sleep 600 & echo $! > {file}; wait", "{}")
+    telling.execute(f"sleep 600 & echo $! > {file}; wait", "{}")
     until("the end of its child", lambda: not alive(int(file.read_text())))
     assert capfd.readouterr() == (
         "",
@@ -27,18 +27,18 @@ def test_a_command_that_hangs_is_ended_with_what_it_began(
 def test_a_command_that_fails_is_said_and_its_words_are_no_events(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    notifier.execute("echo words; exit 3", "{}")
+    telling.execute("echo words; exit 3", "{}")
     assert capfd.readouterr() == ("", "words\nwarning: the command of --exec ended with: 3\n")
 
 
 @pytest.mark.parametrize("command", ["/nope/x", "no-such-program -q", "if true", "'unfinished"])
 def test_a_command_that_cannot_be_run_is_refused(command: str) -> None:
     with pytest.raises(Failure, match="could not use --exec"):
-        notifier.check(command)
+        telling.check(command)
 
 
 @pytest.mark.parametrize(
     "command", ["cat > /dev/null", "x=1 env", "{ true; }", "cd / && true", "test -n x", "$EDITOR x"]
 )
 def test_a_command_that_can_be_run_is_not(command: str) -> None:
-    notifier.check(command)
+    telling.check(command)

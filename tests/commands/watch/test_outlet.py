@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from tests.real import until
-from tmuxreap.commands.watch import notifier, outlet, telling
-from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.commands.watch import telling
+from tmuxreap.commands.watch.telling import Outlet
 from tmuxreap.core.answers import Drift
 
 
@@ -26,18 +26,18 @@ def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyP
             count[0] += 1
         return 0
 
-    monkeypatch.setattr(notifier, "_executed", executed)
+    monkeypatch.setattr(telling, "_executed", executed)
     told = telling.Reporter(lambda event: None, "true", "registry")
     drifts = [Drift(f"n{number}", "odd", settled=True) for number in range(1_000)]
     told.drifts(0.0, drifts)
     until("all of them", lambda: count[0] == 1_000)
-    assert most[0] == notifier.AT_ONCE
+    assert most[0] == telling.AT_ONCE
 
 
 def test_what_finds_no_room_is_dropped_and_told_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(outlet, "ROOM", 3)
+    monkeypatch.setattr(telling, "ROOM", 3)
     taken: list[str] = []
     started, reads = threading.Event(), threading.Event()
 

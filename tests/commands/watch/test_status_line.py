@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes import Story
-from tmuxreap.commands.watch.status_line import Segment, texts
+from tmuxreap.commands.watch.watch import Segment, texts
 from tmuxreap.core.model import Row
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.look import look_at

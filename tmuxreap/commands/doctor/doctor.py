@@ -15,8 +15,7 @@ from pathlib import Path
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.commands import hooks
 from tmuxreap.commands.doctor import machine, registry
-from tmuxreap.commands.doctor.findings import Level, failed, note, ok, problem
-from tmuxreap.commands.doctor.machine import Setup
+from tmuxreap.commands.doctor.machine import Level, Setup, failed, note, ok, problem
 from tmuxreap.core.answers import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result

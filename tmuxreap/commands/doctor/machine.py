@@ -1,28 +1,152 @@
-"""Owns the checks of `doctor` outside the registry: tmux and its sockets, installed agents,
+"""The findings of `doctor` as plain values: level, message, and the command that fixes it.
+
+A finding is named after its check, unless it has another name.
+
+Asks programs for their version, with a timeout and in a temporary environment, so that no file
+of the user is read or written. The caller decides which programs may be run.
+
+Owns the checks of `doctor` outside the registry: tmux and its sockets, installed agents,
 unregistered sessions. Never starts a server, and writes only into a temporary folder."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
+import shutil
+import signal
 import stat
-from collections.abc import Iterator, Mapping
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.doctor.findings import note, ok, problem
-from tmuxreap.commands.doctor.versions import Probe, ask_all, find_program
 from tmuxreap.core.answers import Finding
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
+from tmuxreap.core.values import Word, frozen
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import without_row
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
+
+
+class Level(Word):
+    OK = "ok"
+    NOTE = "note"  # worth knowing; nothing is broken
+    PROBLEM = "problem"
+
+
+def ok(message: str) -> Finding:
+    return Finding("", Level.OK, message)
+
+
+def note(message: str, hint: str | None = None, *, name: str = "") -> Finding:
+    return Finding(name, Level.NOTE, message, hint)
+
+
+def problem(message: str, hint: str | None = None, *, name: str = "") -> Finding:
+    return Finding(name, Level.PROBLEM, message, hint)
+
+
+def failed(failure: Failure) -> Finding:
+    return problem(failure.message, failure.hint or None)
+
+
+TIMEOUT_S = 8.0
+VERSIONS_AT_ONCE = 4
+LOOK_S = 0.02
+ANSWER_BYTES = 10_000
+XDG = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+PLACES = ("HOME", "TMPDIR", *(f"XDG_{it}" for it in XDG))
+SILENT = ("NO_COLOR", "CI", "DISABLE_AUTOUPDATER", "NO_UPDATE_NOTIFIER")
+CALM = {"TERM": "dumb", **dict.fromkeys(SILENT, "1")}
+_VERSION = re.compile(r"\d+\.\d+[0-9A-Za-z.+-]*")
+
+
+@frozen
+class Probe:
+    path: str
+    version: str | None
+    reason: str | None = None  # why there is no version
+
+
+def find_program(name: str, environ: Mapping[str, str]) -> str | None:
+    """Return the program's path on the caller's PATH, never one in the working directory."""
+    path = shutil.which(name, path=environ.get("PATH", ""))
+    return path if path and path.startswith("/") else None
+
+
+def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> dict[str, Probe]:
+    """Run each command (the first word is an absolute path), except those of a single word."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
+        world = _world(environ, folder)
+        with ThreadPoolExecutor(VERSIONS_AT_ONCE) as pool:
+            probes = pool.map(lambda words: _ask(words, world, folder), commands.values())
+            return dict(zip(commands, probes, strict=True))
+
+
+def _world(environ: Mapping[str, str], folder: str) -> dict[str, str]:
+    inherited = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in environ}
+    return {**inherited, **dict.fromkeys(PLACES, folder), **CALM}
+
+
+def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
+    if len(words) < 2:
+        return Probe(words[0], None, "it was not asked")
+    try:
+        with tempfile.TemporaryFile(dir=folder) as answer:
+            process = subprocess.Popen(
+                list(words),
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.STDOUT,
+                env=dict(world),
+                cwd=folder,
+                start_new_session=True,
+            )
+            in_time = _over(process.pid)
+            _end_group(process)
+            answer.seek(0)
+            said = answer.read(ANSWER_BYTES).decode("utf-8", "replace")
+            return _probe(words[0], said, process.returncode, in_time)
+    except OSError as error:
+        return Probe(words[0], None, error.strerror or str(error))
+
+
+def _probe(path: str, said: str, status: int, in_time: bool) -> Probe:
+    match = _VERSION.search(said)
+    if match and status == 0:
+        return Probe(path, match[0])
+    silent = "it named no version" if status == 0 else f"exit {status}"
+    return Probe(path, None, silent if in_time else f"no answer in {TIMEOUT_S:g} s")
+
+
+def _over(pid: int) -> bool:
+    """Tell whether the process exits in time. It is not reaped: its pid must not be reused."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK_S)
+    return True
+
+
+def _end_group(asked: subprocess.Popen[bytes]) -> None:
+    """Kill everything in the session that was created for the process."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(asked.pid, signal.SIGKILL)
+    asked.wait()
+
 
 OLDEST_TMUX = (3, 2)
 TOGETHER = 8

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tmuxreap.commands.reap.candidates import Found, judge_rows
-from tmuxreap.commands.reap.leftovers import find_leftovers
+from tmuxreap.commands.reap.candidates import Found, find_leftovers, judge_rows
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
 from tmuxreap.core.answers import Change, Ending, Kept

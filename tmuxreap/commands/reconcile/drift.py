@@ -1,22 +1,42 @@
-"""Tells what of one row disagrees with its session, and what of that is certain. Never writes."""
+"""Tells what of one row disagrees with its session, and what of that is certain. Never writes.
+
+Finds what a start left whose owner died before it wrote its row. Never writes.
+
+Finds all drift between registry, ledger and tmux by one look. Never writes.
+
+What was seen of rows that other verbs changed during the look is out of date, and never judged."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.core import answers
 from tmuxreap.core.errors import command
-from tmuxreap.core.model import Live, Row, Scope, Server, ServerLook, Verb
+from tmuxreap.core.model import (
+    Live,
+    Row,
+    Scope,
+    Server,
+    ServerLook,
+    Session,
+    Terminal,
+    Unreachable,
+    Verb,
+)
 from tmuxreap.core.results import Conversation
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ledger.records import Intent, PaneOption
+from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import life_changes
+from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
@@ -28,13 +48,16 @@ from tmuxreap.registry.transitions import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
-from tmuxreap.sessions.restarts import REBOOT
-from tmuxreap.sessions.reverted import PAUSE_S, Newer, why_reverted
+from tmuxreap.sessions.look import BANNER_OPTION, sights_of
+from tmuxreap.sessions.restarts import REBOOT, SERVER
+from tmuxreap.sessions.reverted import PAUSE_S, Newer, newer_rows, why_reverted
+from tmuxreap.system.environment import MARK
 from tmuxreap.system.processes.procfs import is_exiting
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.background import Forked
     from tmuxreap.sessions.conversation import Known
+
 
 # Sources that follow the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -265,3 +288,196 @@ def _survivors(row: Row, sight: Sight, verb: str, intent: Intent | None = None) 
     evidence = f"its session is gone, and processes of it live on: {', '.join(names)}"
     hint = command(verb, row.name)
     return Drift(row.name, DriftKind.SURVIVORS, evidence, intent=intent, hint=hint)
+
+
+def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Drift | None:
+    """Report the session that the start made, as long as it exists and no row records it; else
+    close the intent. None if tmux cannot tell."""
+    facts = json.loads(intent.plan)
+    row = next((row for row in rows if row.name == intent.name), None)
+    if is_headless(intent):
+        return _of_headless(context, row, intent, facts)
+    server = context.tmux.look(facts["socket"])
+    if isinstance(server, Unreachable):
+        return None
+    session = server.named(intent.name) if isinstance(server, Server) else None
+    if not isinstance(server, Server) or session is None:
+        hidden = isinstance(server, Server) and server.may_hide(None, intent.name)
+        return None if hidden else _closed(intent)
+    if not _made_by(context, session, intent, facts):
+        return _closed(intent)
+    # a start keeps dead panes until it has confirmed the agent
+    kept = (pane for pane in session.panes if pane.remain_on_exit == "on")
+    options = tuple(PaneOption(server.socket, pane.id, BANNER_OPTION, None) for pane in kept)
+    if row is not None and _is_recorded(row, session):  # recorded by the start, or adopted since
+        return _closed(intent, options)
+    flag = ("--server", str(facts["server"])) if facts["server"] else ()
+    hint = command("adopt", intent.name, "--agent", facts["agent"], *flag)
+    return _unrecorded(row, intent, "its session", hint, options)
+
+
+def is_headless(intent: Intent) -> bool:
+    """Tell whether the start made a process without tmux, and no session."""
+    return bool(json.loads(intent.plan).get("terminal") == Terminal.NONE.value)
+
+
+def _of_headless(
+    context: Context, row: Row | None, intent: Intent, facts: Mapping[str, Any]
+) -> Drift:
+    from tmuxreap.commands.starting.outside import process_of  # few sessions need it
+
+    process = process_of(context, intent)
+    if process is None:
+        return _closed(intent)
+    if row is not None and not row.status.ended and row.pane.pid == process.pid:
+        return _closed(intent)
+    hint = command("adopt", intent.name, "--pid", str(process.pid), "--agent", facts["agent"])
+    return _unrecorded(row, intent, f"its process {process.pid}", hint)
+
+
+def _closed(intent: Intent, options: tuple[PaneOption, ...] = ()) -> Drift:
+    evidence = "a start of it was not closed"
+    return Drift(intent.name, DriftKind.INTENT, evidence, {}, intent, restore=options)
+
+
+def _unrecorded(
+    row: Row | None, intent: Intent, made: str, hint: str, options: tuple[PaneOption, ...] = ()
+) -> Drift:
+    kind = DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED
+    evidence = f"a start made {made}, and was ended before it was recorded"
+    return Drift(intent.name, kind, evidence, hint=hint, restore=options)
+
+
+def _is_recorded(row: Row, session: Session) -> bool:
+    known = (row.tmux.session_id, row.tmux.session_created)
+    return not row.status.ended and known == (session.id, session.created)
+
+
+def _made_by(context: Context, session: Session, intent: Intent, facts: Mapping[str, Any]) -> bool:
+    """Tell whether the start made this session: by its mark or, if none is left, by its age."""
+    leaders = (context.processes.identify(pane.pid or 0) for pane in session.panes if not pane.dead)
+    marks = {(context.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
+    return bool(marks & {*facts["marks"]}) if marks else session.created >= int(intent.created_at)
+
+
+NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
+Seen = tuple[tuple[Row, Sight], ...]
+
+
+@frozen
+class Found:
+    drifts: list[Drift]
+    confirmed: bool  # every tmux server that was asked answered
+    seen: Seen
+    again: bool = False  # other verbs changed rows during the look: these were left out
+
+
+@frozen
+class _Others:
+    """The rows that other processes are changing now, or changed during the look."""
+
+    busy: frozenset[str]
+    passed: frozenset[str]  # opened, closed, handed over or rewritten during the look
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.busy or name in self.passed
+
+
+def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | None = None) -> Found:
+    """Return all drift, or only that of the rows in `only`."""
+    rows = [row for row in look.usable if only is None or row.name in only]
+    # an intent that opens between these two reads counts as new
+    latest, intents = context.books.latest_intent(), context.books.open_intents()
+    seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
+    newer = newer_rows(context, seen)
+    others = _others_at_work(context, look, latest, intents)
+    abandoned = {name: intent for name, intent in intents.items() if name not in others}
+    starts = [intent for intent in abandoned.values() if intent.verb == START]
+    endings = {name: intent for name, intent in abandoned.items() if intent.verb != START}
+    drifts: list[Drift] = []
+    for row, sight in seen:
+        if row.name in others:
+            continue
+        if row.name in newer:
+            drifts.append(reverted(context, row, newer[row.name], endings.get(row.name)))
+        else:
+            drifts += drifts_of(context, row, sight, endings.get(row.name))
+    seen = tuple(_as_known(newer.get(row.name), row, sight) for row, sight in seen)
+    if only is None:
+        drifts += [drift for drift in _unregistered(context, seen) if drift.name not in others]
+        for intent in starts:
+            drift = drift_of_start(context, rows, intent)
+            if drift is not None:
+                if not is_headless(intent):
+                    drifts = [one for one in drifts if not _is_same(one, drift)]
+                drifts.append(drift)
+        for intent in endings.values():
+            # an unreadable row's holds the request and stays open
+            if look.named(intent.name) is None and look.bad_row(intent.name) is None:
+                evidence = f"a {intent.verb} of it was not closed, and its row is gone"
+                drifts.append(Drift(intent.name, DriftKind.INTENT, evidence, {}, intent))
+    confirmed = not any(
+        row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
+    )
+    return Found(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+
+
+def _as_known(newer: Newer | None, row: Row, sight: Sight) -> tuple[Row, Sight]:
+    """Return the row as the ledger knows it, if the registry went back in time."""
+    return (row, sight) if newer is None else (newer.row, newer.sight)
+
+
+def _others_at_work(
+    context: Context, look: RegistryLook, latest: int, intents: Mapping[str, Intent]
+) -> _Others:
+    """Compare with the newest and the open intents before the look. Owners are checked before the
+    ledger is read: an intent still open after its owner's death was not closed."""
+    busy = ActiveIntents.of(context).busy(intents)
+    now, started = context.books.open_intents(), context.books.begun_since(latest)
+    ended = {name for name, then in intents.items() if not _is_unchanged(then, now.get(name))}
+    is_same = context.registry.is_unchanged_since(look)
+    rewritten = set() if is_same else look.differing(context.registry.look())
+    return _Others(frozenset(busy), frozenset(ended | started | rewritten))
+
+
+def _is_unchanged(then: Intent, now: Intent | None) -> bool:
+    return now is not None and (now.id, now.owner) == (then.id, then.owner)
+
+
+def _is_same(found: Drift, start: Drift) -> bool:
+    """Tell whether a start explains what was found of its session."""
+    return found.name == start.name and {found.kind, start.kind} <= NOT_RECORDED
+
+
+def _with_server_loss(look: RegistryLook, found: list[Drift], seen: Seen) -> list[Drift]:
+    """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
+    its terminal closes, and be reported first."""
+    running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
+    lost: set[str] = set()
+    for row, sight in seen:
+        is_there = isinstance(sight.server, Server) and sight.server.pid == row.tmux.server_pid
+        if running_on[row.tmux.server_pid] > 1 and row.tmux.known and not is_there:
+            lost.add(row.name)
+    return [
+        replace(one, cause=SERVER)
+        if one.kind is DriftKind.DEAD and one.name in lost and not one.cause
+        else one
+        for one in found
+    ]
+
+
+def _unregistered(context: Context, seen: Seen) -> list[Drift]:
+    """Report agents in unregistered sessions, on the servers that the registry names."""
+    if not any(isinstance(sight.server, Server) for _, sight in seen):
+        return []
+    from tmuxreap.sessions.elsewhere import all_newcomers  # needed once a look, never during a stop
+
+    return [
+        Drift(
+            newcomer.name,
+            DriftKind.UNREGISTERED,
+            f"a {newcomer.agent} runs in it and is not registered",
+            hint=newcomer.command,
+        )
+        for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen])
+    ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind
-from tmuxreap.commands.reconcile.find import Seen, find_drifts
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind, Seen, find_drifts
 from tmuxreap.core.answers import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal

@@ -1,7 +1,12 @@
-"""Runs a session for `start` and `resume`: creates it in tmux, confirms that the agent lives, and
+"""Ends what a failed start made, and reports what its screen showed. Never records anything.
+
+Runs a session for `start` and `resume`: creates it in tmux, confirms that the agent lives, and
 records it.
 
-A failed start is ended again, and leaves no running row."""
+A failed start is ended again, and leaves no running row.
+
+Starts a session without tmux: runs it on a pseudo-terminal, confirms that the agent lives, and
+records it. A failed start is ended again."""
 
 from __future__ import annotations
 
@@ -13,12 +18,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.starting.announce import marks_of, open_start
-from tmuxreap.commands.starting.failed import agent_failed, clear_away
-from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session
+from tmuxreap.commands.starting.outside import with_process
+from tmuxreap.commands.starting.row import (
+    Launch,
+    Start,
+    identity_of,
+    marks_of,
+    open_start,
+    record_session,
+)
 from tmuxreap.commands.targets import check_spares
 from tmuxreap.core import answers, faults
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import (
     Created,
     Live,
@@ -27,23 +40,59 @@ from tmuxreap.core.model import (
     RecordedPane,
     RecordedTmux,
     Row,
+    Scope,
     Server,
     SetOption,
     Terminal,
     Unreachable,
     Verb,
 )
+from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ledger.records import START
 from tmuxreap.proof.identity import unreachable_failure
-from tmuxreap.proof.sight import Sight
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import BANNER_OPTION, sight_of
+from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
     from tmuxreap.system.git import Worktree
+
+
+NOT_FOUND = 127  # exit status of env and shells if there is no such program
+
+
+def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
+    """End the session; without tmux, its processes are found by `past`."""
+    # already gone: its name alone might mean an unrelated session
+    if past is None and not row.tmux.known:
+        return False
+    from tmuxreap.ending.end import end_unregistered  # only failed starts need it
+    from tmuxreap.ending.plan import Policy
+
+    policy = Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION)
+    return end_unregistered(context, row, policy, past).error is None
+
+
+def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
+    after = f"within {spec.confirm_s:g} s"
+    shown = kept_screen(screen)
+    if not gone:
+        reason = f"no {spec.agent} was recognised in it {after}"
+        if profile:
+            names = ", ".join(profile.process)
+            reason += f" (a {spec.agent} is recognised by: {names})"
+    elif f"(status {NOT_FOUND}" in shown:
+        reason = f"{spec.words[0]} is not on the PATH of its tmux server, or could not be run"
+    else:
+        reason = f"its command ended {after}"
+    last = f"; its last screen:\n{shown}" if shown else ""
+    hint = f"try the command by hand: {shlex.join(spec.words)}"
+    return could_not("start", spec.name, f"{reason}{last}", hint, Code.START_FAILED)
+
 
 BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
@@ -62,7 +111,6 @@ def launch(context: Context, spec: Launch) -> answers.Session:
         with worktree_made(context, spec.name, spec.worktree, start):
             if spec.terminal is Terminal.TMUX:
                 return _launch_in_tmux(context, spec, start)
-            from tmuxreap.commands.starting.headless import launch_headless  # few sessions need it
 
             return launch_headless(context, spec, start)
 
@@ -276,3 +324,57 @@ def check_encodable(name: str, cwd: str) -> None:
         reason = f"the name of the folder {real} is not UTF-8, and the registry is"
         hint = "rename it, or name another with --cwd"
         raise could_not("start", name, reason, hint, Code.START_FAILED)
+
+
+LAST_WORDS_S = 1.0  # for its last output to reach the log
+
+
+def launch_headless(context: Context, spec: Launch, start: Start) -> Session:
+    row: Row | None = None
+    try:
+        with defer_interrupts():  # else an interrupt could leave an unknown process behind
+            process = _start_process(context, spec, start)
+            row = Row(spec.name, agent=spec.agent, terminal=Terminal.NONE)
+            leader = context.processes.identify(process.pid)
+            if leader is not None:
+                row = with_process(context, row, leader)
+        faults.at(faults.Step.CREATED)
+        sight = _confirm_headless(context, spec, row, process)
+        faults.at(faults.Step.CONFIRMED)
+        return record_session(context, row, sight, spec, start)
+    except BaseException:  # else the process would run unrecorded
+        if row is not None:
+            start.is_cleared = clear_away(context, row, Past(mark=start.mark))
+        raise
+
+
+def _start_process(context: Context, spec: Launch, start: Start) -> headless.StartedProgram:
+    log = headless.log_path(context.registry.resolved, spec.name)
+    surroundings = spec.again.within if spec.again else Surroundings(context.settings.environ)
+    environ = {**surroundings.environ, **marks_of(context, spec, start.mark)}
+    try:
+        return headless.start_program(spec.words, spec.cwd, environ, log, surroundings.words)
+    except OSError as error:
+        start.is_cleared = True
+        reason = f"{error.filename or spec.words[0]}: {error.strerror}"
+        hint = "give a command that is there after --, as in: tmuxreap start NAME -- COMMAND"
+        raise could_not("start", spec.name, reason, hint, Code.START_FAILED) from None
+
+
+def _confirm_headless(
+    context: Context, spec: Launch, row: Row, program: headless.StartedProgram
+) -> Sight:
+    profile = context.profiles.of(spec.agent)
+    leader = context.processes.identify(program.pid)
+    if leader is None or row.pane.pid is None or context.processes.wait({leader}, spec.confirm_s):
+        keeper = context.processes.identify(program.keeper)
+        context.processes.wait({keeper} if keeper else (), LAST_WORDS_S if keeper else 0.0)
+        raise agent_failed(spec, profile, True, _output(context, spec))
+    sight = sight_of(context, row)
+    if profile is not None and not sight.agent:
+        raise agent_failed(spec, profile, False, _output(context, spec))
+    return sight
+
+
+def _output(context: Context, spec: Launch) -> str:
+    return headless.tail(headless.log_path(context.registry.resolved, spec.name), 0.0) or ""

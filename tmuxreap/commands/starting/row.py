@@ -1,27 +1,42 @@
 """Owns the row of a running session as `start`, `adopt` and `resume` write it: a new row, or the
-ended one of that name, running again. Never starts anything."""
+ended one of that name, running again. Never starts anything.
+
+Owns the environment of sessions that may be restarted: saved while they live, used for the
+restart, so that the restarting process does not pass on its own variables.
+
+Owns the intent of a start: open from before the session exists until its row is written, so that
+no running session is lost. Never ends anything."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tmuxreap.core import answers
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
+    NoServer,
     Pane,
     RecordedPane,
     RecordedTmux,
     Row,
+    Scope,
     Server,
     Session,
     Status,
     Terminal,
+    Unreachable,
 )
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
-from tmuxreap.ledger.records import Closing, NewEvent
+from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
+from tmuxreap.ledger import surroundings as stored
+from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewEvent, NewIntent
+from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.lives import life_of
@@ -38,10 +53,12 @@ from tmuxreap.registry.rows import (
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
-from tmuxreap.system.environment import user_here
+from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, user_here
+from tmuxreap.system.machine import escape_prefix
 
 if TYPE_CHECKING:
     from tmuxreap.system.git import Worktree
+
 
 CONFIRM_S = 1.0
 
@@ -131,8 +148,6 @@ def record_session(
     now = after.named(spec.name)
     assert now is not None  # noqa: S101 - just written
     if wants_restart(now) or "restart" in spec.fields:
-        from tmuxreap.commands.starting.surroundings import save_environment  # few rows need it
-
         save_environment(context, now)
     return session_result(context, now, replace(sight, trouble=None))
 
@@ -228,3 +243,119 @@ def _event(
         **({} if spec.again is None else {"restart": spec.again.attempt}),
     }
     return NewEvent(spec.name, spec.event.value, data, before.text_of(old) if old else None)
+
+
+# Without these there is no tmux client; a running server has its own environment.
+LEAST = ("PATH", "HOME", "LANG", "LC_ALL")
+OF_A_PANE = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
+OURS = "TMUXREAP_"
+NO_SERVER = "its tmux server is gone"
+
+
+def save_environment(context: Context, row: Row) -> None:
+    """Save the environment of a running session, from the process that tmux started in its pane."""
+    if not wants_restart(row):
+        stored.keep(context.books, row.name, None)
+        return
+    leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
+    environ = context.processes.environ(leader) if leader else None
+    if environ is not None:
+        stored.keep(context.books, row.name, _of_session(environ))
+
+
+def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
+    """Return the environment for a restart; Failure without a tmux server or a way to make one."""
+    saved = stored.kept(context.books, row.name)
+    environ = saved
+    if environ is None:
+        own = context.settings.environ
+        environ = {name: own[name] for name in LEAST if name in own}
+    if row.terminal is not Terminal.NONE:
+        server = context.tmux.look(socket)
+        if isinstance(server, Unreachable):
+            raise unreachable_failure(f"start {row.name}", server)
+        if not isinstance(server, NoServer):
+            return Surroundings(environ)
+        if saved is None:
+            raise _no_place(row, NO_SERVER, "the environment that it had is not known")
+    prefix = escape_prefix(context.settings.uid, saved or {})
+    if prefix is not None:
+        return Surroundings(environ, prefix)
+    if row.terminal is Terminal.NONE:
+        raise _no_place(row, "what a watch starts would end with the watch's control group")
+    reason = "one that a watch makes would end with the watch's control group"
+    raise _no_place(row, NO_SERVER, reason)
+
+
+def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environ.items()
+        if name == PARENT or not (name in OF_A_PANE or name.startswith(OURS))
+    }
+
+
+class NoPlace(Failure):
+    """A failure that every further attempt would repeat."""
+
+
+def _no_place(row: Row, *reasons: str) -> NoPlace:
+    hint = f"resume it from a terminal: {command('resume', row.name)}"
+    reason = f"could not start {row.name} again: {', and '.join(reasons)}"
+    return NoPlace(Code.START_FAILED, reason, hint)
+
+
+LONGEST_S = 60.0
+
+
+@contextlib.contextmanager
+def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
+    """Keep the intent open until the row is written (`closing`) or everything is cleared;
+    otherwise `reconcile` reports what is left."""
+    old_marks = _marks_of_dead_start(context, spec.name)
+    place = {"socket": spec.socket, "server": spec.server, "terminal": spec.terminal.value}
+    plan = json.dumps({**place, "agent": spec.agent, "marks": [mark, *old_marks]})
+    with under_way(context.books) as set_intents:
+        intent = _open_intent(context, spec.name, spec.event.value, plan)
+        set_intents([intent] if intent else [])
+        start = Start(mark, (Closing(intent.id, spec.event.value),) if intent else ())
+        try:
+            yield start
+        except BaseException:
+            if intent is not None and start.is_cleared and not old_marks:
+                context.books.close_intents([Closing(intent.id, "failed")])
+            elif intent is not None:
+                context.books.release([intent.id])
+            raise
+
+
+def marks_of(context: Context, spec: Launch, mark: str) -> dict[str, str]:
+    """Return the environment variables by which the session is recognized as ours."""
+    again = spec.again
+    started_from = again.within.environ.get(PARENT, "") if again else context.settings.caller
+    registry = str(context.registry.resolved)
+    return {**spec.environment, MARK: mark, REGISTRY_MARK: registry, PARENT: started_from}
+
+
+def _marks_of_dead_start(context: Context, name: str) -> list[str]:
+    """Return the marks of a dead start that this one takes over: its session may still exist."""
+    intent = context.books.open_intents().get(name)
+    if intent is None or intent.verb != START:
+        return []
+    return list(json.loads(intent.plan)["marks"])
+
+
+def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent | None:
+    owner = context.processes.identify(context.place.pid)
+    assert owner is not None  # noqa: S101 - this very process
+    deadline = context.clock.now() + LONGEST_S
+    place = context.place.boot_id
+    new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
+    in_progress = ActiveIntents.of(context).is_in_progress
+    (answer,) = context.books.begin([new], in_progress, take_over=False)
+    if isinstance(answer, Busy):
+        doing = "started" if answer.intent.verb == START else "ended"
+        reason = f"it is being {doing} by the process {answer.intent.owner.pid}"
+        hint = "wait for that, then see: tmuxreap list"
+        raise could_not("start", name, reason, hint, Code.SESSION_EXISTS)
+    return answer.intent if answer else None

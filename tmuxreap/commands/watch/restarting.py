@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from tmuxreap.commands.restart import give_up
-from tmuxreap.commands.starting.surroundings import save_environment
+from tmuxreap.commands.starting.row import save_environment
 from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration

@@ -1,18 +1,143 @@
-"""Owns what a watch reports: each event once, to its output, to the command of `--exec` and to the
+"""Owns the processes of `watch --exec`: the user's command, with each event on its stdin.
+
+Never lets them write to our stdout, which carries only events.
+
+Owns a bounded queue of what a watch reports, and the threads that deliver it, so that a slow or
+blocked reader delays nothing.
+
+`put` never blocks: without room the item is dropped, and the number of drops is reported.
+
+Owns what a watch reports: each event once, to its output, to the command of `--exec` and to the
 clients of the session. Never looks at anything itself."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
 
-from tmuxreap.commands.watch import notifier
-from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.core.answers import Change, Drift
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.errors import Failure, could_not
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, replace
+
+EXEC_S = 30.0
+AT_ONCE = 8  # at most, even for a thousand events
+PLAIN_WORD = re.compile(r"[\w./+@%:,-]+")  # needs no quoting in a shell
+
+
+def check(command: str) -> None:
+    """Refuse a command that the shell cannot parse or find, before the first event."""
+    parsed = _shell("-n", "-c", command)
+    if parsed.returncode:
+        complaint = parsed.stderr.decode("utf-8", "replace").strip() or "the shell cannot read it"
+        raise _unusable(command, complaint)
+    first = (command.split() or [""])[0]
+    if not PLAIN_WORD.fullmatch(first):
+        return
+    if _shell("-c", 'command -v -- "$1"', "sh", first).returncode:
+        raise _unusable(command, f"there is no program {first}")
+
+
+def _shell(*words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["sh", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+
+
+def _unusable(command: str, reason: str) -> Failure:
+    hint = "give a command that sh can run"
+    return could_not("use", f"--exec {command!r}", reason, hint)
+
+
+def execute(command: str, event: str) -> None:
+    """Run the command with the event; kill its process group on a timeout."""
+    try:
+        status = str(_executed(command, event) or "")
+    except OSError as error:
+        status = str(error.strerror)
+    if status:
+        with contextlib.suppress(OSError):
+            os.write(2, f"warning: the command of --exec ended with: {status}\n".encode())
+
+
+def _executed(command: str, event: str) -> int | str:
+    words = ["sh", "-c", command]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=2, start_new_session=True
+    ) as process:
+        try:
+            process.communicate(event.encode(), timeout=EXEC_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                # not reaped yet: its pid cannot be reused
+                os.killpg(process.pid, signal.SIGKILL)
+            return f"nothing within {EXEC_S:g} s"
+        return process.returncode
+
+
+T = TypeVar("T")
+
+ROOM = 1000
+
+
+class Outlet(Generic[T]):
+    def __init__(
+        self, work: Callable[[T], None], lost: Callable[[int], T], *, threads: int = 1
+    ) -> None:
+        self._work = work
+        self._lost_as = lost
+        self._lost = 0
+        self._waiting: deque[T] = deque()
+        self._at_work = 0
+        self._spare = threads
+        self._changed = threading.Condition()
+
+    def put(self, item: T) -> None:
+        with self._changed:
+            if len(self._waiting) >= ROOM:
+                self._lost += 1
+                return
+            self._tell_lost()
+            self._waiting.append(item)
+            if self._spare:
+                self._spare -= 1
+                threading.Thread(target=self._carry, daemon=True).start()
+            self._changed.notify()
+
+    def drain(self, timeout_s: float) -> bool:
+        """Wait until everything is delivered, at most this long."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not (self._waiting or self._at_work), timeout_s)
+
+    def _tell_lost(self) -> None:
+        if self._lost:
+            self._waiting.append(self._lost_as(self._lost))
+            self._lost = 0
+
+    def _carry(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting)
+                item = self._waiting.popleft()
+                if not self._waiting:
+                    self._tell_lost()
+                self._at_work += 1
+            try:
+                self._work(item)
+            finally:
+                with self._changed:
+                    self._at_work -= 1
+                    self._changed.notify_all()
+
 
 DROPPED = "dropped"
 MANY = 3  # this many deaths at once are one alarm
@@ -136,7 +261,7 @@ def _exec_outlet(command: str) -> Outlet[str]:
     def lost(count: int) -> str:
         return json.dumps({"event": DROPPED, "count": count})
 
-    return Outlet(lambda event: notifier.execute(command, event), lost, threads=notifier.AT_ONCE)
+    return Outlet(lambda event: execute(command, event), lost, threads=AT_ONCE)
 
 
 def dropped(at: float, count: int) -> Change:

@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.commands.watch.telling import Outlet
 from tmuxreap.core.answers import Change
 from tmuxreap.core.errors import Failure, OutputLost
 from tmuxreap.core.text import Style, plain_value

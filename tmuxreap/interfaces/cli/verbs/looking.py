@@ -106,7 +106,7 @@ def do_watch(
 
     Keeps the registry up to date until interrupted.
     """
-    from tmuxreap.commands.watch import notifier
+    from tmuxreap.commands.watch import telling
     from tmuxreap.commands.watch.telling import dropped
     from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
     from tmuxreap.interfaces.text.watching import EventWriter, greeting
@@ -120,7 +120,7 @@ def do_watch(
     kinds = () if reap is None else kinds_of(reap, "--reap")
     request = WatchRequest(interval_s, execute, kinds, notify=notify)
     if execute is not None:
-        notifier.check(execute)
+        telling.check(execute)
     if not (style.json or style.quiet):
         print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
     tell = EventWriter(style, lambda count: dropped(context.clock.now(), count))
