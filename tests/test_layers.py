@@ -51,9 +51,9 @@ core.* registry.rows registry.lives registry.targets registry.transitions regist
 registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
-ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire hosts.merge hosts.reply
-commands.reap.verdicts commands.doctor.machine interfaces.completion.sketch
-interfaces.python.options interfaces.python.errors
+ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts
+commands.doctor.machine interfaces.completion.sketch interfaces.python.options
+interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
@@ -71,7 +71,6 @@ OWNERS: dict[str, set[str]] = {
         "commands.doctor.machine",
         "hosts.engines",
         "hosts.talk",
-        "hosts.link",
     },
     "os.fork": set(),
     "pty": {"system.headless"},

@@ -16,7 +16,7 @@ from tests import warm
 from tests.hosts.conftest import Fleet
 from tests.real import alive, until
 from tmuxreap.core.errors import Code
-from tmuxreap.hosts import link
+from tmuxreap.hosts import talk as link
 from tmuxreap.hosts.engines import Engine
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.talk import Talk

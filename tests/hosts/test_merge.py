@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.hosts.choose import HostTargets
+from tmuxreap.hosts.choose import HostTargets, drop_matched_elsewhere, merged
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.merge import drop_matched_elsewhere, merged
-from tmuxreap.hosts.reply import Reply, reply_of
+from tmuxreap.hosts.wire import Reply, reply_of
 
 NORTH, SOUTH = Host("north"), Host("south")
 DOWN = Reply(SOUTH, failure=Failure(Code.HOST_UNREACHABLE, "could not reach south: it is down"))

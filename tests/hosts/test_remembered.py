@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.conftest import Fleet
-from tmuxreap.hosts.remembered import FILE, KEPT_S, remember, remembered
+from tmuxreap.hosts.file import FILE, KEPT_S, remember, remembered
 
 
 def kept(folder: Path, now: float) -> list[tuple[str, str]]:

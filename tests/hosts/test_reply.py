@@ -7,7 +7,7 @@ import pytest
 from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.reply import Reply, item_of, reply_of
+from tmuxreap.hosts.wire import Reply, item_of, reply_of
 from tmuxreap.interfaces.popup.choices import Choices, arranged
 from tmuxreap.interfaces.remote.sessions import shown
 

@@ -1,15 +1,21 @@
 """Selects hosts, and the targets for each, by `--host` and by what follows a target's last @.
 
-Pure: never contacts a host."""
+Pure: never contacts a host.
+
+Merges the replies of many hosts into one envelope, with the host of each result. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
-from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import frozen
+from tmuxreap.core.answers import RemoteResult
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import Item, Result, plain_json, problem_of
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
+from tmuxreap.hosts.wire import Reply, item_of
+from tmuxreap.registry.targets import selects_many
 
 
 @frozen
@@ -82,3 +88,152 @@ def targets_by_host(
     named = {host.name for host in flagged or ()}
     every = [HostTargets(host, tuple(words), host.name in named) for host, words in wanted.values()]
     return [it for it in every if it.targets or not targets]
+
+
+JOINED = ("drifts", "actions")
+PLANNED = "planned"
+
+
+def merged(command: str, at: float, replies: Sequence[Reply]) -> Result:
+    """Merge the answers to one command."""
+    results = list(chain.from_iterable(reply.items for reply in replies))
+    hosts = [{**host_json(reply), **_counts([reply], reply.items)} for reply in replies]
+    return Result(
+        command=command,
+        registry=None,
+        at=at,
+        results=results,
+        warnings=tuple(chain.from_iterable(map(_warnings, replies))),
+        others=troubles_of(replies),
+        status=exit_of(results, replies),
+        summed=True,
+        more={**_counts(replies, results), **_joined(replies), "hosts": hosts},
+    )
+
+
+def _counts(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object]:
+    """Count the outcomes, if something was ended."""
+    if not any("counts" in reply.answer for reply in replies):
+        return {}
+    from tmuxreap.ending.ending import counts
+
+    return {"counts": counts(items)}
+
+
+def troubles_of(replies: Iterable[Reply]) -> tuple[Failure, ...]:
+    return tuple(trouble for reply in replies if (trouble := reply.trouble) is not None)
+
+
+def host_json(reply: Reply) -> dict[str, object]:
+    registry = reply.answer.get("registry")
+    return {
+        "host": reply.host.name,
+        "ok": reply.status == 0,
+        "exit_code": reply.status,
+        "registry": registry if isinstance(registry, str) else None,
+        "error": plain_json(problem_of(reply.trouble)),
+    }
+
+
+def exit_of(items: Iterable[Item], replies: Sequence[Reply]) -> Exit:
+    """Return the exit status that all failures share, else 1."""
+    only = _shared(_statuses(items) | {reply.status for reply in replies})
+    return Exit(only) if only in set(Exit) else Exit.FAILED
+
+
+def _statuses(items: Iterable[Item]) -> set[int]:
+    return {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
+
+
+def _shared(statuses: set[int]) -> int:
+    failed = statuses - {0}
+    return failed.pop() if len(failed) == 1 else int(bool(failed))
+
+
+def _warnings(reply: Reply) -> list[str]:
+    return [f"{reply.host.name}: {warning}" for warning in _list(reply.answer, "warnings")]
+
+
+def _joined(replies: Sequence[Reply]) -> dict[str, object]:
+    sums: dict[str, object] = {}
+    for key in JOINED:
+        if any(isinstance(reply.answer.get(key), list) for reply in replies):
+            sums[key] = list(chain.from_iterable(_hosted(reply, key) for reply in replies))
+    confirmed = [reply.answer.get("tmux_confirmed") is True for reply in replies if reply.answer]
+    if any("tmux_confirmed" in reply.answer for reply in replies):
+        sums["tmux_confirmed"] = all(confirmed)
+    return sums
+
+
+def _hosted(reply: Reply, key: str) -> list[object]:
+    """Return a list of the answer, with the host in each of its entries."""
+    host = {"host": reply.host.name}
+    return [{**one, **host} if isinstance(one, dict) else one for one in _list(reply.answer, key)]
+
+
+def _list(answer: Mapping[str, object], key: str) -> list[object]:
+    value = answer.get(key)
+    return value if isinstance(value, list) else []
+
+
+# A tag or pattern that matches nothing on one host may match on another.
+
+
+def drop_matched_elsewhere(by_host: Sequence[HostTargets], replies: Sequence[Reply]) -> list[Reply]:
+    """Drop a host's "no match" results for targets that another host has matched."""
+    matched: set[str] = set()
+    for wanted, reply in zip(by_host, replies, strict=True):
+        if reply.answer:
+            matched |= set(wanted.targets) - _unmatched(reply)
+    return [_without(reply, _unmatched(reply) & matched) for reply in replies]
+
+
+def _unmatched(reply: Reply) -> set[str]:
+    absent = Code.SESSION_NOT_REGISTERED.text
+    failed = {item.name for item in reply.items if item.error and item.error.code == absent}
+    return set(filter(selects_many, failed))
+
+
+def _without(reply: Reply, names: set[str]) -> Reply:
+    if not names:
+        return reply
+    kept = tuple(item for item in reply.items if item.name not in names)
+    answer = reply.answer
+    if answer.get("error") is None and all(item.error is None for item in kept):
+        answer = {**answer, "exit_code": 0, "ok": True}
+    return replace(reply, answer=answer, items=kept)
+
+
+# A verb that is planned first: the plan, then the outcome of what the plan left open.
+
+
+def is_open(item: RemoteResult) -> bool:
+    """Tell whether the plan can be carried out."""
+    return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
+
+
+def filled(reply: Reply, names: Sequence[str]) -> Reply:
+    """Fill in an unknown outcome for each of these targets."""
+    if not reply.unknown:
+        return reply
+    facts = {"outcome": "unknown", "error": plain_json(problem_of(reply.failure))}
+    items = tuple(item_of(reply.host, {"name": name, **facts}) for name in names)
+    return replace(reply, answer={"ok": False}, items=items)
+
+
+def after_plan(plan: Reply, outcome: Reply) -> Reply:
+    """Merge what was final in the plan with the outcome of the rest."""
+    if not plan.answer:
+        return plan
+    final = tuple(item for item in plan.items if not is_open(item))
+    statuses = _statuses(final)
+    if isinstance(status := outcome.answer.get("exit_code"), int):
+        statuses.add(status)
+    answer = {
+        **plan.answer,
+        **outcome.answer,
+        "warnings": [*_list(plan.answer, "warnings"), *_list(outcome.answer, "warnings")],
+        "exit_code": _shared(statuses),
+    }
+    items = (*final, *outcome.items)
+    return replace(outcome, answer=answer, items=items, version=plan.version)

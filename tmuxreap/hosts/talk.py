@@ -1,6 +1,11 @@
 """A conversation with the tmuxreap of one host: reads its lines, with a timeout for silence.
 
-Knows nothing of verbs, and never trusts a line: overlong and foreign lines are dropped."""
+Knows nothing of verbs, and never trusts a line: overlong and foreign lines are dropped.
+
+Runs tmuxreap on one host. If the connection breaks during a request that changes something, its
+outcome is queried by its ID over a new connection.
+
+Never sends a verb twice."""
 
 from __future__ import annotations
 
@@ -12,10 +17,24 @@ import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.text import plain
-from tmuxreap.hosts.engines import Engine
-from tmuxreap.hosts.wire import LONGEST_LINE, Line, parse_line
+from tmuxreap.core.values import replace
+from tmuxreap.hosts.engines import CONNECT_S, Engine, engine_of
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.wire import (
+    LONGEST_LINE,
+    Line,
+    OtherSchemaError,
+    Reply,
+    Request,
+    Say,
+    parse_line,
+    reply_of,
+)
+from tmuxreap.system.environment import Settings
 
 LONGEST_NOISE = 1024 * 1024  # bytes of stderr that are kept
 LAST_WORDS = 400
@@ -123,3 +142,152 @@ class Talk:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(wait_s)
         return None
+
+
+ANSWER_S = 30.0
+AGAIN_AFTER_S = (0.2, 1.0, 3.0)
+OUTCOME = "outcome"
+INSTALL = "install it there: python3 -m pip install tmuxreap; or set `program` in hosts.yaml"
+NO_SUCH_COMMAND = (126, 127)
+USAGE = 2
+
+
+def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> Reply:
+    """Run a request. `changing`: it changes something, and the host keeps its outcome by its ID."""
+    before = time.monotonic()
+    try:
+        reply = _ask(host, request, settings, changing)
+    except Failure as failure:
+        reply = Reply(host, failure=failure)
+    return replace(reply, took_s=time.monotonic() - before)
+
+
+def _ask(host: Host, request: Request, settings: Settings, changing: bool) -> Reply:
+    with connected(host, settings) as talk:
+        talk.send(request.line())
+        try:
+            return _answer(host, talk)
+        except SilentError:
+            reason = f"no answer for {ANSWER_S:g} s"
+        except EndedError:
+            talk.end()
+            reason = talk.words or "the connection ended before the answer"
+    if not changing:
+        raise unreachable(host, reason)
+    return _ask_for_outcome(host, request, settings, reason)
+
+
+def _answer(host: Host, talk: Talk) -> Reply:
+    while True:
+        line = talk.line(ANSWER_S)
+        if line.say is Say.ANSWER:
+            try:
+                return reply_of(host, line.facts, talk.version)
+            except ValueError as error:
+                raise incompatible(host, str(error)) from None
+        if line.say is Say.INCOMPATIBLE:
+            raise incompatible(host, str(line.facts.get("why")))
+        if line.say is Say.UNKNOWN:
+            return _outcome_unknown(host, "it ended there without an answer")
+        if line.say is Say.NEVER:
+            reason = "the connection broke before anything was begun there; nothing was done"
+            raise unreachable(host, reason)
+
+
+def _ask_for_outcome(host: Host, request: Request, settings: Settings, reason: str) -> Reply:
+    words = {"of": request.id}
+    for number, pause in enumerate(AGAIN_AFTER_S):
+        time.sleep(pause)
+        later = Request(
+            f"{request.id}.{number}", OUTCOME, words, request.registry, here=request.here
+        )
+        with (
+            contextlib.suppress(SilentError, EndedError, Unreached),
+            connected(host, settings) as talk,
+        ):
+            talk.send(later.line())
+            return _answer(host, talk)
+    return _outcome_unknown(host, reason)
+
+
+def _outcome_unknown(host: Host, reason: str) -> Reply:
+    message = f"could not hear from {host.name} what came of it: {reason}"
+    hint = f"see what is true there: tmuxreap list --host {host.name}"
+    failure = Failure(Code.HOST_UNREACHABLE, message, hint)
+    return Reply(host, failure=failure, unknown=True)
+
+
+class Unreached(Failure):
+    """The host cannot be reached now."""
+
+
+@contextlib.contextmanager
+def connected(host: Host, settings: Settings) -> Iterator[Talk]:
+    """Open a conversation and wait for its hello; retry without the shared connection if that
+    hangs."""
+    try:
+        with contextlib.closing(_greeted(host, settings)) as talk:
+            yield talk
+    except OtherSchemaError as error:
+        raise incompatible(host, f"it speaks {error}") from None
+
+
+def _greeted(host: Host, settings: Settings) -> Talk:
+    engine = engine_of(host, settings)
+    if engine.shared is not None and engine.shared.exists():
+        try:
+            return _open(host, engine, CONNECT_S)
+        except SilentError:
+            engine.shared.unlink(missing_ok=True)  # the next command opens a new one
+            engine = engine_of(host, settings, unshared=True)
+    try:
+        return _open(host, engine, ANSWER_S)
+    except SilentError:
+        raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
+
+
+def _open(host: Host, engine: Engine, wait_s: float) -> Talk:
+    try:
+        talk = Talk(engine)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise unreachable(host, f"{error}") from None
+    with contextlib.ExitStack() as unless_greeted:
+        unless_greeted.callback(talk.close)
+        try:
+            hello = talk.line(wait_s)
+        except EndedError:
+            raise _hello_failure(host, talk.end(), talk.words) from None
+        if hello.say is not Say.HELLO:
+            raise incompatible(host, "it does not begin as it should")
+        talk.version = str(hello.facts.get("version"))
+        unless_greeted.pop_all()
+    return talk
+
+
+def _hello_failure(host: Host, status: int | None, words: str) -> Failure:
+    if status in NO_SUCH_COMMAND:
+        said = words or f"exit {status}"
+        message = f"could not ask {host.name}: {host.program} is not there ({said})"
+        return Failure(Code.HOST_WITHOUT_TMUXREAP, message, INSTALL)
+    if status in (0, USAGE):
+        return incompatible(host, words or "it is too old, or no tmuxreap")
+    return unreachable(host, words or f"the command that reaches it left with {status}")
+
+
+def unreachable(host: Host, reason: str) -> Failure:
+    hint = f"try it alone: {_manual_command(host)}"
+    return Unreached(Code.HOST_UNREACHABLE, f"could not reach {host.name}: {reason}", hint)
+
+
+def _manual_command(host: Host) -> str:
+    from shlex import join
+
+    if host.ssh:
+        return join(["ssh", host.ssh, "true"])
+    return join([*host.via, "true"] if host.via else ["tmuxreap", "doctor"])
+
+
+def incompatible(host: Host, reason: str) -> Failure:
+
+    message = f"could not ask {host.name}: its tmuxreap is another version ({plain(reason)[:400]})"
+    return Failure(Code.HOST_INCOMPATIBLE, message, "install the same version on both")

@@ -143,7 +143,7 @@ def _elsewhere(line: _Line) -> Iterator[Offer]:
     path = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent", "tmuxreap", "sessions.json")
     if "--host" not in line.flags or not path.is_file():
         return
-    from tmuxreap.hosts.remembered import remembered
+    from tmuxreap.hosts.file import remembered
 
     wanted = WANTED.get(line.verb)
     for target, status in remembered(path, time.time()):

@@ -10,13 +10,11 @@ from tmuxreap.core.answers import Reached
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.hosts.choose import hosts_of
+from tmuxreap.hosts.choose import exit_of, host_json, hosts_of, troubles_of
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
-from tmuxreap.hosts.link import ask
-from tmuxreap.hosts.merge import exit_of, host_json, troubles_of
-from tmuxreap.hosts.reply import Reply
-from tmuxreap.hosts.wire import Request
+from tmuxreap.hosts.talk import ask
+from tmuxreap.hosts.wire import Reply, Request
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 

@@ -16,8 +16,7 @@ from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.text import Style, plain
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.link import ANSWER_S, connected
-from tmuxreap.hosts.talk import EndedError, SilentError, Talk
+from tmuxreap.hosts.talk import ANSWER_S, EndedError, SilentError, Talk, connected
 from tmuxreap.hosts.wire import Request, Say
 from tmuxreap.interfaces.text.report import report_line
 from tmuxreap.system.environment import Settings

@@ -15,14 +15,13 @@ from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.hosts import merge
+from tmuxreap.hosts import choose
 from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.engines import shared_folder
-from tmuxreap.hosts.link import ask
-from tmuxreap.hosts.remembered import remember
-from tmuxreap.hosts.reply import Reply
-from tmuxreap.hosts.wire import Request
+from tmuxreap.hosts.file import remember
+from tmuxreap.hosts.talk import ask
+from tmuxreap.hosts.wire import Reply, Request
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import question
 from tmuxreap.registry.targets import selects_many
@@ -126,11 +125,11 @@ class OnHosts:
         return self._matched(call_in_threads(works, self.at_once))
 
     def _matched(self, replies: Sequence[Reply]) -> list[Reply]:
-        return merge.drop_matched_elsewhere(self.by_host, replies)
+        return choose.drop_matched_elsewhere(self.by_host, replies)
 
     def _ask(self, wanted: HostTargets, request: Request, *, changing: bool) -> Reply:
         reply = ask(wanted.host, request, self.context.settings, changing=changing)
-        return merge.filled(reply, [target for target in wanted.targets if _is_name(target)])
+        return choose.filled(reply, [target for target in wanted.targets if _is_name(target)])
 
     def _run_at_once(self, wanted: HostTargets) -> Reply:
         return self._ask(wanted, self.request(wanted), changing=self._is_changing)
@@ -140,7 +139,7 @@ class OnHosts:
 
     def _carry_out(self, wanted: HostTargets, plan: Reply) -> Reply:
         """End what the plan names, if it is still the same there."""
-        names = [item.name for item in plan.items if merge.is_open(item)]
+        names = [item.name for item in plan.items if choose.is_open(item)]
         if not names:
             return Reply(wanted.host)
         request = self.request(wanted, **{self.field or "targets": names})
@@ -154,7 +153,7 @@ class OnHosts:
     def _merged(self, every: Sequence[Reply]) -> Result:
         if self.verb == "list" and not self._is_partial:
             _remember_sessions(self.context, every)
-        result = merge.merged(self.verb, self.context.clock.now(), every)
+        result = choose.merged(self.verb, self.context.clock.now(), every)
         if self.verb in ("list", "show"):
             from tmuxreap.interfaces.remote.sessions import shown
 
@@ -187,11 +186,11 @@ class OnHosts:
         return self._merged_both(plans, self._on_each(self._carry_out, plans))
 
     def _merged_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
-        return self._merged([merge.after_plan(*both) for both in zip(plans, ended, strict=True)])
+        return self._merged([choose.after_plan(*both) for both in zip(plans, ended, strict=True)])
 
     def _is_confirmed(self, plan: Result, style: Style) -> bool:
         items = [item for item in plan.results if isinstance(item, RemoteResult)]
-        is_idle = not any(map(merge.is_open, items))
+        is_idle = not any(map(choose.is_open, items))
         return is_idle or question(style, purge=self._purges)(plan)
 
     def _needs_yes(self) -> Failure:

@@ -22,7 +22,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import failed_target
-from tmuxreap.hosts.link import OUTCOME
+from tmuxreap.hosts.talk import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import result_of
