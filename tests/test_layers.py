@@ -53,7 +53,6 @@ agents.conversations.command_lines system.tmux.versions proof.ownership proof.pa
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts
 commands.doctor.machine interfaces.completion.sketch interfaces.python.options
-interfaces.python.errors
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
@@ -85,7 +84,7 @@ OWNERS: dict[str, set[str]] = {
     "psutil": {"system.processes.portable"},
     "filelock": {"interfaces.python.locks"},
     "mcp": {"interfaces.mcp.server"},
-    "anyio": {"interfaces.mcp.server", "interfaces.mcp.calls", "interfaces.mcp.wire"},
+    "anyio": {"interfaces.mcp.server", "interfaces.mcp.calls"},
     "pydantic": {"interfaces.mcp.*"},
     "textual": {"interfaces.popup.*"},
     "rich": {"interfaces.popup.*"},

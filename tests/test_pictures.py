@@ -13,8 +13,7 @@ from tests.fakes import Story
 from tmuxreap.commands import list as listing
 from tmuxreap.core.model import StoppedBy
 from tmuxreap.core.text import Style
-from tmuxreap.interfaces.popup.keys import fitting
-from tmuxreap.interfaces.popup.view import COLUMNS
+from tmuxreap.interfaces.popup.view import COLUMNS, fitting
 from tmuxreap.interfaces.text.receipt import WAYS
 from tmuxreap.interfaces.text.report import lines
 

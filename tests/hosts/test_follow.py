@@ -21,7 +21,7 @@ from tests.hosts.conftest import PROGRAM, Fleet
 from tests.real import until
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.wire import Request
-from tmuxreap.interfaces.remote import follow
+from tmuxreap.interfaces.remote import near
 
 
 class Listener:
@@ -174,13 +174,13 @@ def test_what_only_the_far_watch_does_is_refused(fleet: Fleet) -> None:
 def test_a_host_that_floods_is_read_no_faster_than_it_is_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(follow, "MOST", 5)
-    queue: Queue[follow.News] = Queue(follow.MOST)
+    monkeypatch.setattr(near, "MOST", 5)
+    queue: Queue[near.News] = Queue(near.MOST)
     item = {"name": "a", "kind": "state"}
     endless = iter(lambda: item, None)
-    monkeypatch.setattr(follow, "_items", lambda talk: endless)
-    monkeypatch.setattr(follow, "connected", lambda *_: contextlib.nullcontext(Mock()))
+    monkeypatch.setattr(near, "_items", lambda talk: endless)
+    monkeypatch.setattr(near, "connected", lambda *_: contextlib.nullcontext(Mock()))
     work = (Host("north"), Request("1", "events"), Mock(), queue)
-    threading.Thread(target=follow._listen, args=work, daemon=True).start()
+    threading.Thread(target=near._listen, args=work, daemon=True).start()
     for _ in range(3):
-        assert len(list(follow._batch(queue))) <= follow.MOST + 1
+        assert len(list(near._batch(queue))) <= near.MOST + 1

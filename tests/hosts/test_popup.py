@@ -17,8 +17,7 @@ from tests.hosts.test_morning import Morning, begun
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, Verb
-from tmuxreap.interfaces.popup.actions import Desk, silent_progress
-from tmuxreap.interfaces.popup.far import HostAnswer
+from tmuxreap.interfaces.popup.actions import Desk, HostAnswer, silent_progress
 from tmuxreap.system.environment import Settings
 
 PATIENCE_S = 60.0  # each look starts Python over a connection

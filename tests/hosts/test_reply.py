@@ -8,8 +8,8 @@ from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.wire import Reply, item_of, reply_of
-from tmuxreap.interfaces.popup.choices import Choices, arranged
-from tmuxreap.interfaces.remote.sessions import shown
+from tmuxreap.interfaces.popup.view import Choices, arranged
+from tmuxreap.interfaces.remote.on_hosts import shown
 
 NORTH = Host("north")
 

@@ -21,8 +21,7 @@ from tests.live.test_bulk import PROGRAM, call, herd
 from tests.mcp_client import HELLO, WHOLE, ByHand, calls, envelope, served, together
 from tests.real import DEMO, Real, alive, until
 from tmuxreap import __version__
-from tmuxreap.interfaces.mcp.calls import Calls
-from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tool_calls
+from tmuxreap.interfaces.mcp.calls import BY_VERB, Calls, in_tool_calls
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
 pytestmark = pytest.mark.live

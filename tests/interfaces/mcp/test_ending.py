@@ -13,7 +13,7 @@ from tmuxreap.commands.reap.verdicts import Kind, Limits
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.mcp.arguments import with_host
-from tmuxreap.interfaces.mcp.ending import InterruptSession, Reap, RemoveSession, StopSession
+from tmuxreap.interfaces.mcp.tools import InterruptSession, Reap, RemoveSession, StopSession
 from tmuxreap.sessions.context import Context
 
 

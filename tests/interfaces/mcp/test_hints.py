@@ -10,7 +10,7 @@ import pytest
 
 import tmuxreap
 from tmuxreap.interfaces.mcp.arguments import flags_of
-from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tool_calls, translate
+from tmuxreap.interfaces.mcp.calls import BY_VERB, in_tool_calls, translate
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
 STOP, START = TOOLS["stop_session"], TOOLS["start_session"]

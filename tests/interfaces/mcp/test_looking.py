@@ -10,7 +10,7 @@ from tests.fakes import Story
 from tmuxreap.commands.wait import event_waiter
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.errors import Failure
-from tmuxreap.interfaces.mcp.looking import (
+from tmuxreap.interfaces.mcp.tools import (
     LONGEST_S,
     Events,
     InterruptibleWaiter,

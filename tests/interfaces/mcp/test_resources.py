@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.interfaces.mcp.resources import REGISTRY, read, readable
+from tmuxreap.interfaces.mcp.server import REGISTRY, read, readable
 
 
 def test_the_registry_and_each_running_session_are_told(story: Story) -> None:

@@ -10,7 +10,7 @@ from tmuxreap.commands import adopt, start
 from tmuxreap.commands.start import StartRequest
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.mcp.starting import AdoptSession, StartSession
+from tmuxreap.interfaces.mcp.tools import AdoptSession, StartSession
 from tmuxreap.sessions.context import Context
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tmuxreap.interfaces.mcp.wire import without_lone_surrogates
+from tmuxreap.interfaces.mcp.server import without_lone_surrogates
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,9 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
-from tmuxreap.interfaces.popup.actions import Client, Desk, Seen
+from tmuxreap.interfaces.popup.actions import Client, Desk, HostAnswer, Seen
 from tmuxreap.interfaces.popup.app import Popup
-from tmuxreap.interfaces.popup.choices import load_choices
-from tmuxreap.interfaces.popup.far import HostAnswer
-from tmuxreap.interfaces.popup.view import COLUMNS
+from tmuxreap.interfaces.popup.view import COLUMNS, load_choices
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
 from tmuxreap.interfaces.text.progress import Progress
 

@@ -9,7 +9,7 @@ import pytest
 from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.model import Status
 from tmuxreap.core.values import replace
-from tmuxreap.interfaces.popup.choices import (
+from tmuxreap.interfaces.popup.view import (
     FILE,
     SORTS,
     Choices,

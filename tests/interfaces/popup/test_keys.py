@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.interfaces.popup.app import Popup
-from tmuxreap.interfaces.popup.keys import KEYS, fitting, line
+from tmuxreap.interfaces.popup.view import KEYS, fitting, line
 
 PAGE = Path(__file__).parents[3] / "docs" / "tmux.md"
 

@@ -9,7 +9,7 @@ from textual import constants
 from textual._xterm_parser import XTermParser
 from textual.events import Key
 
-from tmuxreap.interfaces.popup.replies import BEGINS, LOST_S, Replies
+from tmuxreap.interfaces.popup.actions import BEGINS, LOST_S, Replies
 
 
 def keys_of(text: str) -> list[Key]:

@@ -9,9 +9,9 @@ from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
-from tmuxreap.interfaces.popup.choices import Choices
 from tmuxreap.interfaces.popup.view import (
     COLUMNS,
+    Choices,
     columns,
     did_not_attach,
     footer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
-from tmuxreap.interfaces.python import errors
-from tmuxreap.interfaces.python.errors import KINDS, error_of
+from tmuxreap.interfaces.python import options
+from tmuxreap.interfaces.python.options import KINDS, error_of
 
 
 @pytest.mark.parametrize("code", [code for code in Code if code.exit in KINDS])
@@ -18,5 +18,5 @@ def test_the_kind_follows_from_the_exit_status(code: Code) -> None:
 
 
 def test_a_lock_of_the_caller_is_an_error_of_its_own() -> None:
-    assert type(error_of(LockIsHeld("stop"))) is errors.LockHeld
+    assert type(error_of(LockIsHeld("stop"))) is options.LockHeld
     assert Exit.OK not in KINDS

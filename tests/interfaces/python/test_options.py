@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.model import Scope, Verb
-from tmuxreap.interfaces.python.errors import UsageError
-from tmuxreap.interfaces.python.options import limits_of, policy_of, seconds
+from tmuxreap.interfaces.python.options import UsageError, limits_of, policy_of, seconds
 
 
 def test_names_become_a_policy_and_the_rest_is_as_on_the_command_line() -> None:

@@ -18,7 +18,7 @@ import pytest
 import tmuxreap
 from tests.real import Real
 from tests.schemas import troubles
-from tmuxreap.interfaces.python import streams
+from tmuxreap.interfaces.python import watching
 
 DEMO = (sys.executable, "-m", "tmuxreap.demo_agent")
 
@@ -165,7 +165,7 @@ def test_what_comes_is_as_its_schema_says(
     def as_it_is(kind: type, come: object) -> object:
         return come
 
-    monkeypatch.setattr(streams, "read", as_it_is)
+    monkeypatch.setattr(watching, "read", as_it_is)
     with opened.watch(settle=True) as changes:
         assert not troubles(next(changes), "watch")  # type: ignore[arg-type]
 

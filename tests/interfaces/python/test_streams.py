@@ -8,8 +8,8 @@ import pytest
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Problem
-from tmuxreap.interfaces.python.errors import TmuxError
-from tmuxreap.interfaces.python.streams import CloseRequest, Stream, Tell
+from tmuxreap.interfaces.python.options import TmuxError
+from tmuxreap.interfaces.python.watching import CloseRequest, Stream, Tell
 
 FACTS = {"code": "usage", "message": "m", "hint": "h"}
 

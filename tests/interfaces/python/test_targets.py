@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.interfaces.python.errors import UsageError
-from tmuxreap.interfaces.python.targets import listed, name_of, words_of
+from tmuxreap.interfaces.python.calls import listed, name_of, words_of
+from tmuxreap.interfaces.python.options import UsageError
 
 
 def test_one_is_answered_with_one_and_a_list_with_a_list() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import tmuxreap
 from tests.ledger_records import Ledger
-from tmuxreap.interfaces.python.errors import NotFoundError, UsageError
+from tmuxreap.interfaces.python.options import NotFoundError, UsageError
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import NewEvent
 

@@ -1,4 +1,8 @@
-"""Owns the calls of tools, each in a thread with its own context, because a ledger belongs to one
+"""Translates shell commands in hints and messages into tool calls: the reader may have no shell.
+
+Knows the verbs with a tool; other commands stay, marked as for a shell. Pure.
+
+Owns the calls of tools, each in a thread with its own context, because a ledger belongs to one
 thread. A long call is answered as in progress; the same call again joins it while it lasts.
 
 Knows no protocol messages, and never cancels work because the caller stopped waiting. Never answers
@@ -8,10 +12,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shlex
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import anyio
@@ -26,12 +32,96 @@ from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, slotted
 from tmuxreap.interfaces.cli.boundary import run_work
-from tmuxreap.interfaces.mcp.arguments import Arguments
-from tmuxreap.interfaces.mcp.hints import in_tool_calls
-from tmuxreap.interfaces.mcp.tools import Tool
+from tmuxreap.interfaces.completion.vocabulary import VERBS
+from tmuxreap.interfaces.mcp.arguments import Arguments, flags_of
+from tmuxreap.interfaces.mcp.tools import TOOLS, Tool
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
+
+BY_VERB = {tool.verb: tool for tool in TOOLS.values()}
+TEXT_KEYS = ("message", "hint")  # keys of text for the reader, besides `warnings`
+MANY = ("targets", "names", "tags", "host")
+PARTS = {"adopt": "names", "start": "name"}  # where a bare word goes; elsewhere to the targets
+_WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s,;()'\"])+"
+# A command is its verb and the words after it, up to the next word of the sentence.
+_STOPS = r"(?:or|then|and|if|when|with|for|again|to)\b"
+_COMMAND = re.compile(rf"tmuxreap (?P<verb>[a-z]+)(?P<rest>(?: (?!{_STOPS}|#){_WORD})*)")
+_FLAG = re.compile(r"(?<![\w-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>\d[\w.]*|[A-Z]+\b))?")
+_KEPT = "\0\0"  # marks the flags of commands that stay
+REPLACEMENTS = {
+    "stop it first with --replace": "stop it first with stop_session",
+    "; or give a command after --, as in: tmuxreap start NAME --agent AGENT -- COMMAND": "",
+}
+
+
+def in_tool_calls(answer: dict[str, Any], tool: Tool) -> dict[str, Any]:
+    """Return the answer with hints and messages in terms of tools."""
+    translated = {key: _translated(key, value, tool) for key, value in answer.items()}
+    return {**translated, "warnings": [translate(text, tool) for text in answer["warnings"]]}
+
+
+def _translated(key: str, value: Any, tool: Tool) -> Any:
+    if isinstance(value, dict):
+        return {name: _translated(name, entry, tool) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_translated("", entry, tool) for entry in value]
+    return translate(value, tool) if key in TEXT_KEYS and isinstance(value, str) else value
+
+
+def translate(text: str, tool: Tool) -> str:
+    for shell, replacement in REPLACEMENTS.items():
+        text = text.replace(shell, replacement)
+    text = _COMMAND.sub(_call, text) if "tmuxreap " in text else text
+    text = _FLAG.sub(lambda match: _argument(match, tool), text) if "--" in text else text
+    return text.replace(_KEPT, "--")
+
+
+def _call(found: re.Match[str]) -> str:
+    if found["verb"] not in VERBS:
+        return found[0]
+    tool = BY_VERB.get(found["verb"])
+    given = _given(tool, found["rest"]) if tool is not None else None
+    if tool is None or given is None:
+        return f"(in a shell) {found[0].replace('--', _KEPT)}"
+    return f"{tool.name} {json.dumps(given, ensure_ascii=False)}" if given else tool.name
+
+
+def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
+    """Return the arguments; None if a word does not fit the tool."""
+    try:
+        words = iter(shlex.split(rest))
+    except ValueError:
+        return None
+    flags, arguments = flags_of(tool.arguments), dict[str, Any]()
+    for word in words:
+        if not word.startswith("--"):
+            _add_argument(arguments, PARTS.get(tool.verb, "targets"), word)
+        elif word == "--host":
+            _add_argument(arguments, "host", next(words, "HOST"))
+        elif word not in flags:
+            return None
+        else:
+            name, is_switch = flags[word]
+            _add_argument(arguments, name, True if is_switch else next(words, True))
+    return arguments
+
+
+def _add_argument(arguments: dict[str, Any], name: str, value: object) -> None:
+    if name in MANY:
+        arguments.setdefault(name, []).append(value)
+    else:
+        arguments[name] = value
+
+
+def _argument(found: re.Match[str], tool: Tool) -> str:
+    """Turn `--grace 0` into `grace: 0`; leave a flag without an argument as it is."""
+    name, is_switch = flags_of(tool.arguments).get(found["flag"], ("", False))
+    if not name:
+        return found[0]
+    value = found["value"] or ("true" if is_switch else None)
+    return name if value is None else f"{name}: {value}"
+
 
 AT_ONCE = 32  # changing calls, as many that look, and as many that wait; further ones queue
 LOOK_S = 0.1  # how soon a waiting call notices that the server has to exit

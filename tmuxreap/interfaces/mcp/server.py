@@ -1,4 +1,10 @@
-"""Owns the MCP server of `tmuxreap mcp`: the protocol on stdin and stdout, by the official SDK, and
+"""Owns stdin as lines, with unpaired surrogates replaced: the SDK drops a line that it cannot
+validate, and the caller would wait forever. Changes nothing else.
+
+Owns what a client may read without a tool: the registry, and the screens of sessions with
+secrets masked. Never changes anything.
+
+Owns the MCP server of `tmuxreap mcp`: the protocol on stdin and stdout, by the official SDK, and
 its shutdown.
 
 Never prints: stdout is the protocol's. Imported only for this verb, because the SDK takes half a
@@ -8,10 +14,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from signal import SIGHUP, SIGINT, SIGTERM
 from typing import Any, TypeVar, cast
+from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
@@ -19,17 +27,89 @@ import mcp_types as sdk
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp_types import Resource, ResourceTemplate
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
 from tmuxreap import __version__
-from tmuxreap.core.errors import Exit, Failure
+from tmuxreap.commands import show
+from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.schema import answer_schema
-from tmuxreap.interfaces.mcp import resources
 from tmuxreap.interfaces.mcp.calls import Calls
 from tmuxreap.interfaces.mcp.tools import Tool, tools
-from tmuxreap.interfaces.mcp.wire import Lines
 from tmuxreap.sessions.context import Context
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)"
+)
+_LONE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
+
+class Lines:
+    """The lines of stdin; from then on no other code of this process can read it."""
+
+    def __init__(self) -> None:
+        private, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        self._lines = anyio.wrap_file(
+            os.fdopen(private, encoding="utf-8", errors="replace", closefd=False)
+        )
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._lines:
+            yield without_lone_surrogates(line)
+
+
+def without_lone_surrogates(line: str) -> str:
+    return _ESCAPE.sub(lambda match: r"\ufffd" if _LONE.fullmatch(match[0]) else match[0], line)
+
+
+REGISTRY = "tmuxreap://registry"
+SCREEN = "tmuxreap://sessions/{name}/screen"
+TEXT, YAML = "text/plain", "application/yaml"
+MOST = 100  # running sessions that are listed
+ABOUT_A_SCREEN = "What a session's pane shows now; secrets are masked."
+SCREENS = ResourceTemplate(
+    uri_template=SCREEN, name="screen", description=ABOUT_A_SCREEN, mime_type=TEXT
+)
+
+
+def readable(context: Context) -> list[Resource]:
+    """Return the registry, and the screen of each running session."""
+    about = "agent-sessions.yaml: every session, also ended ones."
+    registry = Resource(uri=REGISTRY, name="registry", description=about, mime_type=YAML)
+    try:
+        rows = context.registry.look().usable
+    except Failure:
+        return [registry]
+    names = [row.name for row in rows if not row.status.ended][:MOST]
+    return [registry, *map(_screen_resource, names)]
+
+
+def _screen_resource(name: str) -> Resource:
+    uri = SCREEN.format(name=quote(name, safe=""))
+    return Resource(uri=uri, name=f"{name}: screen", description=ABOUT_A_SCREEN, mime_type=TEXT)
+
+
+def read(context: Context, uri: str) -> tuple[str, str]:
+    """Return the resource's MIME type and its text."""
+    if uri == REGISTRY:
+        return YAML, context.registry.look().document.text
+    before, after = SCREEN.split("{name}")
+    if not (uri.startswith(before) and uri.endswith(after) and len(uri) > len(before + after)):
+        raise Failure(Code.USAGE, f"could not read {uri!r}: there is no such resource", SCREEN)
+    return TEXT, _screen(context, unquote(uri[len(before) : -len(after)]))
+
+
+def _screen(context: Context, name: str) -> str:
+    """Return the screen of one session, given its exact name: patterns and tags have no screen."""
+    if not any(row.name == name for row in context.registry.look().usable):
+        reason = f"could not read the screen of {name!r}: there is no such session"
+        raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
+    (session,) = show.run(context, [name]).results
+    return str(session.as_json().get("screen") or "")
+
 
 INSTRUCTIONS = (
     "tmuxreap starts, ends, resumes and watches over AI coding agents in tmux sessions, and keeps"
@@ -120,14 +200,14 @@ class Handlers:
         )
 
     async def resources(self, _: Asked, __: Page) -> sdk.ListResourcesResult:
-        return sdk.ListResourcesResult(resources=await self._look(resources.readable))
+        return sdk.ListResourcesResult(resources=await self._look(readable))
 
     async def templates(self, _: Asked, __: Page) -> sdk.ListResourceTemplatesResult:
-        return sdk.ListResourceTemplatesResult(resource_templates=[resources.SCREENS])
+        return sdk.ListResourceTemplatesResult(resource_templates=[SCREENS])
 
     async def read(self, _: Asked, params: sdk.ReadResourceRequestParams) -> sdk.ReadResourceResult:
         try:
-            kind, text = await self._look(partial(resources.read, uri=params.uri))
+            kind, text = await self._look(partial(read, uri=params.uri))
         except Failure as failure:
             raise _refused(failure.message) from None
         contents = sdk.TextResourceContents(uri=params.uri, mime_type=kind, text=_encodable(text))

@@ -1,12 +1,343 @@
-"""Owns the MCP tools as data: the arguments, annotations and verb of each.
+"""Owns the tools that end: stop, kill, interrupt, reap, and remove, which drops ended sessions.
+
+Each needs a reason where something is lost, and inside a session a `yes` for more than names.
+
+Owns the tools that only look: list, show, events, doctor, wait. Never changes anything.
+
+Owns the tools that begin: start, adopt, resume; and reconcile.
+
+A start runs the command of the agent's profile or of its row, never one from the caller.
+
+Owns the MCP tools as data: the arguments, annotations and verb of each.
 
 Never speaks the protocol, and never decides what a verb does."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from tmuxreap.commands import stop, wait
+from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
+from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.core.answers import Listed
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.core.results import Result, fields_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.interfaces.mcp import ending, looking, starting
-from tmuxreap.interfaces.mcp.arguments import Arguments, with_host
+from tmuxreap.interfaces.mcp.arguments import (
+    Arguments,
+    DryRun,
+    Names,
+    Reason,
+    Seconds,
+    Targets,
+    TaskWord,
+    Yes,
+    with_host,
+)
+from tmuxreap.registry.targets import selects_many
+from tmuxreap.sessions.context import Context
+
+PURGE = "Delete its conversation for good. Needs confirm_purge."
+ITSELF = "Also your own session, where a pattern or all reaches it. Not for names."
+
+
+class _End(Arguments):
+    """The arguments that `stop_session` and `kill_session` share."""
+
+    targets: Targets
+    reason: Reason
+    grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
+    no_force: bool = Field(False, description="Never SIGKILL.")
+    whole_session: bool = Field(False, description="Its other busy panes too.")
+    pane_only: bool = Field(False, description="Only the agent's pane.")
+    itself: bool = Field(False, alias="self", description=ITSELF)
+    cleanup: bool = Field(False, description="Remove its git worktree, not by force.")
+    purge: bool = Field(False, alias="purge_conversation", description=PURGE)
+    confirm_purge: str | None = Field(None, description="That session's name, the one target.")
+    yes: Yes = False
+    dry_run: DryRun = False
+
+    @property
+    def also_self(self) -> bool:
+        return self.itself or not any(selects_many(target) for target in self.targets)
+
+    def run(self, context: Context) -> Result:
+        if self.purge and not self.dry_run:
+            self._check_named()
+            if not isinstance(context.registry.look().named(str(self.confirm_purge)), Row):
+                raise self._not_named()
+        return super().run(context)
+
+    def words(self) -> dict[str, object]:
+        """Check only that one name is repeated: another host looks for its row itself."""
+        if self.purge and not self.dry_run:
+            self._check_named()
+        options = super().words()
+        return {**options, "itself": self.also_self, "yes": self.yes or self.purge}
+
+    def _check_named(self) -> None:
+        """Require the exact name of one session, given twice."""
+        named = self.targets == [self.confirm_purge] and len(getattr(self, "host", [])) < 2
+        if not named or any(selects_many(target) for target in self.targets):
+            raise self._not_named()
+
+    def _not_named(self) -> Failure:
+        reason = "that deletes a conversation for good, and confirm_purge does not name it"
+        hint = "name one session of the registry in targets, and the same name in confirm_purge"
+        return Failure(Code.USAGE, f"could not {self.verb} and purge: {reason}", hint)
+
+
+class StopSession(_End):
+    """Stop sessions properly: exit keys, then hangup, SIGTERM, SIGKILL, until every process is
+    proven gone. The conversation is kept for resume_session. Safe for an ended session."""
+
+    verb = "stop"
+    after_turn: Seconds | None = Field(
+        None, description="Let it end its turn first, for at most so many seconds."
+    )
+    keys_timeout: Seconds | None = Field(None, description="Seconds for exit keys; 0: none.")
+
+
+class KillSession(_End):
+    """Kill sessions that hang: SIGTERM, then SIGKILL. The conversation is kept. Prefer
+    stop_session."""
+
+    verb = "kill"
+    task_status: TaskWord = "failed"
+
+
+class InterruptSession(Arguments):
+    """End the agents' current turn with their own key; the sessions keep running. A dialog is
+    closed, never approved."""
+
+    verb = "interrupt"
+    targets: Targets
+    yes: Yes = False
+    dry_run: DryRun = False
+
+
+class Reap(Arguments):
+    """End what evidence shows to be stalled, idle, past its ttl, or left over by ended sessions.
+    Without `yes` only the plan is returned: read it first."""
+
+    verb = "reap"
+    reason: Reason
+    stalled: bool = Field(False, description="Said to work, then silent. None of the four: all.")
+    stalled_after: Seconds = Field(STALLED_AFTER_S, description="Seconds.")
+    idle: bool = Field(False, description="No output, nobody attached, not busy.")
+    idle_after: Seconds = Field(IDLE_AFTER_S, description="Seconds.")
+    expired: bool = Field(False, description="Past their ttl.")
+    orphans: bool = Field(False, description="Processes of ended sessions.")
+    grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
+    cleanup: bool = Field(False, description="Remove their git worktrees, not by force.")
+    task_status: TaskWord = "failed"
+    yes: bool = Field(False, description="Do it.")
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        if "cleanup" in self.model_fields_set:  # a false one overrides the user's default, too
+            context.defaults = {**context.defaults, "cleanup": self.cleanup}
+        return super().run(context)
+
+
+class RemoveSession(Arguments):
+    """Forget ended sessions: drop their rows. Ends nothing; conversations stay."""
+
+    verb = "forget"
+    targets: Targets
+    reason: Reason
+    history: bool = Field(False, description="Their events too.")
+    force: bool = Field(False, description="Also rows that say running.")
+    yes: Yes = False
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        many = any(selects_many(target) for target in self.targets)
+        if many and not (self.yes or self.dry_run) and stop.is_inside(context):
+            reason = "an agent that drops more than named rows has to say so"
+            message = f"could not forget {' '.join(self.targets)}: {reason}"
+            raise Failure(Code.USAGE, message, "look at the plan with dry_run, then add yes")
+        return super().run(context)
+
+
+LONGEST_S = 25.0  # of a wait: clients give up on a call after a minute
+EXIT_CHECK_S = 0.5  # how soon a waiting call notices that the server has to exit
+MOST = 1000
+SHOWN = frozenset(fields_of(Listed)) - {"name"}
+Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
+StatusWord = Literal["running", "stopped", "terminated", "all"]
+UntilWord = Literal["idle", "waiting", "working", "limited", "gone", "ended"]
+SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"]
+
+
+class ListSessions(Arguments):
+    """List sessions: state, whether alive, idle time, conversation. Only running ones, unless
+    targets or status say otherwise."""
+
+    verb = "list"
+    targets: Names = Field([], description="As in show_session. None: all.")
+    status: StatusWord | None = Field(None, description="Only those.")
+    live: bool = Field(False, description="Only those whose agent is alive.")
+    sort: SortWord | None = Field(None, description="The order.")
+    limit: Limit = 50
+    fields: list[str] = Field([], description="Only these, as [state, cwd]. None: all.")
+
+    def words(self) -> dict[str, object]:
+        unknown = next((name for name in self.fields if name not in SHOWN | {"name"}), None)
+        if unknown is not None:
+            reason = f"could not list: there is no field {unknown!r}"
+            raise Failure(Code.USAGE, reason, f"there are: {', '.join(sorted(SHOWN))}")
+        status = self.status or ("all" if self.targets else "running")
+        return {**super().words(), "status": None if status == "all" else status}
+
+    def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
+        kept = _limited(answer, self.limit, "sessions")
+        if self.fields:
+            wanted = {"name", "error", "host", "target", *self.fields}
+            kept["results"] = [
+                {key: entry[key] for key in entry if key in wanted} for entry in kept["results"]
+            ]
+        return kept
+
+
+def _limited(
+    answer: Mapping[str, Any], limit: int, what: str, *, last: bool = False
+) -> dict[str, Any]:
+    results = answer["results"]
+    if len(results) <= limit:
+        return dict(answer)
+    warning = f"{limit} of {len(results)} {what} are told: raise limit, or ask for fewer"
+    kept = results[-limit:] if last else results[:limit]
+    return {**answer, "warnings": [*answer["warnings"], warning], "results": kept}
+
+
+class ShowSession(Arguments):
+    """Show everything known about sessions: processes, screen, conversation."""
+
+    verb = "show"
+    targets: Targets
+
+
+class Events(Arguments):
+    """Show what happened: starts, ends with reasons, drafts that were kept. The newest last."""
+
+    verb = "events"
+    targets: Names = Field([], description="Names. None: of all.")
+    since: Seconds | None = Field(None, description="Only the last so many seconds.")
+    limit: Limit = 50
+
+    def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
+        return _limited(answer, self.limit, "events", last=True)
+
+
+class Doctor(Arguments):
+    """Check the setup: tmux, registry, ledger, agents, hooks. Each problem with its fix."""
+
+    verb = "doctor"
+
+
+class WaitSession(Arguments):
+    """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers within 25 s;
+    on timed_out call again."""
+
+    verb = "wait"
+    targets: Targets
+    until: UntilWord = Field(description="waiting: for a person; gone: no process left.")
+    anyone: bool = Field(False, alias="any", description="One is enough.")
+    timeout: Seconds = Field(LONGEST_S, description="Seconds; 25 at most are waited.")
+
+    def run(self, context: Context) -> Result:
+        request = wait.WaitRequest(
+            tuple(self.targets), wait.Until(self.until), self.anyone, self._timeout_s
+        )
+        with wait.event_waiter(context, InterruptibleWaiter) as waiter:
+            return wait.run(context, request, waiter)
+
+    def words(self) -> dict[str, object]:
+        return {**super().words(), "timeout": f"{self._timeout_s:g}"}
+
+    @property
+    def _timeout_s(self) -> float:
+        return min(self.timeout, LONGEST_S)
+
+
+class InterruptibleWaiter(Waiter):
+    """A waiter that notices when the server has to exit."""
+
+    def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
+        awaited, left_s = frozenset(processes), timeout_s
+        while True:
+            self._processes.wait((), 0.0)  # raises if the server has to exit
+            woken = super().wait(awaited, min(left_s, EXIT_CHECK_S))
+            left_s -= EXIT_CHECK_S
+            if woken.gone or woken.changed or left_s <= 0:
+                return woken
+
+
+class StartSession(Arguments):
+    """Start an agent in a new tmux session and register it. It runs its own command, or its
+    row's."""
+
+    verb = "start"
+    name: str = Field(description="Of the session, a new one.")
+    agent: str | None = Field(
+        None, description="claude, codex, gemini, opencode, qwen, copilot, agy, ..."
+    )
+    cwd: str | None = Field(None, description="Folder; else the server's.")
+    tag: Names = Field([], alias="tags", description="Recorded.")
+    task_id: str | None = Field(None, description="Recorded.")
+    ttl: str | None = Field(None, description="As 2h: then reap finds it.")
+    server: str | None = Field(None, description="tmux server, as tmux -L.")
+    worktree: str | None = Field(None, description="Work in this git worktree; made if missing.")
+    restart: str | None = Field(
+        None, description="never, on-failure, always: by watch, when it is lost."
+    )
+    restart_limit: str | None = Field(None, description="As 5/10m.")
+    terminal: str | None = Field(None, description="tmux, or none.")
+    dry_run: DryRun = False
+
+
+class AdoptSession(Arguments):
+    """Register agents that already run in tmux sessions: by name, or all of them."""
+
+    verb = "adopt"
+    names: Names = Field([], description="Names of tmux sessions.")
+    everything: bool = Field(False, alias="all", description="Instead of names.")
+    agent: str | None = Field(None, description="Which agent; else recognised.")
+    server: str | None = Field(None, description="tmux server, as tmux -L.")
+    tag: Names = Field([], alias="tags", description="Recorded.")
+    force: bool = Field(False, description="Also what another registry has.")
+    pane: str | None = Field(None, description="As %3: of several agents in one session.")
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        if self.everything == bool(self.names):
+            reason = "could not tell what to adopt: give names, or all alone"
+            raise Failure(Code.USAGE, reason, "with dry_run and all the answer tells who is there")
+        if not self.everything:
+            return super().run(context)
+        of_one = {"agent": None, "force": False, "pane": None}
+        return Arguments.run(self.model_copy(update=of_one), context)
+
+
+class Reconcile(Arguments):
+    """Bring registry, ledger and tmux into agreement: dead sessions are recorded as ended, an
+    interrupted stop is finished. What needs your decision is reported."""
+
+    verb = "reconcile"
+    dry_run: DryRun = False
+
+
+class ResumeSession(Arguments):
+    """Continue the conversation of an ended session in a new tmux session of the same name."""
+
+    verb = "resume"
+    targets: Targets
+    print_only: bool = Field(False, alias="print", description="Only answer with the command.")
 
 
 @frozen
@@ -25,20 +356,20 @@ class Tool:
 
 ENDS: dict[str, bool] = {"destructive": True, "idempotent": True}
 ALL = (
-    Tool("list_sessions", "List sessions", looking.ListSessions, read_only=True),
-    Tool("show_session", "Show sessions", looking.ShowSession, read_only=True),
-    Tool("events", "Show the history", looking.Events, read_only=True),
-    Tool("wait_session", "Wait for sessions", looking.WaitSession, read_only=True),
-    Tool("doctor", "Check the setup", looking.Doctor, read_only=True),
-    Tool("start_session", "Start a session", starting.StartSession),
-    Tool("adopt_session", "Register sessions", starting.AdoptSession, idempotent=True),
-    Tool("resume_session", "Resume sessions", starting.ResumeSession),
-    Tool("interrupt_session", "End turns", ending.InterruptSession, idempotent=True),
-    Tool("stop_session", "Stop sessions", ending.StopSession, **ENDS),
-    Tool("kill_session", "Kill sessions", ending.KillSession, **ENDS),
-    Tool("reap", "End what evidence condemns", ending.Reap, **ENDS),
-    Tool("remove_session", "Forget ended sessions", ending.RemoveSession, **ENDS),
-    Tool("reconcile", "Settle what is true", starting.Reconcile, idempotent=True),
+    Tool("list_sessions", "List sessions", ListSessions, read_only=True),
+    Tool("show_session", "Show sessions", ShowSession, read_only=True),
+    Tool("events", "Show the history", Events, read_only=True),
+    Tool("wait_session", "Wait for sessions", WaitSession, read_only=True),
+    Tool("doctor", "Check the setup", Doctor, read_only=True),
+    Tool("start_session", "Start a session", StartSession),
+    Tool("adopt_session", "Register sessions", AdoptSession, idempotent=True),
+    Tool("resume_session", "Resume sessions", ResumeSession),
+    Tool("interrupt_session", "End turns", InterruptSession, idempotent=True),
+    Tool("stop_session", "Stop sessions", StopSession, **ENDS),
+    Tool("kill_session", "Kill sessions", KillSession, **ENDS),
+    Tool("reap", "End what evidence condemns", Reap, **ENDS),
+    Tool("remove_session", "Forget ended sessions", RemoveSession, **ENDS),
+    Tool("reconcile", "Settle what is true", Reconcile, idempotent=True),
 )
 TOOLS = {tool.name: tool for tool in ALL}
 

@@ -1,19 +1,28 @@
-"""The popup's requests to the program: the same functions as the verbs, each call with its own
-context, so that any thread may call. Never draws."""
+"""The popup's requests to other hosts, one host per call, like `--host`. Never draws.
+
+The popup's requests to the program: the same functions as the verbs, each call with its own
+context, so that any thread may call. Never draws.
+
+A terminal's replies to queries of others (a detached client, an earlier program), which the
+toolkit passes on as single keys. They must never act as commands."""
 
 from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
+
+from textual.events import Key
 
 from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.core.answers import Drift, Session
+from tmuxreap.core.answers import Drift, RemoteResult, Session
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Server, Status, SwitchClient, Verb
@@ -21,13 +30,110 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import REASONS, Policy
 from tmuxreap.hosts.file import read_hosts
-from tmuxreap.interfaces.popup import far
-from tmuxreap.interfaces.popup.choices import choices_path
-from tmuxreap.interfaces.remote.near import attach_command
+from tmuxreap.interfaces.popup.view import choices_path
+from tmuxreap.interfaces.remote.near import attach_command, run_on_hosts
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
+
+
+@frozen
+class HostAnswer:
+    """The last answer of one host; after a failure the earlier sessions, in an unknown state."""
+
+    sessions: tuple[Session, ...] = ()
+    failure: Failure | None = None
+
+
+def look(context: Context, host: str, before: HostAnswer) -> HostAnswer:
+    try:
+        result = run_on_hosts(context, "list", [host], {"targets": []})
+    except Failure as failure:
+        return HostAnswer(_unknown(before), failure)
+    assert result is not None  # noqa: S101 - a host was named
+    problem = result.failure or next(iter(result.others), None)
+    remote = [item for item in result.results if isinstance(item, RemoteResult)]
+    sessions = tuple(item.shown for item in remote if item.shown is not None)
+    return HostAnswer(sessions or _unknown(before), problem) if problem else HostAnswer(sessions)
+
+
+def _unknown(before: HostAnswer) -> tuple[Session, ...]:
+    return tuple(replace(one, live=Live.UNKNOWN, state=None, drift=None) for one in before.sessions)
+
+
+def screen(context: Context, target: str) -> str:
+    """Return the screen as `show` on the host prints it; "" if the host does not answer."""
+    result = run_on_hosts(context, "show", None, {"targets": [target]})
+    first = next(iter(result.results), None) if result else None
+    text = first.facts.get("screen") if isinstance(first, RemoteResult) else None
+    return kept_screen(text) if isinstance(text, str) else ""
+
+
+def end(context: Context, verb: Verb | None, targets: Sequence[str]) -> Result:
+    """End or resume remote sessions; the caller has already asked for confirmation."""
+    word = verb.value if verb else "resume"
+    result = run_on_hosts(context, word, None, {"targets": [*targets], "yes": True})
+    return result or Result(word, None, context.clock.now())
+
+
+class Hosts:
+    """The last answers of the other hosts, kept separately: one that hangs delays no other."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self._answers: dict[str, HostAnswer] = {}
+        self._pending: set[str] = set()
+
+    def before(self, host: str) -> HostAnswer:
+        return self._answers.get(host, HostAnswer())
+
+    def due(self, at_once: int) -> list[str]:
+        """Return the hosts to ask now, and count them as asked."""
+        free = max(at_once - len(self._pending), 0)
+        hosts = [host for host in self.names if host not in self._pending][:free]
+        self._pending.update(hosts)
+        return hosts
+
+    def record(self, host: str, answer: HostAnswer) -> None:
+        self._pending.discard(host)
+        if host in self.names:
+            self._answers[host] = answer
+
+    def forget(self) -> None:
+        self.names, self._answers = (), {}
+
+    def of(self, local_names: Collection[str]) -> dict[str, str]:
+        """Map each remote session's target to its host; a local row of that name wins."""
+        hosts: dict[str, str] = {}
+        for host, answer in self._answers.items():
+            hosts.update((one.name, host) for one in answer.sessions if one.name not in local_names)
+        return hosts
+
+    def sessions(self, local_names: Collection[str]) -> list[Session]:
+        every = chain.from_iterable(answer.sessions for answer in self._answers.values())
+        return [one for one in every if one.name not in local_names]
+
+    def troubles(self) -> list[Failure]:
+        return [answer.failure for answer in self._answers.values() if answer.failure is not None]
+
+    def waiting(self) -> int:
+        """Count the hosts that have not answered yet."""
+        return sum(host not in self._answers for host in self.names)
+
+
+def by_host(targets: Iterable[str], hosts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Group targets by their host; "" is this machine."""
+    groups: dict[str, list[str]] = {}
+    for target in targets:
+        groups.setdefault(hosts.get(target, ""), []).append(target)
+    return groups
+
+
+def why(one: Session, host: str) -> str:
+    """Name the drift; the reason is only known on the host."""
+    return f"{one.drift}; see: {command('reconcile', '--host', host, '--dry-run')}"
+
 
 T = TypeVar("T")
 ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
@@ -68,7 +174,7 @@ class Desk:
         def work(context: Context) -> Result:
             if host:
                 _check_exact([name.rpartition("@")[0] for name in names])
-                return far.end(context, verb, names)
+                return end(context, verb, names)
             _check_exact(names)
             targets = tuple(names)
             if verb is None:
@@ -110,11 +216,11 @@ class Desk:
 
         return self._result_or_failure(work)
 
-    def look_at_host(self, host: str, before: far.HostAnswer) -> far.HostAnswer:
-        return self._run(lambda context: far.look(context, host, before))
+    def look_at_host(self, host: str, before: HostAnswer) -> HostAnswer:
+        return self._run(lambda context: look(context, host, before))
 
     def remote_screen(self, target: str) -> str:
-        screen = self._result_or_failure(lambda context: far.screen(context, target))
+        screen = self._result_or_failure(lambda context: screen(context, target))
         return "" if isinstance(screen, Failure) else screen
 
     def attach_command(self, target: str) -> tuple[str, ...] | Failure | None:
@@ -238,3 +344,57 @@ def _jump(context: Context, name: str, client: Client | None) -> None:
     if not context.tmux.do(sight.socket, [switch]):
         reason, hint = "tmux did not switch the client", "close the popup, then: tmux choose-tree"
         raise could_not("go to", name, reason, hint, Code.TMUX_UNREACHABLE)
+
+
+TOGETHER_S = 0.05  # a user's keys are further apart
+LOST_S = 1.0  # after that the end was lost
+
+
+class Part(Enum):
+    ESCAPE = "^"  # how the toolkit reports an ESC of an unknown sequence
+    CONTROL = "["  # ends with a letter
+    STRING = "P"  # ends with ESC \ or a bell
+
+
+# After a timeout the toolkit omits the ESC.
+BEGINS = {
+    "circumflex_accent": Part.ESCAPE,
+    "left_square_bracket": Part.CONTROL,
+    "right_square_bracket": Part.STRING,
+    "alt+shift+p": Part.STRING,
+}
+AFTER_ESCAPE = {**BEGINS, "P": Part.STRING, "underscore": Part.STRING, "X": Part.STRING}
+SURE = ("circumflex_accent", "alt+shift+p")
+
+
+class Replies:
+    """Tracks incoming keys and tells which belong to a terminal's reply."""
+
+    def __init__(self) -> None:
+        self._part: Part | None = None
+        self._timeout_s = TOGETHER_S
+        self._last = 0.0
+
+    def is_part_of_reply(self, key: Key) -> bool:
+        """Tell if the key is part of a reply: a bracket may be typed, keys right after it not."""
+        late, self._last = key.time - self._last > self._timeout_s, key.time
+        before = None if late else self._part
+        self._part = self._after(before, key)
+        if before in (None, Part.ESCAPE):
+            sure = before is not None or key.key == "alt+shift+p"
+            self._timeout_s = LOST_S if sure and self._part is Part.STRING else TOGETHER_S
+        if before is None:
+            return key.key in SURE
+        return self._part is not None or self._ends(before, key)
+
+    def _after(self, before: Part | None, key: Key) -> Part | None:
+        if before is None:
+            return BEGINS.get(key.key)
+        if before is Part.ESCAPE:
+            return AFTER_ESCAPE.get(key.key)
+        return None if self._ends(before, key) else before
+
+    def _ends(self, before: Part | None, key: Key) -> bool:
+        if before is Part.CONTROL:
+            return "@" <= (key.character or "") <= "~"
+        return before is Part.STRING and (key.key.endswith("backslash") or key.key == "ctrl+g")

@@ -16,11 +16,10 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.crowd import THREADS
-from tmuxreap.interfaces.popup import far, view
+from tmuxreap.interfaces.popup import actions, view
 from tmuxreap.interfaces.popup.actions import Desk, Seen
-from tmuxreap.interfaces.popup.choices import Choices, arranged
-from tmuxreap.interfaces.popup.patient import BackgroundApp
-from tmuxreap.interfaces.popup.widgets import Sessions
+from tmuxreap.interfaces.popup.view import Choices, arranged
+from tmuxreap.interfaces.popup.widgets import BackgroundApp, Sessions
 from tmuxreap.interfaces.text.progress import Progress
 
 WIDE = 150  # from here on list and screen are side by side
@@ -42,7 +41,7 @@ class Drawing(BackgroundApp):
         self._has_looked = False
         self._message_text: Text | None = None
         self._looking = False
-        self._hosts = far.Hosts()
+        self._hosts = actions.Hosts()
         self._reading: set[str] = set()  # hosts with a pending request for a screen
         self._remote_screen = ("", "")  # session name, screen
         self._choices = Choices()
@@ -106,7 +105,7 @@ class Drawing(BackgroundApp):
             self._submit(look, partial(self._store_answer, host), daemon=True)
         self._read_remote_screen()
 
-    def _store_answer(self, host: str, answer: far.HostAnswer) -> None:
+    def _store_answer(self, host: str, answer: actions.HostAnswer) -> None:
         self._hosts.record(host, answer)
         self._draw()
 
@@ -189,7 +188,7 @@ class Drawing(BackgroundApp):
     def _why(self, chosen: Session | None, host: str | None) -> str:
         if chosen is None or not chosen.drift:
             return ""
-        return far.why(chosen, host) if host else self._seen.why
+        return actions.why(chosen, host) if host else self._seen.why
 
     def _screen_of(self, chosen: Session, host: str | None) -> str:
         if host is None:

@@ -1,12 +1,20 @@
-"""The popup's content as text: the cells of a row, a receipt, a question. Knows no widgets.
+"""The user's choices in the popup: the order, the filter, whether to show ended sessions and those
+of other hosts. A file keeps all but the filter for the next popup; the rest is pure.
+
+The popup's keys in one table: the source of its bindings, footer line and help.
+
+The popup's content as text: the cells of a row, a receipt, a question. Knows no widgets.
 
 External text is always sanitized first: a name may contain markup and escape sequences."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 
 from rich.text import Text
 
@@ -17,11 +25,151 @@ from tmuxreap.core.results import Problem, Result
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Rung
-from tmuxreap.interfaces.popup.choices import Choices
-from tmuxreap.interfaces.popup.keys import KEYS, MOVING
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.proof.state import AgentState
+
+FILE = Path("tmuxreap") / "popup.json"
+# Sessions waiting for a person first, then those that differ from the registry (None).
+ATTENTION = (
+    AgentState.WAITING.value,
+    AgentState.LIMITED.value,
+    None,
+    AgentState.UNKNOWN.value,
+    AgentState.IDLE.value,
+    AgentState.WORKING.value,
+)
+SORTS: dict[str, Callable[[Session], object]] = {
+    "attention": lambda one: (_attention(one), one.name),
+    "name": lambda one: one.name,
+    "idle": lambda one: (-(one.idle_s or 0), one.name),
+    "memory": lambda one: (-one.memory_mb, one.name),
+    "agent": lambda one: (one.agent or "", one.name),
+}
+
+
+@frozen
+class Choices:
+    sort: str = "attention"
+    ended: bool = False
+    only: str = ""
+    hosts: bool = False
+
+    def next_sort(self) -> Choices:
+        names = [*SORTS]
+        return replace(self, sort=names[(names.index(self.sort) + 1) % len(names)])
+
+
+def arranged(
+    sessions: Sequence[Session], choices: Choices, kept: Container[str] = ()
+) -> list[Session]:
+    """Return the visible sessions in order, ended ones last. `kept`: ended sessions that stay
+    visible, because the popup has just acted on them."""
+    shown = [
+        one
+        for one in sessions
+        if matches(one, choices.only)
+        and (choices.ended or choices.only or not one.ended or one.drift or one.name in kept)
+    ]
+    shown.sort(key=SORTS[choices.sort])  # type: ignore[arg-type]
+    return sorted(shown, key=lambda one: one.ended and one.drift is None)
+
+
+def matches(one: Session, words: str) -> bool:
+    """Tell whether the row's text contains all of the words."""
+    facts = [one.name, one.agent or "", str(one.status), one.state or "", *one.tags]
+    text = plain(" ".join([*facts, one.drift or ""])).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _attention(one: Session) -> int:
+    return ATTENTION.index(None if one.drift is not None else one.state)
+
+
+def choices_path(environ: Mapping[str, str], home: Path | None) -> Path | None:
+    """Return the file of the choices, below `$XDG_STATE_HOME` or HOME; None if neither is set."""
+    given = environ.get("XDG_STATE_HOME", "")
+    if given.startswith("/"):
+        return Path(given) / FILE
+    return home / ".local" / "state" / FILE if home else None
+
+
+def load_choices(path: Path | None) -> Choices:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8")) if path else {}
+    except (OSError, ValueError, RecursionError):
+        return Choices()
+    if not isinstance(data, dict) or str(data.get("sort")) not in SORTS:
+        return Choices()
+    ended, hosts = (data.get(flag) is True for flag in ("ended", "hosts"))
+    return Choices(str(data["sort"]), ended, hosts=hosts)
+
+
+def save_choices(path: Path | None, choices: Choices) -> None:
+    """Save the choices; a file that cannot be written only loses them."""
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        words = {"sort": choices.sort, "ended": choices.ended, "hosts": choices.hosts}
+        path.write_text(json.dumps(words) + "\n", encoding="utf-8")
+
+
+@frozen
+class Key:
+    """One key: `pressed` is the toolkit's name, `shown` the displayed one. Keys of the least
+    `worth` leave a narrow line first."""
+
+    pressed: str
+    shown: str
+    action: str
+    word: str
+    what: str
+    worth: int = 0
+
+
+KEYS = (
+    Key("enter", "⏎", "jump", "Jump", "go there: the tmux client switches to its pane", 6),
+    Key("s", "s", "end('stop')", "Stop", "stop it; its conversation is saved", 8),
+    Key("x", "x", "end('kill')", "Kill", "kill it; its conversation is saved first", 5),
+    Key("r", "r", "resume", "Resume", "resume the conversation of a stopped one", 7),
+    Key("space", "spc", "mark", "Mark", "mark it, for the keys above", 2),
+    Key("a", "a", "mark_all", "All", "mark all that run, or none", 1),
+    Key("n", "n", "new", "New", "start an agent", 3),
+    Key("plus", "+", "adopt", "Adopt", "register an agent that is not registered", 3),
+    Key("slash", "/", "filter", "Filter", "show only names, tags, agents, states with this", 4),
+    Key("o", "o", "sort", "Sort", "another order: attention, name, idle, memory, agent", 0),
+    Key("e", "e", "fold", "Ended", "show ended sessions, or fold them away", 0),
+    Key(
+        "h", "h", "hosts", "Hosts", "show sessions of other hosts too, or of this machine alone", 0
+    ),
+    Key("v", "v", "turn", "View", "the screen alone, or the list again", 2),
+    Key("question_mark", "?", "help", "Help", "this page", 9),
+    Key("q,escape", "q", "leave", "Close", "close; what was begun is finished first", 10),
+)
+MOVING = (("j k ↑ ↓", "move"), ("click", "choose; again: jump"))
+
+
+def fitting(width: int) -> tuple[Key, ...]:
+    """Return the keys that fit into a line, in table order; those of most worth are kept."""
+    kept: list[Key] = []
+    left = width
+    for key in sorted(KEYS, key=lambda one: -one.worth):
+        needed = len(key.shown) + len(key.word) + 3
+        if needed > left:
+            break
+        kept.append(key)
+        left -= needed
+    return tuple(key for key in KEYS if key in kept)
+
+
+def line(width: int) -> str:
+    """Return the footer line, with an action for a click on each word."""
+    return "  ".join(
+        f"[@click=app.{key.action}][b]{key.shown}[/b] {key.word}[/]" for key in fitting(width)
+    )
+
 
 MARKED = "*"
 COLUMNS = ("", "NAME", "HOST", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")

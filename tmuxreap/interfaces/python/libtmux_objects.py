@@ -13,7 +13,7 @@ from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row, Server
 from tmuxreap.core.model import Session as Seen
-from tmuxreap.interfaces.python.errors import error_of
+from tmuxreap.interfaces.python.options import error_of
 from tmuxreap.sessions.context import Context
 
 __all__ = ["TmuxPane", "TmuxSession", "pane_of", "session_of", "target_of"]

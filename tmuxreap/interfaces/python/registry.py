@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 from tmuxreap.core.answers import Forgotten, Reconciled
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result, read
-from tmuxreap.interfaces.python.calls import answers_of, check_free, run_verb
-from tmuxreap.interfaces.python.errors import error_of
-from tmuxreap.interfaces.python.options import seconds
+from tmuxreap.interfaces.python.calls import (
+    Session,
+    Target,
+    answers_of,
+    check_free,
+    listed,
+    run_verb,
+    words_of,
+)
+from tmuxreap.interfaces.python.options import error_of, seconds
 from tmuxreap.interfaces.python.stopping import Stopping
-from tmuxreap.interfaces.python.targets import Session, Target, listed, words_of
 from tmuxreap.interfaces.python.watching import Watching
 from tmuxreap.registry.file import Registry as File
 from tmuxreap.sessions.context import Context

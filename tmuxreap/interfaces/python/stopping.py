@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, overload
 from tmuxreap.core.answers import Ending, Interrupted
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of
+from tmuxreap.interfaces.python.calls import (
+    Several,
+    Target,
+    answers_of,
+    check_free,
+    endings_of,
+    listed,
+    words_of,
+)
 from tmuxreap.interfaces.python.options import (
     KillOptions,
     StopOptions,
@@ -18,7 +26,6 @@ from tmuxreap.interfaces.python.options import (
     policy_of,
     seconds,
 )
-from tmuxreap.interfaces.python.targets import Several, Target, listed, words_of
 from tmuxreap.sessions.context import Context
 
 if TYPE_CHECKING:
