@@ -44,7 +44,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ledger.database import LedgerAccess, ledger_path
+from tmuxreap.ledger.database import Database, ledger_path
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
 
@@ -223,15 +223,15 @@ class Histories(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="tr"))
         self.world = World(self.folder, self.intended)
         self.unarmed, faults.at = faults.at, self.world.at
-        self.used, world = LedgerAccess.use, self.world
+        self.used, world = Database.use, self.world
 
-        def use(ledger: LedgerAccess, warning: str, work: Any) -> Any:
+        def use(ledger: Database, warning: str, work: Any) -> Any:
             if world.locked and world.current is not None:
                 ledger.warnings.append(f"{warning}: it is locked")
                 return None
             return self.used(ledger, warning, work)
 
-        LedgerAccess.use = use  # type: ignore[method-assign]
+        Database.use = use  # type: ignore[method-assign]
         story = self.story = self.world.story
         story.add_row({"name": "flow", "status": "stopped", "note": 0})
         story.agent("a", leaves=leaves, exit_delay_s=delay, shell=shell)
@@ -480,7 +480,7 @@ class Histories(RuleBasedStateMachine):
         try:
             self.to_the_end()
         finally:
-            faults.at, LedgerAccess.use = self.unarmed, self.used  # type: ignore[method-assign]
+            faults.at, Database.use = self.unarmed, self.used  # type: ignore[method-assign]
             shutil.rmtree(self.folder)
 
     def to_the_end(self) -> None:

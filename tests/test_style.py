@@ -13,7 +13,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
-LONGEST = 300
+LONGEST = 500
 LONGER = {
     "commands/adopt.py": 400,
     "ending/ladder/keys.py": 350,
@@ -40,7 +40,7 @@ def test_no_conditional_expression_stands_within_another(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_a_file_has_no_more_than_300_lines(path: str) -> None:
+def test_a_file_has_no_more_than_500_lines(path: str) -> None:
     lines = len((PACKAGE / path).read_text(encoding="utf-8").splitlines())
     assert lines <= LONGER.get(path, LONGEST)
 

@@ -3,6 +3,6 @@
 `stop`, `kill`, `reap` and `start --replace` differ only in their policy. Never passes tmux a
 session name, only ids that were checked, and never records an end without proof.
 
-Doors: `end`, `interrupt` (ends a turn, not a session), `plan`, `outcome`, `results`,
-`one_at_a_time` (concurrent endings), `handover` (to a finisher outside the session), `unfinished`
-(endings whose owner died). Main types: `Ending`, `Plan`, `Policy`."""
+Doors: `end` (with the handover to a finisher outside the session, and endings whose owner died),
+`interrupt` (ends a turn, not a session), `plan`, `ending`, `outcome`, `one_at_a_time` (concurrent
+endings). Main types: `Ending`, `Plan`, `Policy`."""

@@ -4,5 +4,5 @@ Never decides what is true of a session: where they disagree, the registry wins 
 rebuilt.
 
 Doors: `books` (writes registry and ledger together), `records` (the values in it), `requests` and
-`surroundings` (tables that few registries have), `database`, `tables` and `schema` (the file and
-its tables), `copy` (reading without write access). Main types: `Books`, `Intent`, `Event`."""
+`surroundings` (tables that few registries have), `database`, `schema` and `tables` (the file, and
+how it is made), `copy` (reading without write access). Main types: `Books`, `Intent`, `Event`."""

@@ -20,7 +20,7 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.times import iso
 from tmuxreap.ledger import records as records
 from tmuxreap.ledger import schema as schema
-from tmuxreap.ledger.database import Connection, LedgerAccess, in_transaction
+from tmuxreap.ledger.database import Connection, Database, in_transaction
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
@@ -42,7 +42,7 @@ from tmuxreap.ledger.tables import supports_json
 FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
 
 
-class Ledger(LedgerAccess):
+class Ledger(Database):
     # Events
 
     def events(

@@ -4,7 +4,6 @@ of rows by targets.
 Never dumps a document: a write changes only the bytes of the fields concerned, and its result is
 parsed again before it replaces the file.
 
-Doors: `file`, `look`, `failures`, `rows`, `lives` (which state of a row is the newer),
-`transitions`, `restarts` (when to restart a session), `targets`, `trees` (parents and children),
-`edits`. Main types: `Registry` (look, lock, write), `RegistryLook` (the file's content), `Event`
-(what may happen to a row)."""
+Doors: `file`, `look`, `rows` (with their trees, restarts and failures), `lives` (which state of a
+row is the newer), `transitions`, `targets`, `edits`. Main types: `Registry` (look, lock, write),
+`RegistryLook` (the file's content), `Event` (what may happen to a row)."""

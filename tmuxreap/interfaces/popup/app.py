@@ -32,8 +32,22 @@ from tmuxreap.interfaces.popup.drawing import WIDE, Doing, Drawing
 from tmuxreap.interfaces.popup.view import KEYS, Choices, line, load_choices, save_choices
 from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions
 
+LOOK_S, FAR_S = 1.0, 3.0  # on this machine, and on other hosts
+DRAW_S = 0.2
+HIGH = 16  # lower than this, only the list or the screen is shown
 
-class Choosing(Drawing):
+
+class Popup(Drawing):
+    ENABLE_COMMAND_PALETTE = False
+    # As Textual declares them.
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(key.pressed, key.action, key.word, show=False) for key in KEYS),
+        Binding("ctrl+c,ctrl+q", "leave", show=False),
+    ]
+    CSS_PATH = "popup.tcss"
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._choices_file: Path | None = None
@@ -173,23 +187,6 @@ class Choosing(Drawing):
         }
         self._marked = set() if running <= self._marked else running
         self._draw()
-
-
-LOOK_S, FAR_S = 1.0, 3.0  # on this machine, and on other hosts
-DRAW_S = 0.2
-HIGH = 16  # lower than this, only the list or the screen is shown
-
-
-class Popup(Choosing):
-    ENABLE_COMMAND_PALETTE = False
-    # As Textual declares them.
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.pressed, key.action, key.word, show=False) for key in KEYS),
-        Binding("ctrl+c,ctrl+q", "leave", show=False),
-    ]
-    CSS_PATH = "popup.tcss"
 
     def compose(self) -> ComposeResult:
         with Container(id="both"):
