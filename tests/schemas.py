@@ -10,7 +10,8 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from tmuxreap.core.results import Result
-from tmuxreap.core.schema import SHAPES, document
+from tmuxreap.core.schema import ANSWERING, document
+from tmuxreap.core.verbs import VERBS
 
 
 @cache
@@ -34,7 +35,7 @@ def checked(result: Result) -> Result:
 def check_answer(answer: Mapping[str, Any]) -> None:
     """Validate an answer; for unreadable commands and those that answer in lines the envelope."""
     verb = answer["command"]
-    known = verb if verb in SHAPES and not SHAPES[verb].lines else None
+    known = verb if verb in ANSWERING and not VERBS[verb].is_endless else None
     found = troubles(json.loads(json.dumps(answer, default=str)), known)
     assert not found, f"{verb} is not as its schema says: {found}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_docs import commands
-from tmuxreap.interfaces.cli.main import ALIASES, VERBS
+from tmuxreap.core.verbs import CALLED, PUBLIC
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -55,8 +55,8 @@ def trouble(call: str) -> str | None:
     words = words_of(call)
     if not words or words[0] in OTHERS:
         return None
-    verb = ALIASES.get(words[0], words[0])
-    if verb not in VERBS:
+    verb = CALLED[words[0]].name if words[0] in CALLED else words[0]
+    if verb not in PUBLIC:
         return f"{words[0]} is no verb"
     try:
         COMMANDS[verb].make_context(verb, words[1:])

@@ -26,9 +26,9 @@ from tmuxreap.core.results import Conversation, Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
+from tmuxreap.core.verbs import ALL, PUBLIC
 from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.interfaces.cli.main import ALIASES, VERBS
-from tmuxreap.interfaces.cli.program import declared
+from tmuxreap.interfaces.cli.main import program
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.proof.state import AgentState
 from tmuxreap.registry.transitions import TRANSITIONS, Event
@@ -74,13 +74,8 @@ def codes(cell: str) -> list[str]:
 
 
 def commands() -> dict[str, typer.core.TyperCommand]:
-    program = typer.Typer(add_completion=False)
-    program.callback()(lambda: None)
-    for name in VERBS:
-        program.command(name)(declared(name))
-    group = typer.main.get_command(program)
-    assert isinstance(group, typer.core.TyperGroup)
-    return group.commands
+    found = program(ALL).commands
+    return {verb: found[verb] for verb in PUBLIC}
 
 
 def flags(command: typer.core.TyperCommand) -> Iterator[str]:
@@ -92,7 +87,7 @@ def flags(command: typer.core.TyperCommand) -> Iterator[str]:
 # Verbs, flags and agents.
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", PUBLIC)
 def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
     part = section(VERB_PAGE, "Verbs")
     found = re.search(rf"^    {verb} .*$", part, flags=re.MULTILINE)
@@ -112,7 +107,7 @@ def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
 def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
     part, known = section(VERB_PAGE, "Verbs"), commands()
     synopses = re.findall(r"^    ([a-z]+) +(.*)$", part, flags=re.MULTILINE)
-    assert {verb for verb, _ in synopses} == set(VERBS)
+    assert {verb for verb, _ in synopses} == set(PUBLIC)
     there = {flag for command in known.values() for flag in flags(command)} | {
         "--help",
         "--version",
@@ -120,7 +115,7 @@ def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)) <= there
     for verb, synopsis in synopses:
         assert set(re.findall(r"--[a-z][a-z-]*", synopsis)) <= set(flags(known[verb])), verb
-    assert all(f"also: {alias}" in part for alias in ALIASES)
+    assert all(f"also: {verb.alias}" in part for verb in ALL if verb.alias)
 
 
 def test_each_span_of_time_is_read() -> None:

@@ -45,7 +45,8 @@ class Budget:
 # other versions load a few more.
 SPARE = 0 if sys.version_info[:2] == (3, 11) else 6
 LEDGER = ("sqlite3",)
-BOTH = ("yaml", *LEDGER)
+LOOK = (*LEDGER, "typer")
+BOTH = ("yaml", *LEDGER, "typer")
 VERSION = Budget(modules=28)
 
 RUNNING = """\
@@ -66,53 +67,48 @@ tmux_sessions:
 # A registry without a ledger, and no tmux server: 1 client finds that out. A look creates no
 # ledger.
 AT_REST = {
-    (RUNNING, "list"): Budget(modules=152, processes=1, may_import=BOTH),
-    (RUNNING, "list --json"): Budget(modules=152, processes=1, may_import=BOTH),
-    (RUNNING, "show shop"): Budget(modules=162, processes=1, may_import=BOTH),
-    (RUNNING, "events"): Budget(modules=114, may_import=LEDGER),
+    (RUNNING, "list"): Budget(modules=212, processes=1, may_import=BOTH),
+    (RUNNING, "list --json"): Budget(modules=211, processes=1, may_import=BOTH),
+    (RUNNING, "show shop"): Budget(modules=221, processes=1, may_import=BOTH),
+    (RUNNING, "events"): Budget(modules=174, may_import=LOOK),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its
     # folder. The ledger is complete before it gets its name: a link, and a sync of its own. Before
     # the first key a trial file takes the room that the new registry will need.
     (RUNNING, "stop shop"): Budget(
-        modules=190, processes=3, written=5, changes=5, fsyncs=4, may_import=BOTH
+        modules=243, processes=3, written=5, changes=5, fsyncs=4, may_import=BOTH
     ),
-    (STOPPED, "stop shop"): Budget(modules=181, processes=1, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=237, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=177, processes=1, written=3, changes=5, fsyncs=4, may_import=BOTH
+        modules=239, processes=1, written=3, changes=5, fsyncs=4, may_import=BOTH
     ),
-    (STOPPED, "reconcile"): Budget(modules=170, processes=1, may_import=BOTH),
-    (STOPPED, "forget shop"): Budget(modules=157, written=3, changes=5, fsyncs=4, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=234, processes=1, may_import=BOTH),
+    (STOPPED, "forget shop"): Budget(modules=216, written=3, changes=5, fsyncs=4, may_import=BOTH),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
 LIFE = {
     # A registry from nothing, the session, the second look after the time it has to live, the row
     # and the ledger.
     "start shop --agent demo": Budget(
-        modules=187, processes=6, written=5, changes=9, fsyncs=6, may_import=BOTH
+        modules=244, processes=6, written=5, changes=9, fsyncs=6, may_import=BOTH
     ),
     # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
-    "list": Budget(modules=131, processes=2, written=1, changes=1, may_import=LEDGER),
-    "show shop": Budget(modules=139, processes=2, written=1, changes=1, may_import=LEDGER),
-    "reconcile": Budget(modules=147, processes=1, written=1, changes=1, may_import=LEDGER),
-    "stop shop --dry-run": Budget(
-        modules=150, processes=2, written=1, changes=1, may_import=LEDGER
-    ),
+    "list": Budget(modules=188, processes=2, written=1, changes=1, may_import=LOOK),
+    "show shop": Budget(modules=196, processes=2, written=1, changes=1, may_import=LOOK),
+    "reconcile": Budget(modules=209, processes=1, written=1, changes=1, may_import=LOOK),
+    "stop shop --dry-run": Budget(modules=206, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
-    "_complete stop s": Budget(
-        modules=64, changes=1, may_import=LEDGER
-    ),  # the ledger has the state
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
-    "stop shop": Budget(modules=196, processes=11, written=5, changes=2, fsyncs=2, may_import=BOTH),
+    "stop shop": Budget(modules=246, processes=11, written=5, changes=2, fsyncs=2, may_import=BOTH),
     "start shop --confirm 0.2": Budget(
-        modules=195, processes=7, written=4, changes=3, fsyncs=2, may_import=BOTH
+        modules=248, processes=7, written=4, changes=3, fsyncs=2, may_import=BOTH
     ),
-    "kill shop": Budget(modules=196, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
-    "events": Budget(modules=117, written=1, changes=1, may_import=LEDGER),
-    "forget shop": Budget(modules=157, written=3, changes=2, fsyncs=2, may_import=BOTH),
+    "kill shop": Budget(modules=246, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "events": Budget(modules=177, written=1, changes=1, may_import=LOOK),
+    "forget shop": Budget(modules=216, written=3, changes=2, fsyncs=2, may_import=BOTH),
 }
 
 

@@ -20,8 +20,8 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files own_files environment whereabouts ourselves git headless machine terminals timed_masks"
-        " tmux.sockets tmux.versions processes.procfs"
+        "files own_files environment whereabouts ourselves git headless machine terminals"
+        " timed_masks tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look lives rows transitions targets edits",
     "ledger": "books records requests surroundings database schema tables copy",
@@ -32,7 +32,7 @@ ROOMS = {
     "commands": "*",
     "hosts": "*",
     "app": "*",
-    "interfaces": "cli.main cli.words text.report hook.answer completion.answer python.api",
+    "interfaces": "cli.main text.report hook.answer python.api",
 }
 ORDER = tuple(ROOMS)
 ABOVE_ALL = {"__init__"}  # the version
@@ -47,7 +47,7 @@ registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts
-commands.doctor.machine interfaces.completion.sketch interfaces.python.options
+interfaces.hook.sketch interfaces.python.options
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

@@ -14,7 +14,7 @@ import pytest
 
 import tmuxreap
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.interfaces.cli.commands import MODULES
+from tmuxreap.core.verbs import ALL
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(tmuxreap.__file__).parent
@@ -35,7 +35,7 @@ def test_the_wheel_holds_the_package_and_runs_alone(tmp_path: Path) -> None:
         names = set(packed.namelist())
         packed.extractall(tmp_path / "alone")
     modules = {str(path.relative_to(PACKAGE.parent)) for path in PACKAGE.rglob("*.py")}
-    data = ("agents/agents.yaml", "interfaces/completion/vocabulary.tsv", "py.typed")
+    data = ("agents/agents.yaml", "py.typed")
     assert modules | {f"tmuxreap/{name}" for name in data} <= names
     assert {name.split("/")[0] for name in names} == {
         "tmuxreap",
@@ -51,7 +51,7 @@ def test_the_wheel_holds_the_package_and_runs_alone(tmp_path: Path) -> None:
         run, cwd=tmp_path, env=there, capture_output=True, text=True, check=True
     ).stdout
     assert [one["name"] for one in json.loads(said)["results"]] == list(load_profiles(None).agents)
-    assert {f"tmuxreap/interfaces/cli/verbs/{module}.py" for module in MODULES} <= names
+    assert {f"tmuxreap/interfaces/cli/verbs/{verb.flags}.py" for verb in ALL} <= names
 
 
 def test_the_source_holds_what_git_holds_and_no_environment(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tmuxreap.commands import skills
-from tmuxreap.interfaces.cli.main import VERBS
+from tmuxreap.core.verbs import PUBLIC
 
 ROOT = Path(__file__).parent.parent
 HOME = ROOT / "skills"
@@ -94,7 +94,7 @@ def test_what_a_skill_names_is_there(folder: Path) -> None:
     for script in re.findall(r"\bscripts/([a-z_]+\.sh)", text):
         assert (folder / "scripts" / script).is_file(), script
     assert set(re.findall(r"tmux-agent-orchestrate-[a-z]+(?:-[a-z]+)*", text)) <= set(NAMES)
-    assert set(re.findall(r"`tmuxreap ([a-z]+)", text)) <= set(VERBS)
+    assert set(re.findall(r"`tmuxreap ([a-z]+)", text)) <= set(PUBLIC)
 
 
 # The scripts.
@@ -110,7 +110,7 @@ def test_a_script_can_be_run_and_read_by_a_plain_shell(script: Path) -> None:
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 @pytest.mark.parametrize(
     "script",
-    [*SCRIPTS, ROOT / "tmuxreap" / "interfaces" / "completion" / "shells" / "tmuxreap.bash"],
+    [*SCRIPTS],
     ids=lambda script: script.name,
 )
 def test_shellcheck_has_nothing_to_say(script: Path) -> None:

@@ -27,19 +27,16 @@ OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 QUICK = {
     "hook": "tmuxreap.interfaces.hook.answer",
     "heartbeat": "tmuxreap.interfaces.hook.answer",
-    "_complete": "tmuxreap.interfaces.completion.answer",
     "_keep": "tmuxreap.system.headless",
 }
-# More than one run allocates, also over 10,000 rows: no garbage collection, 10 % less time.
+# More than one run allocates, also over 10,000 rows: no garbage collection, 10 % less time. Verbs
+# that run for hours set it back.
 YOUNG_OBJECTS = 500_000
-LONG_RUNNING_OBJECTS = 10_000
-LONG_RUNNING = {"watch", "mcp", "popup", "wait", "events"}  # long-running: collected more often
 
 
 def run() -> None:
     """Run the program and exit without interpreter shutdown, which takes as long as a tmux call."""
-    lasting = {*sys.argv[1:2]} & LONG_RUNNING
-    gc.set_threshold(LONG_RUNNING_OBJECTS if lasting else YOUNG_OBJECTS)
+    gc.set_threshold(YOUNG_OBJECTS)
     if not QUICK.keys() & {*sys.argv[1:2]}:
         _expect_children()
     status = main()
@@ -101,9 +98,7 @@ def _answer_quick_command(words: list[str]) -> int | None:
         print(f"tmuxreap {__version__}")
         return 0
     quick = QUICK.get(words[0])
-    # For `_complete`, --help is part of the line to be completed.
-    wants_help = words[0] != "_complete" and not {"--help", "-h"}.isdisjoint(words)
-    if quick is None or wants_help:
+    if quick is None or not {"--help", "-h"}.isdisjoint(words):
         return None
     status: int | None = import_module(quick).main(words)
     return status
@@ -136,7 +131,7 @@ def _failure_of(words: list[str], error: BaseException) -> Failure:
             reason = "could not go on: this process may open no more files"
             return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
     if hasattr(error, "format_message"):  # a usage error of the command line
-        from tmuxreap.interfaces.cli.words import usage
+        from tmuxreap.interfaces.cli.main import usage
 
         return usage(words, error)
     import traceback
@@ -148,7 +143,7 @@ def _failure_of(words: list[str], error: BaseException) -> Failure:
 
 def _prints_text_only(words: list[str]) -> bool:
     """Tell whether the words ask for a text that is written to stdout as it is."""
-    from tmuxreap.interfaces.cli.words import own_words
+    from tmuxreap.interfaces.cli.main import own_words
 
     ours = own_words(words)
     return ours[:1] in (["help"], ["schema"]) or not {"--help", "-h"}.isdisjoint(ours)
@@ -157,7 +152,7 @@ def _prints_text_only(words: list[str]) -> bool:
 def _report_failure(words: list[str], failure: Failure) -> int:
     from tmuxreap.core.results import Result
     from tmuxreap.core.text import Style
-    from tmuxreap.interfaces.cli.words import verb_of
+    from tmuxreap.interfaces.cli.main import verb_of
     from tmuxreap.interfaces.text.report import report
 
     result = Result(verb_of(words), None, time.time(), failure=failure)

@@ -9,8 +9,9 @@ import pytest
 from tmuxreap.core.answers import Counts, Ending, Launched, Listed, Rung, Session, Shown
 from tmuxreap.core.model import Outcome, Status
 from tmuxreap.core.results import Answer, Draft, Problem, Process, fields_of, read
-from tmuxreap.core.schema import SHAPES, answer_schema
+from tmuxreap.core.schema import ANSWERING, answer_schema
 from tmuxreap.core.values import as_dict
+from tmuxreap.core.verbs import VERBS
 
 WHOLE = Ending(
     "a",
@@ -59,13 +60,15 @@ def test_who_stands_on_a_session_has_its_fields_first(kind: type[Session]) -> No
         more.name = "b"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("verb", SHAPES)
+@pytest.mark.parametrize("verb", ANSWERING)
 def test_what_is_told_and_what_the_schema_says_are_the_same_fields(verb: str) -> None:
-    kind = SHAPES[verb].result
+    kind = VERBS[verb].result
     schema = answer_schema(verb)
     properties = schema["properties"]
     assert isinstance(properties, dict)
-    described = properties if SHAPES[verb].lines else properties["results"]["items"]["properties"]
+    described = (
+        properties if VERBS[verb].is_endless else properties["results"]["items"]["properties"]
+    )
     assert list(described) == list(fields_of(kind))
     assert issubclass(kind, Answer)
 

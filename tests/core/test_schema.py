@@ -12,8 +12,8 @@ from tests.command_line import tmuxreap
 from tests.schemas import check_answer, troubles
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.results import read
-from tmuxreap.core.schema import DIALECT, SHAPES, document
-from tmuxreap.interfaces.cli.main import VERBS
+from tmuxreap.core.schema import ANSWERING, DIALECT, document
+from tmuxreap.core.verbs import PUBLIC
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "schema"
@@ -22,10 +22,10 @@ WITHOUT_JSON = {"attach", "hook", "mcp", "popup", "schema"}  # they print format
 
 
 def test_every_verb_that_answers_in_json_has_a_schema() -> None:
-    assert set(SHAPES) >= set(VERBS) - WITHOUT_JSON
+    assert set(ANSWERING) >= set(PUBLIC) - WITHOUT_JSON
 
 
-@pytest.mark.parametrize("verb", [None, *SHAPES])
+@pytest.mark.parametrize("verb", [None, *ANSWERING])
 def test_the_files_are_what_the_types_say(verb: str | None) -> None:
     path = FOLDER / f"{verb or 'envelope'}.json"
     assert json.loads(path.read_text()) == document(verb), "run: python scripts/pages"
@@ -33,7 +33,7 @@ def test_the_files_are_what_the_types_say(verb: str | None) -> None:
 
 
 def test_there_is_no_file_too_many() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == {*SHAPES, "envelope"}
+    assert {path.stem for path in FOLDER.iterdir()} == {*ANSWERING, "envelope"}
 
 
 def test_a_command_prints_it(registry: Path) -> None:

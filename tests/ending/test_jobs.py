@@ -247,10 +247,10 @@ def test_a_readonly_folder_is_a_warning(folder: Path) -> None:
 HANGS = """
 import threading
 from pathlib import Path
-from tmuxreap.ending import jobs
-jobs._problem_writing = lambda *_: threading.Event().wait()
-report = jobs.JobReport("7", "acme", "completed", "", 1.0)
-print(jobs.write_reports(Path("rows.yaml"), [report], 0.05))
+from tmuxreap.ending import delegation
+delegation._problem_writing = lambda *_: threading.Event().wait()
+report = delegation.JobReport("7", "acme", "completed", "", 1.0)
+print(delegation.write_reports(Path("rows.yaml"), [report], 0.05))
 """
 
 

@@ -114,12 +114,14 @@ class Fleet:
             stderr=pipe,
         )
 
-    def run(self, *words: str, stdin: str = "") -> CommandResult:
+    def run(
+        self, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None
+    ) -> CommandResult:
         """Run it in a fork of this process, which has imported all modules."""
 
         def work() -> int:
             os.environ.clear()
-            os.environ.update(self.environment())
+            os.environ.update({**self.environment(), **(environ or {})})
             os.chdir(self.home("me"))
             return main(list(words))
 

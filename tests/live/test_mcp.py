@@ -653,9 +653,9 @@ def test_without_the_sdk_the_extra_is_named(real: Real) -> None:
 
 def test_nothing_but_the_server_imports_the_sdk() -> None:
     others = (
-        "import sys\nfrom tmuxreap.interfaces.cli.main import VERBS\n"
-        "from tmuxreap.interfaces.cli.program import declared\nfrom"
-        " tmuxreap.__main__ import main\nfor verb in VERBS: declared(verb)\nmain(['list',"
+        "import sys\nfrom tmuxreap.core.verbs import ALL\n"
+        "from tmuxreap.interfaces.cli.main import program\nfrom"
+        " tmuxreap.__main__ import main\nprogram(ALL)\nmain(['list',"
         " '--quiet'])\nprint(sorted({'mcp', 'mcp_types', 'pydantic', 'anyio'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -1,8 +1,6 @@
-"""The answer types of each verb, and the envelope that they share.
+"""JSON Schema 2020-12 for the documents that `--json` prints, derived from their types.
 
-JSON Schema 2020-12 for the documents that `--json` prints, derived from their types.
-
-Never names a single answer: the types are in `answers`."""
+Never names a single answer: the types are in `answers`, and `verbs` says which verb has which."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from tmuxreap.core import answers
 from tmuxreap.core.results import Problem, fields_of
 from tmuxreap.core.values import NOTHING, frozen
+from tmuxreap.core.verbs import ALL, VERBS
 
 
 @frozen
@@ -30,56 +28,22 @@ class Envelope:
     error: Problem | None
 
 
-@frozen
-class Shape:
-    """The type of a verb's results, and of what the envelope has besides. `lines`: each result is a
-    document of its own, without envelope."""
-
-    result: type
-    more: type | None = None
-    lines: bool = False
-
-
-# A missing target is answered as the others are, with an error.
-SHAPES = {
-    "start": Shape(answers.Launched, answers.Planned),
-    "adopt": Shape(answers.Launched),
-    "list": Shape(answers.Listed),
-    "show": Shape(answers.Shown),
-    "stop": Shape(answers.Ending, answers.Sums),
-    "kill": Shape(answers.Ending, answers.Sums),
-    "reap": Shape(answers.Ending, answers.Reaping),
-    "resume": Shape(answers.Launched),
-    "forget": Shape(answers.Forgotten),
-    "protect": Shape(answers.Protected),
-    "unprotect": Shape(answers.Protected),
-    "reconcile": Shape(answers.Drift, answers.Reconciled),
-    "watch": Shape(answers.Change, lines=True),
-    "events": Shape(answers.Event),
-    "wait": Shape(answers.Awaited),
-    "interrupt": Shape(answers.Interrupted),
-    "heartbeat": Shape(answers.Beat),
-    "hooks": Shape(answers.Hooked),
-    "agents": Shape(answers.Agent),
-    "doctor": Shape(answers.Finding),
-    "hosts": Shape(answers.Reached),
-    "skills": Shape(answers.Skill),
-    "completion": Shape(answers.Script),
-    "config": Shape(answers.Default, answers.ConfigFile),
-}
-
-
 Schema = dict[str, object]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
+# The verbs that have a document, in the order of the help.
+ANSWERING = tuple(verb.name for verb in ALL if verb.result is not None)
+
+
 def answer_schema(verb: str) -> Schema:
     """Return the schema of the document that this verb prints with `--json`."""
-    shape = SHAPES[verb]
-    result = _object(shape.result)
-    return result if shape.lines else _envelope(shape, result)
+    facts = VERBS[verb]
+    assert facts.result is not None  # noqa: S101 - asked of verbs with an answer only
+    result = _object(facts.result)
+    return result if facts.is_endless else _envelope(facts.more, result)
 
 
 def document(verb: str | None) -> Schema:
@@ -88,8 +52,8 @@ def document(verb: str | None) -> Schema:
     return {**head, **(answer_schema(verb) if verb else _envelope(None, {}))}
 
 
-def _envelope(shape: Shape | None, result: Schema) -> Schema:
-    parts = (Envelope,) if shape is None or shape.more is None else (Envelope, shape.more)
+def _envelope(more: type | None, result: Schema) -> Schema:
+    parts = (Envelope,) if more is None else (Envelope, more)
     whole = _object(*parts)
     properties = whole["properties"]
     assert isinstance(properties, dict)  # noqa: S101 - built two lines above

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import typer.core
 
 from tests import warm
 from tests.test_docs import commands
-from tmuxreap.interfaces.cli.main import VERBS
-from tmuxreap.interfaces.cli.words import GROUPS
-
-ROOT = Path(__file__).parents[3]
+from tmuxreap.core.verbs import PUBLIC, Group
 
 
 def helped(*verb: str) -> list[str]:
@@ -27,7 +22,7 @@ def helped(*verb: str) -> list[str]:
     return told.stdout.splitlines()
 
 
-@pytest.mark.parametrize("verb", ["", *VERBS])
+@pytest.mark.parametrize("verb", ["", *PUBLIC])
 def test_the_help_fits_80_columns(verb: str) -> None:
     lines = helped(*verb.split())
     assert len(lines) > 5
@@ -37,11 +32,10 @@ def test_the_help_fits_80_columns(verb: str) -> None:
 def test_the_list_of_verbs_tells_each_in_full_and_in_groups() -> None:
     lines = helped()
     listed = [line for line in lines[lines.index("Everyday:") + 1 :] if line.startswith("  ")]
-    assert {line.split()[0] for line in listed} >= set(VERBS) - {"hook"}
+    assert {line.split()[0] for line in listed} >= set(PUBLIC) - {"hook"}
     assert [line for line in listed if line.endswith("...") or len(line.split()) < 3] == []
-    assert [title.rstrip(":") for title in lines if title.rstrip(":") in (*GROUPS, "More")] == list(
-        GROUPS
-    )
+    titles = [group.value for group in Group]
+    assert [line.rstrip(":") for line in lines if line.rstrip(":") in (*titles, "More")] == titles
 
 
 @pytest.mark.parametrize("verb", ["", "stop", "kill"])
@@ -52,7 +46,7 @@ def test_everyday_examples_come_first(verb: str) -> None:
     assert sum(line.startswith("  tmuxreap ") for line in lines) >= 3
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", PUBLIC)
 def test_every_flag_and_argument_says_what_it_is_for(verb: str) -> None:
     command = commands()[verb]
     assert command.help
@@ -64,14 +58,3 @@ def test_every_flag_and_argument_says_what_it_is_for(verb: str) -> None:
         and not param.help
     ]
     assert not silent
-
-
-def test_the_words_that_completion_knows_are_those_that_are_declared() -> None:
-    checked = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "vocabulary", "--check"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (checked.returncode, checked.stderr) == (0, "")

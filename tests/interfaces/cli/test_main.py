@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from tmuxreap import __main__ as program
+from tmuxreap.interfaces.cli import main as command_line
 
 # Leaves text in the buffer of stderr that can never be written.
 TALKS_TO_NOBODY = """
 import sys
 from tmuxreap import __main__ as program
+from tmuxreap.interfaces.cli import main as command_line
 
 def work(words):
     sys.stderr.write("talk")
@@ -58,20 +60,20 @@ def test_without_a_word_it_says_what_it_can_do() -> None:
 
 
 @pytest.mark.parametrize(("verb", "collects"), [("list", 0), ("watch", 1), ("mcp", 1)])
-def test_who_lasts_collects_what_it_drops(
+def test_a_verb_that_lasts_collects_its_garbage(
     verb: str, collects: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A short command makes too little garbage to collect; one that runs for hours does not."""
     found: list[int] = []
 
-    def work() -> int:
+    def work(words: list[str], **_: object) -> int:
         before = gc.get_stats()[0]["collections"]
         kept = [[] for _ in range(50_000)]
         found.append(gc.get_stats()[0]["collections"] - before)
-        return len(kept)
+        return 0 * len(kept)
 
     monkeypatch.setattr(sys, "argv", ["tmuxreap", verb])
-    monkeypatch.setattr(program, "main", work)
+    monkeypatch.setattr(command_line, "program", lambda verbs: work)
     monkeypatch.setattr(os, "_exit", lambda status: None)
     threshold = gc.get_threshold()
     try:

@@ -11,8 +11,6 @@ from tmuxreap.core.answers import Ending
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
-from tmuxreap.interfaces.cli.main import VERBS
-from tmuxreap.interfaces.cli.words import GROUPS, SYNONYMS
 
 ROWS = "tmux_sessions:\n" + "".join(
     f"  - {{name: {name}, status: stopped, agent: demo}}\n" for name in ("a", "b")
@@ -35,13 +33,6 @@ ROWS = "tmux_sessions:\n" + "".join(
 def test_a_word_of_another_program_leads_to_ours(registry: Path, word: str, verb: str) -> None:
     answer = tmuxreap(word, "acme", "--json")
     assert (answer.exit, answer.error["hint"]) == (2, f"did you mean: tmuxreap {verb}")
-
-
-def test_each_synonym_means_a_verb_and_each_verb_has_one_group() -> None:
-    assert set(SYNONYMS) <= set(VERBS)
-    assert not set(" ".join(SYNONYMS.values()).split()) & set(VERBS)
-    grouped = [verb for verbs in GROUPS.values() for verb in verbs.split()]
-    assert len(grouped) == len(set(grouped))
 
 
 @pytest.mark.parametrize("words", [("-h",), ("help",), ("--help",)])
@@ -122,3 +113,21 @@ def test_forget_asks_before_more_goes_than_was_named(
     ]
     assert len(run(story.app(), ForgetRequest(("a",), ask=no)).results) == 1
     story.close()
+
+
+@pytest.mark.parametrize(
+    "words", [("-q", "list"), ("--registry", "R", "list"), ("--json", "list"), ("-V",)]
+)
+def test_flags_before_the_verb_count(registry: Path, words: tuple[str, ...]) -> None:
+    registry.write_text(ROWS)
+    elsewhere = registry.with_name("other.yaml")
+    elsewhere.write_text(ROWS.replace("name: a", "name: elsewhere"))
+    answer = tmuxreap(*(str(elsewhere) if word == "R" else word for word in words))
+    assert answer.exit == 0
+    shown = {
+        "-q": answer.out == "",
+        "--registry": "elsewhere" in answer.out,
+        "--json": answer.out.startswith("{"),
+        "-V": answer.out.startswith("tmuxreap "),
+    }
+    assert shown[words[0]]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tmuxreap.interfaces.cli.commands import plain_command
+from tmuxreap.core.verbs import VERBS
+from tmuxreap.interfaces.cli.commands import defaults
 from tmuxreap.interfaces.mcp.arguments import flags_of, with_host
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
@@ -48,7 +49,7 @@ def test_what_was_given_is_said_as_the_command_line_has_it(tool: str) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_argument_is_one_of_the_command(tool: str) -> None:
-    known = set(plain_command(TOOLS[tool].verb).defaults)
+    known = set(defaults(VERBS[TOOLS[tool].verb]))
     arguments = TOOLS[tool].arguments
     named = {
         {"purge_conversation": "purge", "any": "anyone", "all": "everything", "tags": "tag"}.get(
@@ -62,7 +63,7 @@ def test_every_argument_is_one_of_the_command(tool: str) -> None:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_flag_that_is_not_given_is_told_as_the_command_takes_it(tool: str) -> None:
     """Only what was given is passed on: a default that the schema tells must be the command's."""
-    taken = plain_command(TOOLS[tool].verb).defaults
+    taken = defaults(VERBS[TOOLS[tool].verb])
     fields = TOOLS[tool].arguments.model_fields
     told = {name: field.default for name, field in fields.items() if field.annotation is bool}
     assert told.items() <= {**taken, **dict.fromkeys(OURS.get(tool, ()))}.items()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.test_docs import codes, section, table
-from tmuxreap.interfaces.cli.commands import HOSTED
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.mcp.server import described
 from tmuxreap.interfaces.mcp.tools import TOOLS, tools
 
@@ -44,7 +44,7 @@ def test_a_host_is_an_argument_only_where_that_was_asked_for() -> None:
     assert not any("host" in tool.arguments.model_fields for tool in TOOLS.values())
     with_hosts = tools(hosts=True)
     assert list(with_hosts) == list(TOOLS)
-    assert {tool.verb for tool in with_hosts.values()} <= HOSTED
+    assert all(VERBS[tool.verb].on_hosts for tool in with_hosts.values())
     assert all("host" in tool.arguments.model_fields for tool in with_hosts.values())
 
 

@@ -16,16 +16,16 @@ from tmuxreap.core.answers import (
     Shown,
 )
 from tmuxreap.core.results import Item, Problem
-from tmuxreap.core.schema import SHAPES
 from tmuxreap.core.text import Style
+from tmuxreap.core.verbs import ALL
 from tmuxreap.interfaces.text.formatters import FORMATTERS, item_lines
 
 UNKNOWN = Problem("session_not_registered", "could not find a", "tmuxreap list")
 
 
 def test_no_kind_of_answer_is_without_a_voice() -> None:
-    kinds = {shape.result for shape in SHAPES.values()} - {Change}
-    assert {kind.__name__ for kind in kinds} <= set(FORMATTERS)
+    kinds = {verb.result for verb in ALL if verb.result} - {Change}
+    assert kinds <= set(FORMATTERS)
 
 
 @pytest.mark.parametrize("item", [Session("a", error=UNKNOWN), Shown("a", error=UNKNOWN)])

@@ -19,14 +19,18 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style, pad, plain, width
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
-from tmuxreap.interfaces.cli.parameters import Done, Words
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.text.report import lines, print_failure, report, terminal_columns
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
-LENIENT = ("stop", "kill", "finish")  # a broken settings file is only a warning for these
-UNCONFIGURED = ("hook", "heartbeat")  # agents call these all the time, and they have no defaults
-TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # the default is the command line
+
+class Done(Exception):  # noqa: N818 - not an error
+    """The command is done, and the program exits with this status."""
+
+    def __init__(self, status: int = 0) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 @frozen
@@ -73,14 +77,14 @@ def result_of(
     """Run a verb. `tool` is recorded for its endings."""
     settings = Settings.from_environment()
     faults.arm(settings.fault)
-    context = real_app(settings, registry, TOOLS.get(verb, tool), progress=progress)
+    context = real_app(settings, registry, VERBS[verb].tool or tool, progress=progress)
     return run_work(verb, context, lambda context: work(Call(context, style, on_terminal())))
 
 
 def run_work(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
     try:
-        if command not in UNCONFIGURED:
-            context.configure(lenient=command in LENIENT)
+        if VERBS[command].has_settings:
+            context.configure(lenient=VERBS[command].ignores_bad_settings)
         return work(context)
     except Failure as failure:
         found_none = failure.code is Code.REGISTRY_NOT_FOUND
@@ -194,7 +198,7 @@ def style_of(settings: Settings, json: bool, quiet: bool) -> Style:
     return Style(json, quiet, color, terminal_columns() if terminal else None)
 
 
-def targets_of(targets: Words) -> tuple[str, ...]:
+def targets_of(targets: list[str] | None) -> tuple[str, ...]:
     """Return the targets; `-` stands for the names on stdin, one per line."""
     names: list[str] = []
     for target in targets or []:

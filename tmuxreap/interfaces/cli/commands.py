@@ -1,141 +1,149 @@
-"""Owns the verbs as commands, some of them with `--host`, whose code is loaded when it is used."""
+"""Owns the verbs as functions: which parameters each has, and how one is called with words.
+
+The command line calls them by typer (`program`), MCP and other hosts by the same words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, get_args
 
-from tmuxreap.interfaces.cli.parameters import (
-    YES,
-    Command,
-    Done,
-    Parameter,
-    flag,
-    number,
-    parameters_of,
-    text,
-    words,
-)
+from tmuxreap.core.verbs import VERBS, Verb, changes
+from tmuxreap.interfaces.cli import options
 
 if TYPE_CHECKING:
     from tmuxreap.core.results import Result
     from tmuxreap.interfaces.cli.boundary import Call
 
-# The modules of `verbs` that declare them; the function for `stop` is `do_stop`.
-MODULES = {
-    "starting": "start adopt resume attach",
-    "ending": "stop kill reap interrupt forget protect unprotect",
-    "looking": "list show events wait watch reconcile",
-    "setup": "doctor hosts mcp skills schema config hooks agents popup completion",
-    "internal": "heartbeat hook at finish restart",
-}
-CHANGING = frozenset({"start", "adopt", "resume", "reconcile", *MODULES["ending"].split()})
-HOSTED = CHANGING | {"list", "show", "events", "doctor", "wait", "watch"}
-# patterns are resolved first, and sent as names
-PLANNED = frozenset({"stop", "kill", "forget", "interrupt"})
-ASKED = frozenset({"stop", "kill", "interrupt"})  # confirmed on a terminal if patterns are given
 NEVER_SENT = ("registry", "json", "quiet")  # options that stay on this host
 
-# Never --json or --quiet: they take over the terminal.
-SILENT = frozenset({"attach", "popup"})
-WITHOUT_REGISTRY = frozenset({"agents", "completion", "config", "hosts", "skills"})
-# These run without a context of their own, or are called by ourselves.
-DIRECT = frozenset({"at", "finish", "hook", "restart", "schema"})
-SHOWING_PROGRESS = frozenset({"stop", "kill"})
 
-REGISTRY = text(
-    "--registry PATH", "Registry file (default: the nearest one above the current directory)."
-)
-JSON = flag("--json", "Print the result as JSON.")
-QUIET = flag("--quiet -q", "Only print errors.")
-HOST = words("--host H", "Run on other hosts: names, @tag, all, or local.")
-HOSTS_AT_ONCE = number("--hosts-at-once N", "Hosts to ask at the same time. [32]", min=1, max=1000)
+def function_of(verb: Verb) -> Callable[..., Any]:
+    """Return the function that declares the verb's flags: `do_stop` for `stop`."""
+    module = import_module(f"tmuxreap.interfaces.cli.verbs.{verb.flags}")
+    function: Callable[..., Any] = getattr(module, f"do_{verb.name}")
+    return function
 
 
-def declared(verb: str) -> Command:
-    """Return the command of a verb, with `--host` where it applies."""
-    command = plain_command(verb)
-    return _hosted(verb, command) if verb in HOSTED else command
+def own_parameters(verb: Verb) -> list[Parameter]:
+    """Return what the verb declares itself, with resolved types."""
+    declared = signature(function_of(verb), eval_str=True).parameters.values()
+    return [one for one in declared if one.name != "call"]
 
 
-def plain_command(verb: str) -> Command:
-    """Return the command of a verb, for this host."""
-    function = _function(verb)
-    own = tuple(parameters_of(function))
-    if verb in DIRECT:
-        return Command(function, own, function.__doc__)
+def parameters(verb: Verb) -> list[Parameter]:
+    """Return all parameters of the verb, in the order of its help."""
+    own = own_parameters(verb)
+    if verb.is_bare:
+        return own
+    at = next((n for n, one in enumerate(own) if one.name in ("dry_run", "yes")), len(own))
+    return [*own[:at], *_shared(verb), *own[at:], *_of_hosts(verb, own)]
 
-    def call(
-        registry: str | None = None, json: bool = False, quiet: bool = False, **given: Any
-    ) -> None:
-        from tmuxreap.interfaces.cli.boundary import answer, targets_of
 
-        def work(call: Call) -> Result:
-            if given.get("targets"):
-                given["targets"] = targets_of(given["targets"])
-            return work_of(verb, given)(call)
+def defaults(verb: Verb) -> dict[str, object]:
+    """Return the words of the verb and their defaults, without those for other hosts."""
+    shared = [] if verb.is_bare else _shared(verb)
+    return {one.name: one.default for one in (*own_parameters(verb), *shared)}
 
-        progress = verb in SHOWING_PROGRESS and not (json or quiet or given.get("dry_run"))
-        quiet = quiet or verb in SILENT
-        answer(verb, work, registry, json=json, quiet=quiet, progress=progress)
 
-    return Command(call, _with_common(verb, own), function.__doc__)
+def _shared(verb: Verb) -> list[Parameter]:
+    found = []
+    if verb.has_registry:
+        found.append(parameter("registry", options.Registry, None))
+    if not verb.takes_terminal:
+        found.append(parameter("json", options.Json, False))
+        found.append(parameter("quiet", options.Quiet, False))
+    return found
+
+
+def _of_hosts(verb: Verb, own: list[Parameter]) -> list[Parameter]:
+    if not verb.on_hosts:
+        return []
+    found = [
+        parameter("host", options.Host, None),
+        parameter("hosts_at_once", options.HostsAtOnce, None),
+    ]
+    if verb.changes and not any(one.name == "yes" for one in own):
+        found.append(parameter("yes", options.Yes, False))
+    return found
+
+
+def parameter(name: str, annotation: object, default: object) -> Parameter:
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
+
+def flags_by_name(verb: Verb) -> dict[str, tuple[str, ...]]:
+    """Map each parameter of the verb to its flags; arguments have none."""
+    shared = [] if verb.is_bare else _shared(verb)
+    declared = {one.name: one.annotation for one in (*own_parameters(verb), *shared)}
+    return {name: _flags(get_args(kind)[1]) for name, kind in declared.items()}
+
+
+def _flags(declared: Any) -> tuple[str, ...]:
+    """Return the flags of what typer calls an option; within Annotated the first is its default."""
+    words = (declared.default, *(declared.param_decls or ()))
+    return tuple(word for word in words if isinstance(word, str) and word.startswith("-"))
 
 
 def work_of(verb: str, given: Mapping[str, object]) -> Callable[[Call], Result]:
     """Return what the verb does with these words, and with its defaults for all others."""
-    function = _function(verb)
-    values: dict[str, Any] = {one.name: one.default for one in parameters_of(function)}
-    values.update(given)
-    if "targets" in values:
-        values["targets"] = tuple(values["targets"] or ())
-    return lambda call: function(call, **values)
+    function = function_of(VERBS[verb])
+    own = own_parameters(VERBS[verb])
+    words = {one.name: given.get(one.name, one.default) for one in own}
+    return lambda call: function(call, **words)
 
 
-def _function(verb: str) -> Callable[..., Any]:
-    module = next(name for name, verbs in MODULES.items() if verb in verbs.split())
-    found = import_module(f"tmuxreap.interfaces.cli.verbs.{module}")
-    function: Callable[..., Any] = getattr(found, f"do_{verb}")
-    return function
+def is_changing(verb: str, words: Mapping[str, object]) -> bool:
+    return changes(VERBS[verb], words)
 
 
-def _with_common(verb: str, own: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    """Insert the flags that most verbs have, before --dry-run and --yes."""
-    common = [] if verb in WITHOUT_REGISTRY else [REGISTRY]
-    if verb not in SILENT:
-        common += [JSON, QUIET]
-    at = next((n for n, one in enumerate(own) if one.name in ("dry_run", "yes")), len(own))
-    return (*own[:at], *common, *own[at:])
+def run(
+    verb: Verb,
+    registry: str | None = None,
+    json: bool = False,
+    quiet: bool = False,
+    **given: Any,
+) -> None:
+    """Run the verb on this host and print its answer."""
+    from tmuxreap.interfaces.cli.boundary import answer, targets_of
+
+    def work(call: Call) -> Result:
+        if given.get("targets"):
+            given["targets"] = targets_of(given["targets"])
+        return work_of(verb.name, given)(call)
+
+    progress = verb.shows_progress and not (json or quiet or given.get("dry_run"))
+    quiet = quiet or verb.takes_terminal
+    answer(verb.name, work, registry, json=json, quiet=quiet, progress=progress)
 
 
-def changes(verb: str, given: Mapping[str, object]) -> bool:
-    only_shows = verb == "reap" and not given.get("yes")
-    return verb in CHANGING and not (given.get("dry_run") or given.get("print_only") or only_shows)
+def run_anywhere(
+    verb: Verb,
+    host: list[str] | None = None,
+    hosts_at_once: int | None = None,
+    **given: Any,
+) -> None:
+    """Run the verb on the hosts that its words mean, or here."""
+    if verb.on_hosts and (host or _names_a_host(given)):
+        from tmuxreap.interfaces.cli.boundary import Done
+
+        remote = import_module("tmuxreap.interfaces.remote.near")
+        status = remote.call_hosts(verb.name, host, hosts_at_once, given)
+        if status is not None:
+            raise Done(int(status))
+    if not any(one.name == "yes" for one in own_parameters(verb)):
+        given.pop("yes", None)  # it answers only for other hosts
+    run(verb, **given)
 
 
-def is_endless(verb: str, given: Mapping[str, object]) -> bool:
-    return verb == "watch" or (verb == "events" and bool(given.get("follow")))
-
-
-def _hosted(verb: str, plain: Command) -> Command:
-    asks = "yes" in plain.defaults
-
-    def call(host: list[str] | None = None, hosts_at_once: int | None = None, **given: Any) -> None:
-        if host or _names_a_host(given):
-            remote = import_module("tmuxreap.interfaces.remote.near")
-            status = remote.call_hosts(verb, host, hosts_at_once, given)
-            if status is not None:
-                raise Done(int(status))
-        if not asks:
-            given.pop("yes", None)
-        plain.call(**given)
-
-    yes = (YES,) if verb in CHANGING and not asks else ()
-    return Command(call, (*plain.parameters, HOST, HOSTS_AT_ONCE, *yes), plain.about)
-
-
-def _names_a_host(given: dict[str, Any]) -> bool:
+def _names_a_host(given: Mapping[str, Any]) -> bool:
     """Tell whether a host may be named; an @ may also be part of a name."""
     names = [given.get("name") or "", *(given.get("targets") or given.get("names") or ())]
     return any("@" in name or name == "-" for name in names)
+
+
+def signature_of(verb: Verb) -> Signature:
+    """Return the signature that typer reads: required parameters first, as Python wants it."""
+    all_of_it = parameters(verb)
+    return Signature(sorted(all_of_it, key=lambda one: one.default is not Parameter.empty))

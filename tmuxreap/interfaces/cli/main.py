@@ -1,36 +1,175 @@
-"""Owns the command line as a whole: which verbs there are. `verbs/` declares the flags of each."""
+"""Owns the command line as a whole, in typer: the verbs, the help in groups, the flags that stand
+before a verb, and the hints for words of other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from inspect import Parameter
+from typing import Annotated, Any
 
-from tmuxreap.interfaces.cli.commands import declared
-from tmuxreap.interfaces.cli.parameters import Done, read
-from tmuxreap.interfaces.cli.words import GROUPS, check_words, verb_of, with_help_flag
+import typer
+import typer.core
 
-# Each has its group in the help, but for `hook`, which only agents call.
-VERBS = (*" ".join(GROUPS.values()).split(), "hook")
-ALIASES = {"ls": "list"}
-# Called by `handover` and `watch`, and by the tmuxreap of another host.
-HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
+from tmuxreap import __version__
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.verbs import ALL, CALLED, PUBLIC, VERBS, Group, Verb
+from tmuxreap.interfaces.cli import commands, complete, options
+from tmuxreap.interfaces.cli.boundary import Done
+
+LASTING_OBJECTS = 10_000  # of who runs for hours: garbage is collected as often as Python does
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class Grouped(typer.core.TyperGroup):
+    """The help of the whole program."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for group in Group:
+            found = [self.commands[verb.name] for verb in ALL if verb.group is group]
+            rows = [(one.name, one.get_short_help_str(formatter.width)) for one in found]
+            with formatter.section(group.value):
+                formatter.write_dl(rows)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command line; import only the called verb, and typer only for a line not plain."""
+    """Run the command line; only the called verb is built."""
     words = with_help_flag(argv)
-    called = verb_of(words)
-    known = {**{verb: verb for verb in VERBS}, **ALIASES}
-    check_words(words, [*known, *HIDDEN])
-    verb = {**known, **HIDDEN}.get(called)
+    check_words(words)
+    called = CALLED.get(verb_of(words) or verb_of(complete.line_of_shell()[1:-1]))
+    if called is not None and called.lasts:
+        gc.set_threshold(LASTING_OBJECTS)
     try:
-        if verb is not None and words[0] == called:
-            command = declared(verb)
-            arguments = read(command.parameters, words[1:])
-            if arguments is not None:
-                command.call(**arguments)
-                return 0
-        program = import_module("tmuxreap.interfaces.cli.program")
-        return int(program.run(words, {called: verb} if verb else known, (*HIDDEN, "hook")))
+        app = program([called] if called is not None else ALL)
+        return int(app(words, prog_name="tmuxreap", standalone_mode=False) or 0)
     except Done as done:
         return done.status
+    except SystemExit as answered:  # typer has answered a shell's TAB
+        return int(answered.code or 0)
+
+
+def program(verbs: Iterable[Verb]) -> Any:
+    """Build the program with these verbs."""
+    app = typer.Typer(
+        cls=Grouped,
+        add_completion=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings=SETTINGS,
+    )
+    app.callback()(_program)
+    for verb in verbs:
+        for word in filter(None, (verb.called, verb.alias)):
+            hidden = verb.group is None or word == verb.alias
+            app.command(word, hidden=hidden, context_settings=SETTINGS)(function(verb))
+    command = typer.main.get_command(app)
+    complete.use_our_shells()
+    return command
+
+
+def function(verb: Verb) -> Callable[..., None]:
+    """Return the function that typer calls for a verb."""
+    if verb.is_bare:
+        return commands.function_of(verb)
+
+    def call(ctx: typer.Context, **words: Any) -> None:
+        for name, value in (ctx.obj or {}).items():  # given before the verb
+            if name in words and not words[name]:
+                words[name] = value
+        commands.run_anywhere(verb, **words)
+
+    own = commands.signature_of(verb)
+    context = commands.parameter("ctx", typer.Context, Parameter.empty)
+    call.__signature__ = own.replace(parameters=[context, *own.parameters.values()])  # type: ignore[attr-defined]
+    call.__annotations__ = {}
+    call.__doc__ = commands.function_of(verb).__doc__
+    return call
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tmuxreap {__version__}")
+        raise typer.Exit
+
+
+def _program(
+    ctx: typer.Context,
+    registry: options.Registry = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Stop, resume and clean up AI coding agents running in tmux.
+
+    \b
+    tmuxreap start acme --agent claude    start an agent and register it
+    tmuxreap list                         list sessions and whether they are alive
+    tmuxreap stop acme                    stop it and save its conversation
+    tmuxreap resume acme                  resume its conversation
+    tmuxreap reconcile                    clean up after a crash or a reboot
+    """
+    ctx.obj = {"registry": registry, "json": json, "quiet": quiet}
+
+
+def with_help_flag(argv: Sequence[str]) -> list[str]:
+    """Turn `help VERB` into `VERB --help`."""
+    words = list(argv)
+    if words[:1] == ["help"]:
+        return [*(word for word in words[1:2] if not word.startswith("-")), "--help"]
+    return words
+
+
+def verb_of(words: Sequence[str]) -> str:
+    """Return the first word that is no flag, and no value of one before the verb."""
+    rest = iter(words)
+    for word in rest:
+        if word == "--registry":
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def own_words(words: Sequence[str]) -> Sequence[str]:
+    """Return the words before `--`; the others are a command of the user's."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Refuse an unknown verb, and a second `--registry`: the last would silently win."""
+    verb = verb_of(words)
+    if verb and verb not in CALLED:
+        from difflib import get_close_matches  # only unknown verbs need it
+
+        meant = [ours.name for ours in ALL if verb in ours.synonyms.split()]
+        suggestion = next(iter(meant or get_close_matches(verb, list(CALLED), 1)), None)
+        hint = (
+            f"did you mean: tmuxreap {suggestion}"
+            if suggestion
+            else "see all verbs: tmuxreap --help"
+        )
+        raise Failure(Code.USAGE, f"could not read the command: there is no verb {verb!r}", hint)
+    given = [word for word in own_words(words) if word.partition("=")[0] == "--registry"]
+    if len(given) > 1:
+        reason = "could not read the command: --registry is given twice"
+        raise Failure(Code.USAGE, reason, "give one; each registry needs a command of its own")
+
+
+def usage(words: Sequence[str], error: Any) -> Failure:
+    """Turn a parser error into a Failure that refers to the verb's help."""
+    verb = verb_of(words)
+    reason = error.format_message()
+    hint = f"see: tmuxreap {verb} --help" if verb else "see: tmuxreap --help"
+    takes_all = verb in VERBS and VERBS[verb].takes_all
+    if getattr(error, "option_name", None) == "--all" and takes_all:
+        hint = f"to {verb} every session: tmuxreap {verb} all"
+    return Failure(Code.USAGE, f"could not read the command: {reason}", hint)
+
+
+__all__ = ["PUBLIC", "main", "program"]

@@ -9,8 +9,8 @@ import re
 import time
 from collections.abc import Container
 
-from tmuxreap.interfaces.completion.sketch import items_of, sketch_of
 from tmuxreap.interfaces.hook import speaker
+from tmuxreap.interfaces.hook.sketch import items_of, sketch_of
 from tmuxreap.ledger import tables
 
 LONGEST = 64 * 1024 * 1024  # bytes; no registry is longer

@@ -23,8 +23,9 @@ from pydantic import (
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import LONGEST_S, parse_duration
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.cli.boundary import Call
-from tmuxreap.interfaces.cli.commands import plain_command, work_of
+from tmuxreap.interfaces.cli.commands import defaults, flags_by_name, work_of
 from tmuxreap.sessions.context import Context
 
 LONGEST_REASON = 1000
@@ -84,7 +85,7 @@ class Arguments(BaseModel):
 
     def run(self, context: Context) -> Result:
         """Run the verb, as the command line does."""
-        known = plain_command(self.verb).defaults
+        known = defaults(VERBS[self.verb])
         words = {name: value for name, value in self.words().items() if name in known}
         why = getattr(self, "reason", None)
         return work_of(self.verb, words)(Call(context, Style(json=True), why=why))
@@ -119,8 +120,8 @@ def flags_of(arguments: type[Arguments]) -> Mapping[str, tuple[str, bool]]:
     true or false."""
     fields = arguments.model_fields
     flags = {"--host": ("host", False)} if "host" in fields else {}
-    for one in plain_command(arguments.verb).parameters:
-        if field := fields.get(one.name):
-            argument = (field.alias or one.name, field.annotation is bool)
-            flags.update(dict.fromkeys(one.flags, argument))
+    for name, its in flags_by_name(VERBS[arguments.verb]).items():
+        if field := fields.get(name):
+            argument = (field.alias or name, field.annotation is bool)
+            flags.update(dict.fromkeys(its, argument))
     return flags

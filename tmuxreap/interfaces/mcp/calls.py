@@ -31,8 +31,8 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, slotted
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.cli.boundary import run_work
-from tmuxreap.interfaces.completion.vocabulary import VERBS
 from tmuxreap.interfaces.mcp.arguments import Arguments, flags_of
 from tmuxreap.interfaces.mcp.tools import TOOLS, Tool
 from tmuxreap.interfaces.text.progress import Progress

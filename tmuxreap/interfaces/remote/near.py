@@ -22,13 +22,13 @@ from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style, plain
 from tmuxreap.core.values import replace
+from tmuxreap.core.verbs import VERBS, is_endless
 from tmuxreap.hosts.choose import hosts_of, split, targets_by_host
 from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.hosts.engines import terminal_words
 from tmuxreap.hosts.file import Host, Hosts, read_hosts
 from tmuxreap.hosts.talk import ANSWER_S, EndedError, SilentError, Talk, connected
 from tmuxreap.hosts.wire import Request, Say
-from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import on_terminal, run_work, style_of, targets_of
 from tmuxreap.interfaces.remote.on_hosts import OnHosts
 from tmuxreap.interfaces.text.report import report, report_line
@@ -55,7 +55,7 @@ def call_hosts(
         if meant is None:
             only_local.append(True)
             return Result(verb, None, context.clock.now())
-        if verbs.is_endless(verb, words):
+        if is_endless(VERBS[verb], words):
             sent = [(it.host, meant.request(it)) for it in meant.by_host]
             follow(verb, words, sent, settings, style)
         return meant.run(style)

@@ -20,6 +20,7 @@ from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.hosts import choose
 from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.crowd import call_in_threads
@@ -48,7 +49,7 @@ class OnHosts:
     def run(self, style: Style) -> Result:
         if self._is_changing and self._is_remote_by_flag and not self._yes and self._is_inside():
             return replace(self._plan_only(), failure=self._needs_yes())
-        if self.verb in verbs.PLANNED and self._is_changing and self._needs_a_plan:
+        if VERBS[self.verb].is_planned and self._is_changing and self._needs_a_plan:
             return self._confirm_and_run(style)
         return self._merged(self._on_each(self._run_at_once))
 
@@ -57,7 +58,7 @@ class OnHosts:
     @property
     def _defaults(self) -> Mapping[str, object]:
         """The parameters of the verb, and their defaults."""
-        return verbs.plain_command(self.verb).defaults
+        return verbs.defaults(VERBS[self.verb])
 
     @property
     def _yes(self) -> bool:
@@ -65,7 +66,7 @@ class OnHosts:
 
     @property
     def _is_changing(self) -> bool:
-        return verbs.changes(self.verb, self.words)
+        return verbs.is_changing(self.verb, self.words)
 
     @property
     def _is_remote_by_flag(self) -> bool:
@@ -107,7 +108,7 @@ class OnHosts:
             words["name"] = wanted.targets[0] if wanted.targets else None
         elif self.field is not None and self.field not in changes:
             words[self.field] = list(wanted.targets)
-        if "yes" in known and (self.verb in verbs.ASKED or self._yes):
+        if "yes" in known and (VERBS[self.verb].asks or self._yes):
             words["yes"] = True
         sent = {
             name: value
@@ -184,7 +185,7 @@ class OnHosts:
         if self._is_sweeping or self._purges:
             if self._is_inside() and not self.asks:
                 return replace(plan, failure=self._needs_yes())
-            if self.verb in verbs.ASKED and self.asks and not self._is_confirmed(plan, style):
+            if VERBS[self.verb].asks and self.asks and not self._is_confirmed(plan, style):
                 return replace(plan, results=[], others=(), failure=declined(self.verb))
         return self._merged_both(plans, self._on_each(self._carry_out, plans))
 

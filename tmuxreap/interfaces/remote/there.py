@@ -30,6 +30,7 @@ from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
+from tmuxreap.core.verbs import VERBS, is_endless
 from tmuxreap.ending.ending import failed_target
 from tmuxreap.hosts.talk import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of, say
@@ -101,7 +102,8 @@ def run_endless(output: Output, request: Request) -> None:
     if verb == WATCH:
         verb, words = "events", NEWS
         threading.Thread(target=_observe, args=(output, request.registry), daemon=True).start()
-    verbs.plain_command(verb).call(**words, registry=request.registry, json=True)
+    given: dict[str, Any] = {**words, "registry": request.registry, "json": True}
+    verbs.run(VERBS[verb], **given)
 
 
 def _pass_on(output: Output, verb: str, reader: int) -> None:
@@ -178,7 +180,6 @@ def _exit_when_caller_left(output: Output) -> None:
 
 
 LOOK_S = 0.1
-ENDING = ("stop", "kill", "forget", "interrupt")
 
 
 def serve() -> int:
@@ -201,13 +202,14 @@ def _answer(output: Output, request: Request) -> None:
         _change_to_home(request)
     if request.verb == OUTCOME:
         return _send_outcome(output, request)
-    if request.verb not in verbs.HOSTED:
+    verb = VERBS.get(request.verb)
+    if verb is None or not verb.on_hosts:
         return output.say(Say.INCOMPATIBLE, why=f"the verb {request.verb} is not known there")
-    known = verbs.plain_command(request.verb).defaults
+    known = verbs.defaults(verb)
     unknown = next((word for word in request.words if word not in known), None)
     if unknown is not None:
         return output.say(Say.INCOMPATIBLE, why=f"{request.verb} knows no {unknown} there")
-    if verbs.is_endless(request.verb, request.words):
+    if is_endless(verb, request.words):
         return run_endless(output, request)
     return _run_once(output, request)
 
@@ -238,7 +240,7 @@ def _ledger_context(request: Request) -> Iterator[Context | None]:
 
 
 def _run_once(output: Output, request: Request) -> None:
-    changing = verbs.changes(request.verb, request.words)
+    changing = verbs.is_changing(request.verb, request.words)
     if changing and not _is_new(request):
         return output.say(Say.INCOMPATIBLE, why="that request came before")
     message = _message(request, _run(request))
@@ -277,7 +279,7 @@ def _message(request: Request, result: Result) -> dict[str, object]:
 
 def _identities(request: Request, result: Result) -> dict[str, object]:
     """Return the identities of the planned rows."""
-    if request.verb not in ENDING or not request.words.get("dry_run"):
+    if not VERBS[request.verb].is_planned or not request.words.get("dry_run"):
         return {}
     names = {getattr(item, "name", None) for item in result.results}
     with _ledger_context(request) as context:
@@ -320,7 +322,7 @@ def _targets(request: Request) -> list[str]:
 
 def _refused(request: Request) -> dict[str, Item]:
     """Return failures for the caller's own session and those changed since their confirmation."""
-    if request.verb not in ENDING:
+    if not VERBS[request.verb].is_planned:
         return {}
     with _ledger_context(request) as context:
         if context is None:

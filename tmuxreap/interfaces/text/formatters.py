@@ -6,24 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tmuxreap.core import answers, results
 from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
 
-if TYPE_CHECKING:  # each verb has already imported its own answers
-    from tmuxreap.core import answers, results
-
-WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an error
+WITH_ERROR = (answers.Ending, answers.Session, answers.Shown)  # printed even if they have an error
 
 
 def item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str]:
     """Format one result by its type. `brief`: it is one of many, so that the first does not scroll
     away."""
-    kind = type(item).__name__
+    kind = type(item)
     if brief and kind in BRIEFLY:
         yield from BRIEFLY[kind](item, style)
     elif isinstance(item, RemoteResult):
@@ -227,29 +225,29 @@ def _event_words(data: Mapping[str, object]) -> str:
 
 
 # The short forms, for many results: one line, and what needs attention.
-BRIEFLY: dict[str, Callable[[Any, Style], Iterator[str]]] = {
-    "Ending": partial(_ending, brief=True),
-    "Session": _session_in_a_line,
+BRIEFLY: dict[type, Callable[[Any, Style], Iterator[str]]] = {
+    answers.Ending: partial(_ending, brief=True),
+    answers.Session: _session_in_a_line,
 }
 
-FORMATTERS: dict[str, Callable[[Any, Style], Iterator[str]]] = {
-    "Agent": _agent,
-    "Awaited": _awaited,
-    "Beat": _beat,
-    "Default": _default,
-    "Drift": _drift,
-    "Ending": _ending,
-    "Event": _event,
-    "Finding": _finding,
-    "Forgotten": _forgotten,
-    "Hooked": _hooked,
-    "Interrupted": _interrupted,
-    "Launched": _launched,
-    "Listed": _session,
-    "Protected": _protected,
-    "Reached": _reached,
-    "Script": _script,
-    "Session": _session,
-    "Shown": _shown,
-    "Skill": _skill,
+FORMATTERS: dict[type, Callable[[Any, Style], Iterator[str]]] = {
+    answers.Agent: _agent,
+    answers.Awaited: _awaited,
+    answers.Beat: _beat,
+    answers.Default: _default,
+    answers.Drift: _drift,
+    answers.Ending: _ending,
+    answers.Event: _event,
+    answers.Finding: _finding,
+    answers.Forgotten: _forgotten,
+    answers.Hooked: _hooked,
+    answers.Interrupted: _interrupted,
+    answers.Launched: _launched,
+    answers.Listed: _session,
+    answers.Protected: _protected,
+    answers.Reached: _reached,
+    answers.Script: _script,
+    answers.Session: _session,
+    answers.Shown: _shown,
+    answers.Skill: _skill,
 }

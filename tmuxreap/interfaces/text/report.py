@@ -14,6 +14,7 @@ from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Failure, printing
 from tmuxreap.core.results import Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
+from tmuxreap.core.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
     from tmuxreap.core.answers import Counts, Session
@@ -97,15 +98,15 @@ def lines(result: Result, style: Style) -> Iterator[str]:
             yield from (style.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
         return
     if not result.results:
-        nothing = NOTHING.get(result.command) if result.failure is None else None
-        if (said := result.greeting or nothing) is not None:
+        nothing = None if result.failure else _verb(result).nothing
+        if said := result.greeting or nothing:
             yield said
     launch = result.more.get("plan")
     if isinstance(launch, dict):
         import shlex
 
         yield f"would start it: {shlex.join(launch['command'])}"
-    brief = len(items) > (1 if result.command in LINED else MANY)
+    brief = len(items) > (1 if _verb(result).lined else MANY)
     for item in items:
         yield from _item_lines(item, style, brief=brief)
     yield from _summary_lines(result)
@@ -124,6 +125,11 @@ def _sessions(items: Iterable[Item]) -> list[Session]:
     return [item for item in items if isinstance(item, Session) and item.live is not None]
 
 
+def _verb(result: Result) -> Verb:
+    """Return the verb of the answer; without words of its own for one that does not exist."""
+    return VERBS.get(result.command) or Verb(result.command, "")
+
+
 def _summary_lines(result: Result) -> Iterator[str]:
     """Sum up several results in one line; after a plan of `reap` say that nothing was done."""
     outcomes = [str(item.as_json().get("outcome")) for item in result.results]
@@ -132,9 +138,10 @@ def _summary_lines(result: Result) -> Iterator[str]:
         these = "it" if count == 1 else f"these {count}"
         yield f"nothing was done; to end {these}: the same command with --yes"
     done = sum(bool(item.as_json().get("live")) for item in result.results)
-    if result.command in LINED and done and len(outcomes) > 1:
+    lined = _verb(result).lined
+    if lined and done and len(outcomes) > 1:
         more = f", {len(outcomes) - done} failed" if done < len(outcomes) else ""
-        yield f"{done} {LINED[result.command]}{more}"
+        yield f"{done} {lined}{more}"
     counts: Counts | None = result.more.get("counts")  # type: ignore[assignment]
     if len(outcomes) < 2 or "planned" in outcomes or counts is None:
         return
@@ -174,17 +181,6 @@ def _sum_of(items: Sequence[RemoteResult]) -> str:
 
 
 MANY = 3  # more endings than this get one line each
-LINED = {"adopt": "registered", "resume": "resumed"}  # several of these get one line each
-NOTHING = {
-    "list": "no sessions yet; begin with: tmuxreap start NAME --agent AGENT",
-    "stop": "nothing to stop",
-    "kill": "nothing to kill",
-    "reap": "nothing to reap",
-    "forget": "nothing to forget",
-    "interrupt": "nothing to interrupt",
-    "events": "nothing happened yet",
-    "reconcile": "registry, ledger and tmux agree",
-}
 
 
 def terminal_columns() -> int:

@@ -2,58 +2,99 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, TERM_GRACE_S, Policy
+from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, one_of, seconds
-from tmuxreap.interfaces.cli.parameters import (
-    DRY_RUN,
-    TARGETS,
-    YES,
-    Targets,
-    Text,
-    flag,
-    text,
-)
+from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
 
-REASON = text("--reason R", "Reason to record. [stop: manual_stop, kill: killed]")
-GRACE = text("--grace S", f"How long to wait after SIGTERM before SIGKILL. [{HANGUP_GRACE_S:g}s]")
-NO_FORCE = flag("--no-force", "Never send SIGKILL.")
-PURGE = flag("--purge-conversation", "Also delete its conversation for good.")
-WHOLE_SESSION = flag("--whole-session", "Also end other panes in the session.")
-PANE_ONLY = flag("--pane-only", "End only the agent's pane, and leave the others.")
-ITSELF = flag("--self", "Allow stopping the session this command runs in.")
-CLEANUP = flag("--cleanup", "Also remove its git worktree, unless it has changes.")
-UNREGISTERED = flag(
-    "--unregistered --force-no-yaml", "Also stop a tmux session that is not in the registry."
-)
-TASK_STATUS = text("--task-status failed|ready|cancelled", "Status to set on its task.", "failed")
+Reason = Annotated[
+    str | None,
+    typer.Option(
+        "--reason", metavar="R", help="Reason to record. [stop: manual_stop, kill: killed]"
+    ),
+]
+Grace = Annotated[
+    str | None,
+    typer.Option(
+        "--grace",
+        metavar="S",
+        help=f"How long to wait after SIGTERM before SIGKILL. [{HANGUP_GRACE_S:g}s]",
+    ),
+]
+NoForce = Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")]
+Purge = Annotated[
+    bool, typer.Option("--purge-conversation", help="Also delete its conversation for good.")
+]
+WholeSession = Annotated[
+    bool, typer.Option("--whole-session", help="Also end other panes in the session.")
+]
+PaneOnly = Annotated[
+    bool, typer.Option("--pane-only", help="End only the agent's pane, and leave the others.")
+]
+Itself = Annotated[
+    bool, typer.Option("--self", help="Allow stopping the session this command runs in.")
+]
+Cleanup = Annotated[
+    bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")
+]
+Unregistered = Annotated[
+    bool,
+    typer.Option(
+        "--unregistered",
+        "--force-no-yaml",
+        help="Also stop a tmux session that is not in the registry.",
+    ),
+]
+TaskStatus = Annotated[
+    str,
+    typer.Option(
+        "--task-status",
+        metavar="failed|ready|cancelled",
+        help="Status to set on its task.",
+        autocompletion=complete.words("failed", "ready", "cancelled"),
+    ),
+]
 
 
 def do_stop(
     call: Call,
-    targets: Targets = TARGETS,
-    reason: Text = REASON,
-    keys_timeout: Text = text(
-        "--keys-timeout S",
-        "How long to wait after the exit keys (0: skip them). [3s, or the agent's own]",
-    ),
-    grace: Text = GRACE,
-    after_turn: Text = text(
-        "--after-turn S", "Let the agent finish its current turn first, up to this long."
-    ),
-    no_force: bool = NO_FORCE,
-    purge: bool = PURGE,
-    whole_session: bool = WHOLE_SESSION,
-    pane_only: bool = PANE_ONLY,
-    itself: bool = ITSELF,
-    cleanup: bool = CLEANUP,
-    force_no_yaml: bool = UNREGISTERED,
-    dry_run: bool = DRY_RUN,
-    yes: bool = YES,
+    targets: Targets = None,
+    reason: Reason = None,
+    keys_timeout: Annotated[
+        str | None,
+        typer.Option(
+            "--keys-timeout",
+            metavar="S",
+            help="How long to wait after the exit keys (0: skip them). [3s, or the agent's own]",
+        ),
+    ] = None,
+    grace: Grace = None,
+    after_turn: Annotated[
+        str | None,
+        typer.Option(
+            "--after-turn",
+            metavar="S",
+            help="Let the agent finish its current turn first, up to this long.",
+        ),
+    ] = None,
+    no_force: NoForce = False,
+    purge: Purge = False,
+    whole_session: WholeSession = False,
+    pane_only: PaneOnly = False,
+    itself: Itself = False,
+    cleanup: Cleanup = False,
+    force_no_yaml: Unregistered = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> Result:
     """Stop sessions: exit keys, then SIGHUP/SIGTERM, then SIGKILL.
 
@@ -85,21 +126,26 @@ def do_stop(
 
 def do_kill(
     call: Call,
-    targets: Targets = TARGETS,
-    reason: Text = REASON,
-    grace: Text = text(
-        "--grace S", f"How long to wait after SIGTERM (0: SIGKILL at once). [{TERM_GRACE_S:g}s]"
-    ),
-    no_force: bool = NO_FORCE,
-    purge: bool = PURGE,
-    whole_session: bool = WHOLE_SESSION,
-    pane_only: bool = PANE_ONLY,
-    itself: bool = ITSELF,
-    task_status: str = TASK_STATUS,
-    cleanup: bool = CLEANUP,
-    force_no_yaml: bool = UNREGISTERED,
-    dry_run: bool = DRY_RUN,
-    yes: bool = YES,
+    targets: Targets = None,
+    reason: Reason = None,
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            "--grace",
+            metavar="S",
+            help=f"How long to wait after SIGTERM (0: SIGKILL at once). [{TERM_GRACE_S:g}s]",
+        ),
+    ] = None,
+    no_force: NoForce = False,
+    purge: Purge = False,
+    whole_session: WholeSession = False,
+    pane_only: PaneOnly = False,
+    itself: Itself = False,
+    task_status: TaskStatus = "failed",
+    cleanup: Cleanup = False,
+    force_no_yaml: Unregistered = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> Result:
     """Kill sessions: SIGTERM, then SIGKILL.
 
@@ -130,7 +176,7 @@ def _end(call: Call, policy: Policy, targets: Targets, dry_run: bool, yes: bool)
 
     heed_signals()
     ask = call.question(purge=policy.purge)
-    return run(call.context, EndRequest(targets, policy, dry_run, yes, ask))
+    return run(call.context, EndRequest(tuple(targets or ()), policy, dry_run, yes, ask))
 
 
 def scope_of(whole_session: bool, pane_only: bool) -> Scope:
@@ -148,17 +194,32 @@ def task_status_of(word: str) -> str:
 
 def do_reap(
     call: Call,
-    stalled: bool = flag("--stalled", "Agents that reported work and have been silent since."),
-    stalled_after: Text = text("--stalled-after S", "How long the silence may last. [120s]"),
-    idle: bool = flag("--idle", "Agents with no output and nobody attached."),
-    idle_after: Text = text("--idle-after D", "How long they may be idle. [2h]"),
-    expired: bool = flag("--expired", "Agents that run longer than their --ttl."),
-    orphans: bool = flag("--orphans", "Processes that ended sessions left behind."),
-    grace: Text = GRACE,
-    task_status: str = TASK_STATUS,
-    cleanup: bool = CLEANUP,
-    dry_run: bool = DRY_RUN,
-    yes: bool = YES,
+    stalled: Annotated[
+        bool,
+        typer.Option("--stalled", help="Agents that reported work and have been silent since."),
+    ] = False,
+    stalled_after: Annotated[
+        str | None,
+        typer.Option("--stalled-after", metavar="S", help="How long the silence may last. [120s]"),
+    ] = None,
+    idle: Annotated[
+        bool, typer.Option("--idle", help="Agents with no output and nobody attached.")
+    ] = False,
+    idle_after: Annotated[
+        str | None,
+        typer.Option("--idle-after", metavar="D", help="How long they may be idle. [2h]"),
+    ] = None,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Agents that run longer than their --ttl.")
+    ] = False,
+    orphans: Annotated[
+        bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")
+    ] = False,
+    grace: Grace = None,
+    task_status: TaskStatus = "failed",
+    cleanup: Cleanup = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> Result:
     """Find sessions that are stalled, idle, expired or orphaned.
 
@@ -186,7 +247,10 @@ def do_reap(
 
 
 def do_interrupt(
-    call: Call, targets: Targets = TARGETS, dry_run: bool = DRY_RUN, yes: bool = YES
+    call: Call,
+    targets: Targets = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> Result:
     """End the turn of agents; the sessions go on.
 
@@ -199,20 +263,29 @@ def do_interrupt(
     from tmuxreap.commands.interrupt import InterruptRequest, run
 
     heed_signals()
-    request = InterruptRequest(targets, dry_run, yes, call.question())
+    request = InterruptRequest(tuple(targets or ()), dry_run, yes, call.question())
     return run(call.context, request)
 
 
 def do_forget(
     call: Call,
-    targets: Targets = TARGETS,
-    history: bool = flag("--history", "Also delete its event history."),
-    force: bool = flag("--force", "Also remove entries that are still marked running."),
-    older_than: Text = text(
-        "--older-than D", "Only sessions that ended longer ago than this, e.g. 30d."
-    ),
-    dry_run: bool = DRY_RUN,
-    yes: bool = YES,
+    targets: Targets = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Also delete its event history.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also remove entries that are still marked running.")
+    ] = False,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than",
+            metavar="D",
+            help="Only sessions that ended longer ago than this, e.g. 30d.",
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> Result:
     """Remove ended sessions from the registry.
 
@@ -222,25 +295,35 @@ def do_forget(
 
     age_s = seconds(older_than, "--older-than")
     ask = (lambda words: confirm(plain(words))) if call.asks else None
-    request = ForgetRequest(targets, history, force, dry_run, call.why, age_s, yes, ask)
+    request = ForgetRequest(
+        tuple(targets or ()), history, force, dry_run, call.why, age_s, yes, ask
+    )
     return run(call.context, request)
 
 
-def do_protect(call: Call, targets: Targets = TARGETS, dry_run: bool = DRY_RUN) -> Result:
+def do_protect(
+    call: Call,
+    targets: Targets = None,
+    dry_run: DryRun = False,
+) -> Result:
     """Protect sessions: only naming them ends them.
 
     stop, kill, reap and forget skip them for patterns, tags, trees and `all`.
     """
     from tmuxreap.commands.protect import ProtectRequest, run
 
-    return run(call.context, ProtectRequest(targets, keep=True, dry_run=dry_run))
+    return run(call.context, ProtectRequest(tuple(targets or ()), keep=True, dry_run=dry_run))
 
 
-def do_unprotect(call: Call, targets: Targets = TARGETS, dry_run: bool = DRY_RUN) -> Result:
+def do_unprotect(
+    call: Call,
+    targets: Targets = None,
+    dry_run: DryRun = False,
+) -> Result:
     """Remove the protection from sessions.
 
     Patterns, tags, trees and `all` include them again.
     """
     from tmuxreap.commands.protect import ProtectRequest, run
 
-    return run(call.context, ProtectRequest(targets, keep=False, dry_run=dry_run))
+    return run(call.context, ProtectRequest(tuple(targets or ()), keep=False, dry_run=dry_run))

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, answer, heed_signals
-from tmuxreap.interfaces.cli.parameters import Done, Text, argument, text
+from tmuxreap.interfaces.cli import complete
+from tmuxreap.interfaces.cli.boundary import Call, Done, answer, heed_signals
 
 
 def do_heartbeat(
     call: Call,
-    name: Text = argument(None, "Session (default: the one this command runs in).", Text, None),
-    state: Text = text(
-        "--state STATE", "What the agent is doing: working, waiting (for a person) or idle."
-    ),
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Session (default: the one this command runs in).", autocompletion=complete.names
+        ),
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="What the agent is doing: working, waiting (for a person) or idle.",
+            autocompletion=complete.words("working", "waiting", "idle"),
+        ),
+    ] = None,
 ) -> Result:
     """Record that a session is alive and what it is doing."""
     from tmuxreap.commands.heartbeat import run
@@ -21,8 +36,18 @@ def do_heartbeat(
 
 
 def do_hook(
-    agent: str = argument("AGENT", "Agent whose hook this is (see `tmuxreap agents`)."),
-    event: str = argument("[EVENT]", "Event, for agents that do not name it on stdin.", default=""),
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            help="Agent whose hook this is (see `tmuxreap agents`).",
+            autocompletion=complete.agents,
+        ),
+    ],
+    event: Annotated[
+        str,
+        typer.Argument(metavar="[EVENT]", help="Event, for agents that do not name it on stdin."),
+    ] = "",
 ) -> None:
     """Internal: called by the agent's hooks.
 
@@ -41,7 +66,9 @@ def do_at() -> None:
 
 
 def do_finish(
-    registry: str = argument(), number: int = argument(kind=int), policy: str = argument()
+    registry: Annotated[str, typer.Argument()],
+    number: Annotated[int, typer.Argument()],
+    policy: Annotated[str, typer.Argument()],
 ) -> None:
     """Internal: finish an ending that `--self` handed over."""
 
@@ -54,10 +81,10 @@ def do_finish(
 
 
 def do_restart(
-    registry: str = argument(),
-    name: str = argument(),
-    loss: str = argument(),
-    tried: int = argument(kind=int),
+    registry: Annotated[str, typer.Argument()],
+    name: Annotated[str, typer.Argument()],
+    loss: Annotated[str, typer.Argument()],
+    tried: Annotated[int, typer.Argument()],
 ) -> None:
     """Internal: restart a lost session for a watch."""
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.interfaces.cli.boundary import Call, one_of, seconds
-from tmuxreap.interfaces.cli.parameters import (
-    DRY_RUN,
-    TARGETS,
-    Done,
-    Targets,
-    Text,
-    flag,
-    text,
-)
+from tmuxreap.interfaces.cli import complete
+from tmuxreap.interfaces.cli.boundary import Call, Done, one_of, seconds
+from tmuxreap.interfaces.cli.options import DryRun, Targets
 from tmuxreap.interfaces.text.report import report_line
 
 if TYPE_CHECKING:
@@ -26,38 +21,68 @@ if TYPE_CHECKING:
 
 def do_list(
     call: Call,
-    targets: Targets = TARGETS,
-    status: Text = text("--status S", "Only running, stopped or terminated sessions."),
-    live: bool = flag("--live", "Only sessions whose agent is alive."),
-    sort: Text = text("--sort KEY", "By name, status, live, agent, idle, memory, server."),
-    tree: bool = flag("--tree", "Show each session below the one that started it."),
+    targets: Targets = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--status",
+            metavar="S",
+            help="Only running, stopped or terminated sessions.",
+            autocompletion=complete.words("running", "stopped", "terminated"),
+        ),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Only sessions whose agent is alive.")
+    ] = False,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            "--sort",
+            metavar="KEY",
+            help="By name, status, live, agent, idle, memory, server.",
+            autocompletion=complete.words(
+                "name", "status", "live", "agent", "idle", "memory", "server"
+            ),
+        ),
+    ] = None,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Show each session below the one that started it.")
+    ] = False,
 ) -> Result:
     """List sessions and whether they are alive."""
     from tmuxreap.commands.list import ListRequest, run
 
-    return run(call.context, ListRequest(targets, status, live, sort, tree))
+    return run(call.context, ListRequest(tuple(targets or ()), status, live, sort, tree))
 
 
-def do_show(call: Call, targets: Targets = TARGETS) -> Result:
+def do_show(
+    call: Call,
+    targets: Targets = None,
+) -> Result:
     """Show all that is known about a session.
 
     Its processes and why each belongs to it, its pane, conversation and screen.
     """
     from tmuxreap.commands.show import run
 
-    return run(call.context, targets)
+    return run(call.context, tuple(targets or ()))
 
 
 def do_events(
     call: Call,
-    targets: Targets = TARGETS,
-    follow: bool = flag("--follow -f", "Keep printing new events."),
-    since: Text = text("--since D", "Only events from the last D, e.g. 2h."),
+    targets: Targets = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep printing new events.")
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="D", help="Only events from the last D, e.g. 2h."),
+    ] = None,
 ) -> Result:
     """Show the event history."""
     from tmuxreap.commands import events as verb
 
-    request = verb.EventsRequest(targets, seconds(since, "--since"))
+    request = verb.EventsRequest(tuple(targets or ()), seconds(since, "--since"))
     if not follow:
         return verb.run(call.context, request)
     for event in verb.follow(call.context, request):
@@ -67,10 +92,23 @@ def do_events(
 
 def do_wait(
     call: Call,
-    targets: Targets = TARGETS,
-    until: Text = text("--until idle|waiting|working|limited|gone|ended", "State to wait for."),
-    anyone: bool = flag("--any", "Return as soon as one of them is there (default: all)."),
-    timeout: Text = text("--timeout D", "Give up after this long (default: never)."),
+    targets: Targets = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="idle|waiting|working|limited|gone|ended",
+            help="State to wait for.",
+            autocompletion=complete.words("idle", "waiting", "working", "limited", "gone", "ended"),
+        ),
+    ] = None,
+    anyone: Annotated[
+        bool, typer.Option("--any", help="Return as soon as one of them is there (default: all).")
+    ] = False,
+    timeout: Annotated[
+        str | None,
+        typer.Option("--timeout", metavar="D", help="Give up after this long (default: never)."),
+    ] = None,
 ) -> Result:
     """Wait until sessions reach a state, end or are gone.
 
@@ -85,22 +123,40 @@ def do_wait(
         reason = "could not wait: no state was given"
         raise Failure(Code.USAGE, reason, f"add --until with one of: {', '.join(known)}")
     wanted = Until(one_of(known, until, "--until"))
-    request = WaitRequest(targets, wanted, anyone, seconds(timeout, "--timeout"))
+    request = WaitRequest(tuple(targets or ()), wanted, anyone, seconds(timeout, "--timeout"))
     return run(call.context, request)
 
 
 def do_watch(
     call: Call,
-    interval: Text = text(
-        "--interval S", "How often to check everything, besides on events. [10s]"
-    ),
-    execute: Text = text("--exec COMMAND", "Run COMMAND for each event (JSON on stdin)."),
-    reap: Text = text(
-        "--reap stalled,idle,expired", "Also end sessions found stalled, idle or expired."
-    ),
-    notify: bool = flag(
-        "--notify", "Also show each event to the tmux clients attached to that session."
-    ),
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            metavar="S",
+            help="How often to check everything, besides on events. [10s]",
+        ),
+    ] = None,
+    execute: Annotated[
+        str | None,
+        typer.Option(
+            "--exec", metavar="COMMAND", help="Run COMMAND for each event (JSON on stdin)."
+        ),
+    ] = None,
+    reap: Annotated[
+        str | None,
+        typer.Option(
+            "--reap",
+            metavar="stalled,idle,expired",
+            help="Also end sessions found stalled, idle or expired.",
+        ),
+    ] = None,
+    notify: Annotated[
+        bool,
+        typer.Option(
+            "--notify", help="Also show each event to the tmux clients attached to that session."
+        ),
+    ] = False,
 ) -> Result:
     """Reconcile whenever an agent or a tmux server exits.
 
@@ -138,7 +194,10 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     return tuple(Kind(word) for word in dict.fromkeys(wanted))
 
 
-def do_reconcile(call: Call, dry_run: bool = DRY_RUN) -> Result:
+def do_reconcile(
+    call: Call,
+    dry_run: DryRun = False,
+) -> Result:
     """Compare the registry with what runs and fix what is certain.
 
     For the rest, print the command to run.

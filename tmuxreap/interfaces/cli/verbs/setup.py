@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from typing import Annotated
+
+import typer
+from typer._completion_shared import get_completion_script
 
 from tmuxreap.app import real_app
+from tmuxreap.core.answers import Script
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import Call, on_terminal
-from tmuxreap.interfaces.cli.parameters import (
-    DRY_RUN,
-    YES,
-    Done,
-    Text,
-    Words,
-    argument,
-    arguments,
-    flag,
-    text,
-)
+from tmuxreap.interfaces.cli import complete
+from tmuxreap.interfaces.cli.boundary import Call, Done, on_terminal
+from tmuxreap.interfaces.cli.options import DryRun, Yes
 
+SHELLS = ("bash", "zsh", "fish")
 INSTALL = "install it with all extras, in the checkout: pipx install --force '.[all]'"
 
 
-def do_doctor(call: Call) -> Result:
+def do_doctor(
+    call: Call,
+) -> Result:
     """Check the setup and print the command that fixes each problem.
 
     Changes nothing.
@@ -37,10 +36,22 @@ def do_doctor(call: Call) -> Result:
 
 def do_hosts(
     call: Call,
-    action: Text = argument(
-        "[check]", "Check the hosts (the default, and the only action).", Text, None
-    ),
-    wanted: Words = arguments("[H...]", "Hosts to check: names, @tag, all or local."),
+    action: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[check]",
+            help="Check the hosts (the default, and the only action).",
+            autocompletion=complete.words("check"),
+        ),
+    ] = None,
+    wanted: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[H...]",
+            help="Hosts to check: names, @tag, all or local.",
+            autocompletion=complete.hosts,
+        ),
+    ] = None,
 ) -> Result:
     """List the hosts in hosts.yaml and whether each answers.
 
@@ -55,7 +66,9 @@ def do_hosts(
 
 def do_mcp(
     call: Call,
-    hosts: bool = flag("--hosts", "Give the tools an argument `host`: other machines."),
+    hosts: Annotated[
+        bool, typer.Option("--hosts", help="Give the tools an argument `host`: other machines.")
+    ] = False,
 ) -> Result:
     """Run the MCP server: these commands as tools for agents."""
     try:
@@ -71,13 +84,25 @@ def do_mcp(
 
 def do_skills(
     call: Call,
-    action: str = argument("install", "Install the skills (the only action)."),
-    dest: Text = text(
-        "--dest DIR",
-        "Target directory (default: .agents/skills, and .claude/skills if .claude exists).",
-    ),
-    dry_run: bool = DRY_RUN,
-    yes: bool = YES,
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="install",
+            help="Install the skills (the only action).",
+            autocompletion=complete.words("install"),
+        ),
+    ],
+    dest: Annotated[
+        str | None,
+        typer.Option(
+            "--dest",
+            metavar="DIR",
+            help="Target directory (default: .agents/skills,"
+            " and .claude/skills if .claude exists).",
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> Result:
     """Copy the skills and scripts into a project.
 
@@ -92,7 +117,9 @@ def do_skills(
 
 
 def do_schema(
-    verb: Text = argument(None, "Verb (default: the part that all answers share).", Text, None),
+    verb: Annotated[
+        str | None, typer.Argument(help="Verb (default: the part that all answers share).")
+    ] = None,
 ) -> None:
     """Print the JSON Schema of a verb's --json output.
 
@@ -108,7 +135,9 @@ def do_schema(
     sys.stdout.write("\n")
 
 
-def do_config(call: Call) -> Result:
+def do_config(
+    call: Call,
+) -> Result:
     """Show the defaults and where each one is set.
 
     \b
@@ -123,9 +152,23 @@ def do_config(call: Call) -> Result:
 
 def do_hooks(
     call: Call,
-    deed: str = argument("install|remove", "Install the hooks, or remove them."),
-    agent: str = argument("AGENT", "Agent whose settings to change (see `tmuxreap agents`)."),
-    dry_run: bool = DRY_RUN,
+    deed: Annotated[
+        str,
+        typer.Argument(
+            metavar="install|remove",
+            help="Install the hooks, or remove them.",
+            autocompletion=complete.words("install", "remove"),
+        ),
+    ],
+    agent: Annotated[
+        str,
+        typer.Argument(
+            metavar="AGENT",
+            help="Agent whose settings to change (see `tmuxreap agents`).",
+            autocompletion=complete.agents,
+        ),
+    ],
+    dry_run: DryRun = False,
 ) -> Result:
     """Install or remove hooks that report an agent's state.
 
@@ -139,7 +182,9 @@ def do_hooks(
     return run(call.context, HooksRequest(HooksAction(deed), agent, dry_run))
 
 
-def do_agents(call: Call) -> Result:
+def do_agents(
+    call: Call,
+) -> Result:
     """List the known agents and what can be done with each."""
     from tmuxreap.commands.agents import run
 
@@ -148,8 +193,13 @@ def do_agents(call: Call) -> Result:
 
 def do_popup(
     call: Call,
-    client: Text = text("--client C", "tmux client to switch on Enter."),
-    socket: Text = text("--socket PATH", "Socket of the tmux server of that client."),
+    client: Annotated[
+        str | None, typer.Option("--client", metavar="C", help="tmux client to switch on Enter.")
+    ] = None,
+    socket: Annotated[
+        str | None,
+        typer.Option("--socket", metavar="PATH", help="Socket of the tmux server of that client."),
+    ] = None,
 ) -> Result:
     """Show the sessions live, and stop or resume them by key.
 
@@ -175,7 +225,15 @@ def do_popup(
 
 
 def do_completion(
-    call: Call, shell: str = argument("bash|zsh|fish", "Shell to print it for.")
+    call: Call,
+    shell: Annotated[
+        str,
+        typer.Argument(
+            metavar="bash|zsh|fish",
+            help="Shell to print it for.",
+            autocompletion=complete.words(*SHELLS),
+        ),
+    ],
 ) -> Result:
     """Print the shell completion script.
 
@@ -184,6 +242,9 @@ def do_completion(
     source <(tmuxreap completion zsh)       in ~/.zshrc, after compinit
     tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
     """
-    from tmuxreap.commands.completion import run
-
-    return run(call.context, shell)
+    if shell not in SHELLS:
+        reason = f"could not complete for {shell!r}: it is not known"
+        raise Failure(Code.USAGE, reason, f"give {', '.join(SHELLS)}")
+    script = get_completion_script(prog_name="tmuxreap", complete_var=complete.ASKING, shell=shell)
+    lines = tuple(script.splitlines())
+    return Result("completion", None, call.context.clock.now(), [Script(shell, lines)])

@@ -4,66 +4,133 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Annotated
+
+import typer
 
 from tmuxreap.core.errors import Code, Exit, Failure, declined
 from tmuxreap.core.results import Result, failure_in
+from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
-from tmuxreap.interfaces.cli.parameters import (
-    DRY_RUN,
-    TARGETS,
-    YES,
-    Number,
-    Targets,
-    Text,
-    Words,
-    argument,
-    arguments,
-    flag,
-    number,
-    text,
-    words,
-)
+from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
 from tmuxreap.sessions.context import Context
 
-TAGS = words("--tag X", "Tag to record with the session (repeatable).")
-SERVER = text(
-    "--server L", "tmux server by socket name, as for tmux -L (default: the default server)."
-)
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="X",
+        help="Tag to record with the session (repeatable).",
+        autocompletion=complete.tags,
+    ),
+]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="L",
+        help="tmux server by socket name, as for tmux -L (default: the default server).",
+        autocompletion=complete.servers,
+    ),
+]
 STAY_UP = "How long the agent must stay up before the"
 
 
 def do_start(
     call: Call,
-    name: str = argument("NAME", "Name of the tmux session and of its registry entry."),
-    command: Words = arguments("[-- COMMAND...]", "Command to run instead of the agent's default."),
-    agent: Text = text("--agent A", "Agent to run (see `tmuxreap agents`)."),
-    cwd: Text = text("--cwd DIR", "Working directory (default: current)."),
-    tag: Words = TAGS,
-    task_id: Text = text("--task-id ID", "Task ID to record with the session."),
-    ttl: Text = text(
-        "--ttl T",
-        "How long it may run before `reap --expired` finds it, e.g. 2h (default: no limit).",
-    ),
-    server: Text = SERVER,
-    confirm: Text = text("--confirm S", f"{STAY_UP} start counts as successful. [1s]"),
-    replace_it: bool = flag("--replace", "Stop a running session of the same name first."),
-    worktree: Text = text(
-        "--worktree DIR", "Work in this git worktree; created on a branch NAME if missing."
-    ),
-    terminal: Text = text(
-        "--terminal tmux|none",
-        "`tmux`, or `none` to run without tmux; its output goes to a log file."
-        " [tmux, or as before]",
-    ),
-    restart: Text = text(
-        "--restart WHEN",
-        "When `watch` resumes it after a crash: never, on-failure or always. [never]",
-    ),
-    restart_limit: Text = text(
-        "--restart-limit N/D",
-        "How many restarts within what time, before it is given up. [5/10m]",
-    ),
-    dry_run: bool = DRY_RUN,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Name of the tmux session and of its registry entry.",
+            autocompletion=complete.names,
+        ),
+    ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]",
+            help="Command to run instead of the agent's default.",
+            autocompletion=complete.files,
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            metavar="A",
+            help="Agent to run (see `tmuxreap agents`).",
+            autocompletion=complete.agents,
+        ),
+    ] = None,
+    cwd: Annotated[
+        str | None,
+        typer.Option(
+            "--cwd",
+            metavar="DIR",
+            help="Working directory (default: current).",
+            autocompletion=complete.files,
+        ),
+    ] = None,
+    tag: Tags = None,
+    task_id: Annotated[
+        str | None,
+        typer.Option("--task-id", metavar="ID", help="Task ID to record with the session."),
+    ] = None,
+    ttl: Annotated[
+        str | None,
+        typer.Option(
+            "--ttl",
+            metavar="T",
+            help="How long it may run before `reap --expired` finds it,"
+            " e.g. 2h (default: no limit).",
+        ),
+    ] = None,
+    server: Server = None,
+    confirm: Annotated[
+        str | None,
+        typer.Option("--confirm", metavar="S", help=f"{STAY_UP} start counts as successful. [1s]"),
+    ] = None,
+    replace_it: Annotated[
+        bool, typer.Option("--replace", help="Stop a running session of the same name first.")
+    ] = False,
+    worktree: Annotated[
+        str | None,
+        typer.Option(
+            "--worktree",
+            metavar="DIR",
+            help="Work in this git worktree; created on a branch NAME if missing.",
+            autocompletion=complete.files,
+        ),
+    ] = None,
+    terminal: Annotated[
+        str | None,
+        typer.Option(
+            "--terminal",
+            metavar="tmux|none",
+            help="`tmux`, or `none` to run without tmux; its output goes to a log file."
+            " [tmux, or as before]",
+            autocompletion=complete.words("tmux", "none"),
+        ),
+    ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(
+            "--restart",
+            metavar="WHEN",
+            help="When `watch` resumes it after a crash: never, on-failure or always. [never]",
+            autocompletion=complete.words("never", "on-failure", "always"),
+        ),
+    ] = None,
+    restart_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--restart-limit",
+            metavar="N/D",
+            help="How many restarts within what time, before it is given up. [5/10m]",
+        ),
+    ] = None,
+    dry_run: DryRun = False,
 ) -> Result:
     """Start an agent in its own tmux session and register it."""
     from tmuxreap.commands.start import StartRequest, run
@@ -94,22 +161,48 @@ def do_start(
 
 def do_adopt(
     call: Call,
-    names: Words = arguments("NAME...", "Names of sessions."),
-    everything: bool = flag(
-        "--all", "Adopt every agent session that is not registered; asks on a terminal."
-    ),
-    agent: Text = text("--agent A", "Agent that runs in it (default: detected)."),
-    server: Text = SERVER,
-    tag: Words = TAGS,
-    dry_run: bool = DRY_RUN,
-    yes: bool = YES,
-    force: bool = flag(
-        "--force", "Also a session that another registry has; only that one can end it."
-    ),
-    pid: Number = number("--pid N", "Agent outside of tmux: process N and its children."),
-    pane: Text = text(
-        "--pane PANE", "One of several panes: %N, or of another terminal: kitty:ID, wezterm:ID."
-    ),
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME...", help="Names of sessions.")
+    ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Adopt every agent session that is not registered; asks on a terminal."
+        ),
+    ] = False,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            metavar="A",
+            help="Agent that runs in it (default: detected).",
+            autocompletion=complete.agents,
+        ),
+    ] = None,
+    server: Server = None,
+    tag: Tags = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Also a session that another registry has; only that one can end it."
+        ),
+    ] = False,
+    pid: Annotated[
+        int | None,
+        typer.Option(
+            "--pid", metavar="N", help="Agent outside of tmux: process N and its children."
+        ),
+    ] = None,
+    pane: Annotated[
+        str | None,
+        typer.Option(
+            "--pane",
+            metavar="PANE",
+            help="One of several panes: %N, or of another terminal: kitty:ID, wezterm:ID.",
+        ),
+    ] = None,
 ) -> Result:
     """Register sessions that are already running."""
     from tmuxreap.commands.adopt import AdoptAllRequest, AdoptRequest, run, run_all
@@ -138,16 +231,35 @@ def _ask(found: str) -> bool:
 
 def do_resume(
     call: Call,
-    targets: Targets = TARGETS,
-    print_only: bool = flag("--print", "Only print the command to run."),
-    confirm: Text = text("--confirm S", f"{STAY_UP} resume counts as successful. [1s]"),
-    lost: bool = flag("--lost", "Sessions that a crash or a reboot ended (default: all of them)."),
-    since: Text = text(
-        "--since D", "With --lost: only those of the last D. [since the boot, or 24h]"
-    ),
-    at_once: int = number("--at-once N", "With --lost: how many before each pause.", 4),
-    pace: Text = text("--pace S", "With --lost: how long to pause. [2s]"),
-    dry_run: bool = DRY_RUN,
+    targets: Targets = None,
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Only print the command to run.")
+    ] = False,
+    confirm: Annotated[
+        str | None,
+        typer.Option("--confirm", metavar="S", help=f"{STAY_UP} resume counts as successful. [1s]"),
+    ] = None,
+    lost: Annotated[
+        bool,
+        typer.Option(
+            "--lost", help="Sessions that a crash or a reboot ended (default: all of them)."
+        ),
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="D",
+            help="With --lost: only those of the last D. [since the boot, or 24h]",
+        ),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", metavar="N", help="With --lost: how many before each pause.")
+    ] = 4,
+    pace: Annotated[
+        str | None, typer.Option("--pace", metavar="S", help="With --lost: how long to pause. [2s]")
+    ] = None,
+    dry_run: DryRun = False,
 ) -> Result:
     """Resume the saved conversation of a stopped session."""
     from tmuxreap.commands.resume import Lost, ResumeRequest, run
@@ -158,7 +270,7 @@ def do_resume(
         raise Failure(Code.USAGE, reason, "as in: --at-once 4")
     pace_s = seconds(pace, "--pace", Lost().pace_s)
     request = ResumeRequest(
-        targets,
+        tuple(targets or ()),
         print_only,
         seconds(confirm, "--confirm", CONFIRM_S),
         dry_run=dry_run,
@@ -168,7 +280,13 @@ def do_resume(
     return run(call.context, request)
 
 
-def do_attach(call: Call, name: str = argument("NAME", "Session to attach to.")) -> Result:
+def do_attach(
+    call: Call,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Session to attach to.", autocompletion=complete.names),
+    ],
+) -> Result:
     """Attach this terminal to a session, or switch the tmux client."""
     from tmuxreap.commands.attach import run
 

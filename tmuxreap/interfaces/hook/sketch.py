@@ -1,6 +1,6 @@
-"""Rows of a registry and names of agents, read from their lines without a YAML parser.
+"""Rows of a registry, read from their lines without a YAML parser.
 
-Good enough for completion, never enough to act on. Pure text."""
+Good enough to note who spoke, never enough to act on. Pure text."""
 
 from __future__ import annotations
 
@@ -102,18 +102,3 @@ def _plain(value: str) -> str:
     return (
         "" if value[:1] in ("&", "*", "!", "|", ">", "{", "[") or value in ("null", "~") else value
     )
-
-
-def agents_of(text: str) -> list[str]:
-    """Return the keys below `agents:`, at the depth of the first."""
-    inside, depth = False, 0
-    names: list[str] = []
-    for line in text.splitlines():
-        bare = line.lstrip(" ")
-        here = len(line) - len(bare)
-        if bare and not bare.startswith("#") and here == 0:
-            inside = bare.startswith("agents:")
-        elif inside and bare and not bare.startswith("#") and here == (depth or here):
-            depth = here
-            names.append(bare.partition(":")[0].strip("'\""))
-    return names

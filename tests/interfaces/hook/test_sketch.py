@@ -9,11 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.model import Row
-from tmuxreap.interfaces.cli.main import VERBS as DECLARED
-from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
-from tmuxreap.interfaces.completion.vocabulary import AGENTS, VERBS
+from tmuxreap.interfaces.hook.sketch import Sketch, rows_of
 from tmuxreap.registry.file import Registry
 
 ROOT = Path(__file__).parents[3]
@@ -116,15 +113,6 @@ def test_tags_are_read_in_both_forms() -> None:
 )
 def test_what_is_not_understood_is_no_row(text: str) -> None:
     assert rows_of(text) == []
-
-
-def test_agents_of_a_file_are_its_keys() -> None:
-    text = (ROOT / "tmuxreap" / "agents" / "agents.yaml").read_text()
-    assert agents_of(text) == list(load_profiles(None).agents) == list(AGENTS)
-
-
-def test_every_verb_has_its_words() -> None:
-    assert set(DECLARED) < VERBS.keys()
 
 
 WORDS = st.sampled_from(["api", "web-1", "a b", "it's", "x#y", "night: no", "true1", "a,b"])
