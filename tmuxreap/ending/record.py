@@ -38,12 +38,13 @@ def record(
 ) -> None:
     """Write the registry, then the ledger; leave alone rows that were taken over or renewed
     meanwhile. Interrupts wait while file and answers are set: they must never disagree."""
-    with contextlib.ExitStack() as stack:
-        written = _write(context, batch, policy, answers, stack)
-    if written is None:
+    recording = Recording(context, batch)
+    with recording.interrupts:
+        results = recording.write(policy, answers)
+    before, after = recording.before, recording.after
+    if before is None or after is None:
         return
-    results, fates, before, after = written
-    books = context.books
+    books, fates = context.books, recording.fates
     done = [ending for ending in batch if ending.name in results]
     for ending in done:
         if fates[ending.name] is _Fate.WRITTEN:
@@ -60,65 +61,89 @@ def record(
     books.follow(after, [*events, *jobs], closings)
 
 
-Written = tuple[dict[str, EndResult], dict[str, "_Fate"], RegistryLook, RegistryLook]
+class Recording:
+    """Writes one batch into the registry, and knows what became of each row. `before` and `after`:
+    the registry around the write; None if it could not be written."""
 
+    def __init__(self, context: Context, batch: Sequence[Ending]) -> None:
+        self.fates: dict[str, _Fate] = {}
+        self.refused: dict[str, Failure] = {}
+        self.before: RegistryLook | None = None
+        self.after: RegistryLook | None = None
+        # Entered by `write` once it holds the lock: the wait for the lock can be interrupted.
+        self.interrupts = contextlib.ExitStack()
+        self._context = context
+        self._batch = batch
 
-def _write(
-    context: Context,
-    batch: Sequence[Ending],
-    policy: Policy,
-    answers: dict[str, Item],
-    stack: contextlib.ExitStack,
-) -> Written | None:
-    faults.at(Step.PROVEN)
-    at, fates, refused = context.clock.now(), dict[str, _Fate](), dict[str, Failure]()
-    # Masked before the lock is taken: a pattern of the user's may take its time.
-    screens = {ending.name: _screen_of(context, ending) for ending in batch}
+    def write(self, policy: Policy, answers: dict[str, Item]) -> dict[str, EndResult]:
+        """Write the rows and answer each ending; return the results of those that were recorded."""
+        context = self._context
+        faults.at(Step.PROVEN)
+        at = context.clock.now()
+        # Masked before the lock is taken: a pattern of the user's may take its time.
+        screens = {ending.name: _screen_of(context, ending) for ending in self._batch}
+        if policy.purge:
+            _purge(context, self._batch)
+        ports = context.clock, context.processes, context.finder
+        derived = {ending.name: result_of(ending, *ports) for ending in self._batch}
+        try:
+            self.before, self.after = context.registry.change(
+                lambda look: self._edited(look, at, screens)
+            )
+        except Failure as failure:
+            self.refused = dict.fromkeys(derived, failure)
+        results: dict[str, EndResult] = {}
+        for ending in self._batch:
+            name = ending.name
+            if name in self.refused:
+                intended = ending.intent is not None
+                refusal = self.refused[name]
+                answers[name] = unrecorded(derived[name], refusal, policy, intended=intended)
+            else:
+                results[name] = self._result(ending, derived[name])
+                answers[name] = results[name]
+        return results
 
-    def edit(look: RegistryLook) -> str:
-        stack.enter_context(defer_interrupts())
+    def _edited(self, look: RegistryLook, at: float, screens: Mapping[str, str | None]) -> str:
+        """Return the registry's text with the ended rows, and note the fate of each."""
+        self.interrupts.enter_context(defer_interrupts())
         wanted: dict[str, Changes] = {}
-        for ending in batch:
+        for ending in self._batch:
             row = look.named(ending.name)
-            fate = fates[ending.name] = _fate(context.books, ending, row)
+            fate = _fate(self._context.books, ending, row)
+            self.fates[ending.name] = fate
             if fate is _Fate.VANISHED and (bad := look.bad_row(ending.name)) is not None:
-                refused[ending.name] = row_invalid(look.path, bad)
+                self.refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
-                ending.twins = twins_of(ending, look.usable, context.servers)
-                screen = screens[ending.name]
-                renewal: Changes = {}
-                if _is_older(context.books, ending, row):
-                    life = life_of(ending.row)
-                    renewal, row = life_changes(row, life), with_life(row, life)
-                for pane_row in (row, *ending.twins):
-                    agent = context.agents.named_by(pane_row)
-                    changes = changes_of(ending, pane_row, at, named_agent=agent, screen=screen)
-                    more = renewal if pane_row is row else {}
-                    wanted.setdefault(pane_row.name, {**more, **changes})
+                ending.twins = twins_of(ending, look.usable, self._context.servers)
+                for name, changes in self._changes(ending, row, at, screens[ending.name]):
+                    wanted.setdefault(name, changes)
         text, failures = edited_where_safe(look, wanted)
-        refused.update(failures)
+        self.refused.update(failures)
         return text
 
-    if policy.purge:
-        _purge(context, batch)
-    ports = context.clock, context.processes, context.finder
-    derived = {ending.name: result_of(ending, *ports) for ending in batch}
-    try:
-        looks = context.registry.change(edit)
-    except Failure as failure:
-        looks, refused = None, dict.fromkeys(derived, failure)
-    results: dict[str, EndResult] = {}
-    for ending in batch:
-        name, result = ending.name, derived[ending.name]
-        if name in refused:
-            intended = ending.intent is not None
-            answers[name] = unrecorded(result, refused[name], policy, intended=intended)
-            continue
-        if (change := RESULT_OF.get(fates[name])) is not None:
+    def _changes(
+        self, ending: Ending, row: Row, at: float, screen: str | None
+    ) -> Iterator[tuple[str, Changes]]:
+        """Yield the changes of the ended row, and of the other rows of its pane."""
+        renewal: Changes = {}
+        if _is_older(self._context.books, ending, row):
+            life = life_of(ending.row)
+            renewal = life_changes(row, life)
+            row = with_life(row, life)
+        for pane_row in (row, *ending.twins):
+            agent = self._context.agents.named_by(pane_row)
+            changes = changes_of(ending, pane_row, at, named_agent=agent, screen=screen)
+            more = renewal if pane_row is row else {}
+            yield pane_row.name, {**more, **changes}
+
+    def _result(self, ending: Ending, result: EndResult) -> EndResult:
+        """Return the ladder's result as it is after the write."""
+        change = RESULT_OF.get(self.fates[ending.name])
+        if change is not None:
             result = change(result)
-        twins = [twin.name for twin in ending.twins if twin.name not in refused]
-        answers[name] = results[name] = with_twins(result, twins)
-    return None if looks is None else (results, fates, *looks)
+        twins = [twin.name for twin in ending.twins if twin.name not in self.refused]
+        return with_twins(result, twins)
 
 
 def _screen_of(context: Context, ending: Ending) -> str | None:
