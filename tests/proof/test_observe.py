@@ -81,7 +81,7 @@ def test_whose_control_group_is_read(processes: Counted) -> None:
     index = looking.look([SOCKET], 0, wanted=acme).index
     assert set(index.by_scope) == {"acme's", "old"}
     assert set(index.by_scope["acme's"]) == {ours.panes[0].process.pid, lost.pid}
-    assert looking.look([SOCKET], 0, wanted=acme, expected={}).index.by_scope == {}
+    assert looking.look_for_output([SOCKET], 0, {}, wanted=acme).index.by_scope == {}
 
 
 def test_for_output_a_leader_is_traced_only_where_its_server_does_not_show_it(
@@ -93,7 +93,7 @@ def test_for_output_a_leader_is_traced_only_where_its_server_does_not_show_it(
     elsewhere = tmux.open("/tmp/other", "lost", "sleep").panes[0].process
     expected = {shown.pid: SOCKET, elsewhere.pid: SOCKET}
     looking = observer(processes, tmux)
-    index = looking.look([SOCKET, "/tmp/other"], 0, expected=expected).index
+    index = looking.look_for_output([SOCKET, "/tmp/other"], 0, expected).index
     read = {pid for what, pid in processes.asked if what == "environ"}
     assert elsewhere.pid in read
     assert shown.pid not in read

@@ -6,7 +6,7 @@ Reads and never acts; what could not be read counts as unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
 from tmuxreap.core.model import Process, ProcessId, ServerLook
@@ -65,31 +65,47 @@ class Observer:
         known: Mapping[str, ServerLook] | None = None,
         *,
         wanted: Wanted = EVERYTHING,
-        expected: Mapping[int, str] | None = None,
     ) -> World:
         """Take one look. `since`: of processes that started before it, and before every pane of a
         wanted session, no trace is read. `known`: servers that need not be asked. `wanted`: the
-        sessions that it is for. `expected`: set for output only; traces are then read only of
-        processes without a terminal, and of these pids where no pane on their socket has them."""
-        asked = list(dict.fromkeys(sockets))
-        if expected is None:
-            servers = {**(known or {}), **self._ask_servers(asked)}
-            panes = panes_of(servers.values())
-            leaders = {pane.pid or 0 for _, it, pane in panes if wanted.matches(it)}
-            processes, traces = self._processes_and_traces(since, leaders)
-            # After the processes: a pid reused in between then means a listed process that is dead.
-            self._add_scopes(traces, processes, leaders, wanted.scopes)
-            index, names = Index.of(processes, traces), {}
-        else:
-            answers = self._ask_in_background(asked)
-            processes = self._list_processes()
-            names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
-            servers = answers()
-            listed = {(server.socket, pane.pid) for server, _, pane in panes_of(servers.values())}
-            missing = {pid for pid, socket in expected.items() if (socket, pid) not in listed}
-            recent = _started_since(processes, since)
-            traces = {p.pid: self._trace(p) for p in recent if not p.tty or p.pid in missing}
-            index = Index.of(processes, traces)
+        sessions that it is for."""
+        servers = {**(known or {}), **self._ask_servers(sockets)}
+        panes = panes_of(servers.values())
+        leaders = {pane.pid or 0 for _, it, pane in panes if wanted.matches(it)}
+        processes, traces = self._processes_and_traces(since, leaders)
+        # After the processes: a pid reused in between then means a listed process that is dead.
+        self._add_scopes(traces, processes, leaders, wanted.scopes)
+        return self._world(servers, processes, Index.of(processes, traces), {}, wanted)
+
+    def look_for_output(
+        self,
+        sockets: Iterable[str],
+        since: int,
+        expected: Mapping[int, str],
+        *,
+        wanted: Wanted = EVERYTHING,
+    ) -> World:
+        """Take one look that nothing is ended by. Traces are read only of processes without a
+        terminal, and of the `expected` pids where no pane on their socket has them."""
+        answers = self._ask_in_background(sockets)
+        processes = self._list_processes()
+        names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
+        servers = answers()
+        listed = {(server.socket, pane.pid) for server, _, pane in panes_of(servers.values())}
+        missing = {pid for pid, socket in expected.items() if (socket, pid) not in listed}
+        recent = _started_since(processes, since)
+        traces = {p.pid: self._trace(p) for p in recent if not p.tty or p.pid in missing}
+        return self._world(servers, processes, Index.of(processes, traces), names, wanted)
+
+    def _world(
+        self,
+        servers: Mapping[str, ServerLook],
+        processes: Mapping[int, Process],
+        index: Index,
+        names: Mapping[int, Names],
+        wanted: Wanted,
+    ) -> World:
+        """Put together what was read. `names`: those that are known already."""
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
         named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
@@ -112,9 +128,9 @@ class Observer:
         return self.latest
 
     def _ask_servers(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
-        return {socket: self._tmux.look(socket) for socket in sockets}
+        return {socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}
 
-    def _ask_in_background(self, sockets: Sequence[str]) -> Callable[[], dict[str, ServerLook]]:
+    def _ask_in_background(self, sockets: Iterable[str]) -> Callable[[], dict[str, ServerLook]]:
         """Ask tmux in a thread while the processes are read: both take equally long. For output
         only; an ending reads the processes after tmux has listed its panes."""
         from threading import Thread

@@ -119,15 +119,15 @@ def _look(
 ) -> Iterator[tuple[Sight, Past]]:
     """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
     sockets, agents, books = context.servers.of_all(rows), context.agents, context.books
-    expected = {
-        row.pane.pid: sockets[row.name] for row in rows if row.pane.pid and not row.tmux.known
-    }
-    world = context.observer.look(
-        sockets.values(),
-        _since(context.place.boot_id, rows),
-        wanted=wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered),
-        expected=expected if briefly else None,
-    )
+    since = _since(context.place.boot_id, rows)
+    wanted = wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered)
+    if briefly:
+        expected = {
+            row.pane.pid: sockets[row.name] for row in rows if row.pane.pid and not row.tmux.known
+        }
+        world = context.observer.look_for_output(sockets.values(), since, expected, wanted=wanted)
+    else:
+        world = context.observer.look(sockets.values(), since, wanted=wanted)
     gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
     news: list[News] = []
     for row, before in zip(rows, pasts, strict=True):
