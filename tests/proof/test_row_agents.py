@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.fakes import Story, row_of
+from tmuxreap.core.model import Live, NoServer
 from tmuxreap.core.values import replace
+from tmuxreap.proof.sight import Sight
 
 
 def test_the_agent_is_what_the_row_says_else_its_name_else_its_command(story: Story) -> None:
@@ -14,5 +16,6 @@ def test_the_agent_is_what_the_row_says_else_its_name_else_its_command(story: St
     assert app.agents.named_by(replace(row, name="shop-claude")) == "claude"
     assert app.agents.named_by(replace(row, start_command="codex --model x")) == "codex"
     assert app.agents.named_by(row) is None
-    app.agents.seen["acme"] = "demo"
-    assert app.agents.of(row) == "demo"
+    seen = Sight(Live.ALIVE, story.SOCKET, NoServer(story.SOCKET), found="demo")
+    assert app.agents.of(row, seen) == "demo"
+    assert app.agents.of(replace(row, agent="mine"), seen) == "mine"

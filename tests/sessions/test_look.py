@@ -26,7 +26,7 @@ def test_each_row_is_answered_in_its_place(story: Story) -> None:
     ]
 
 
-def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None:
+def test_a_sight_carries_the_agent_that_no_row_names(story: Story) -> None:
     story.agent()
     text = (
         story.path.read_text()
@@ -37,11 +37,11 @@ def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None
     app = story.app()
     (row,) = app.registry.look().usable
     assert app.agents.of(row) is None
-    sights_of(app, [row], briefly=True)
-    assert app.agents.seen == {}
-    look_at(app, [row])
-    assert app.agents.seen == {"acme": "demo"}
-    assert app.agents.of(row) == "demo"
+    (for_output,) = sights_of(app, [row], briefly=True)
+    assert app.agents.of(row, for_output) is None
+    ((sight, _),) = look_at(app, [row])
+    assert app.agents.of(row, sight) == "demo"
+    assert app.agents.of(row) is None
 
 
 @pytest.mark.parametrize(

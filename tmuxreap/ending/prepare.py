@@ -73,7 +73,9 @@ def prepare(
         sights = [
             (one.sight, one.past) if one else it for one, it in zip(known_rows, sights, strict=True)
         ]
-    profiles = [context.agents.profile(row) for row in rows]
+    profiles = [
+        context.agents.profile(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)
+    ]
     options = [
         _options_for_keys(sight, profile)
         for profile, (sight, _) in zip(profiles, sights, strict=True)
@@ -97,7 +99,7 @@ def _ending(
     shown: PaneContents,
     policy: Policy,
 ) -> Ending:
-    profile, agent = context.agents.profile(row), context.agents.of(row)
+    profile, agent = context.agents.profile(row, sight), context.agents.of(row, sight)
     spares = context.agents.spares(profile)
     known = context.finder.known_of(row, sight, profile)
     known = after_own_exit(profile, known, sight, shown.joined)

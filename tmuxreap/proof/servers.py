@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Clients, Profile, Spares
@@ -14,6 +15,9 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.tmux.sockets import socket_path
+
+if TYPE_CHECKING:
+    from tmuxreap.proof.sight import Sight
 
 
 @frozen
@@ -65,14 +69,13 @@ class RowAgents:
     def __init__(self, profiles: Profiles, clients: Clients | None = None) -> None:
         self.profiles = profiles
         self._clients = clients
-        self.seen: dict[str, str] = {}  # by row name: agents found in the pane
         # A thousand rows name few programs, and each is asked about several times.
         self._by_command = lru_cache(maxsize=1024)(self._by_start_command)
         self._spares: dict[str | None, Spares] = {}
 
-    def of(self, row: Row) -> str | None:
-        """Return the agent that the row names, else the one that was seen in its pane."""
-        return self.named_by(row) or self.seen.get(row.name)
+    def of(self, row: Row, sight: Sight | None = None) -> str | None:
+        """Return the agent that the row names, else the one that this look found in its pane."""
+        return self.named_by(row) or (sight.found if sight is not None else None)
 
     def named_by(self, row: Row) -> str | None:
         """Return the agent that the row names; else by the last word of its name; else by its start
@@ -82,8 +85,8 @@ class RowAgents:
         by_name = self.profiles.by_name_suffix(row.name)
         return by_name or self._by_command(row.start_command, row.pane.cmd)
 
-    def profile(self, row: Row) -> Profile | None:
-        return self.profiles.of(self.of(row))
+    def profile(self, row: Row, sight: Sight | None = None) -> Profile | None:
+        return self.profiles.of(self.of(row, sight))
 
     def spares(self, profile: Profile | None) -> Spares:
         name = profile.name if profile else None

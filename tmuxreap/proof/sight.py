@@ -56,6 +56,7 @@ class Sight:
     # Of a session that is gone: what the row and its environment name, without more proof. It is
     # named, never signalled.
     unproven: tuple[Process, ...] = ()
+    found: str | None = None  # the only agent that runs there, where the row names none
 
     def adopts_unproven(self, name: str) -> str:
         """Return the command that records what is unproven as the row's."""

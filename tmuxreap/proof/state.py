@@ -134,7 +134,9 @@ class States:
     ) -> list[StateReport]:
         """Return the states in the order of the rows. `pulses`: if already read."""
         reports = self._books.pulses() if pulses is None else pulses
-        profiles = [self._agents.profile(row) for row in rows]
+        profiles = [
+            self._agents.profile(row, sight) for row, sight in zip(rows, sights, strict=True)
+        ]
         shown = self._shown(sights, profiles)
         return [
             state_of(self._processes, self._clock, sight, reports.get(row.name), one)

@@ -160,13 +160,16 @@ def _sight(
     *,
     briefly: bool,
 ) -> tuple[Sight, Past]:
-    profile = agents.profile(row)
-    sight = see(row, socket, profile, agents.spares(profile), world, before)
-    if agents.of(row) is None and not briefly:
-        agent = _only_agent(agents.profiles, sight, world)
-        if agent is not None:
-            agents.seen[row.name] = agent
-            return _sight(agents, books, row, socket, world, before, briefly=briefly)
+    def judged(profile: Profile | None, past: Past) -> Sight:
+        return see(row, socket, profile, agents.spares(profile), world, past)
+
+    profile, found = agents.profile(row), None
+    sight = judged(profile, before)
+    if agents.named_by(row) is None and not briefly:
+        found = _only_agent(agents.profiles, sight, world)
+    if found is not None:
+        profile = agents.profiles.of(found)
+        sight = judged(profile, before)
     if (
         before.mark is None
         and not _needs_recorded_mark(row)
@@ -175,9 +178,9 @@ def _sight(
     ):
         # The pane's leader, which carries the mark, is gone; processes left behind may have no
         # other evidence than the mark.
-        marked = replace(before, mark=mark, registry=str(books.registry.resolved))
-        return _sight(agents, books, row, socket, world, marked, briefly=briefly)
-    return sight, before
+        before = replace(before, mark=mark, registry=str(books.registry.resolved))
+        sight = judged(profile, before)
+    return (sight if found is None else replace(sight, found=found)), before
 
 
 def _only_agent(profiles: Profiles, sight: Sight, world: World) -> str | None:

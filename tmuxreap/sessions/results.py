@@ -45,15 +45,15 @@ def session_results(
 
 def _forked(context: Context, row: Row, sight: Sight) -> Forked | None:
     """Return how the conversation that the row names was continued in the background, and warn."""
-    profile = context.agents.profile(row)
+    profile = context.agents.profile(row, sight)
     if sight.live is not Live.ALIVE or profile is None or not profile.parks:
         return None
-    return _warned(context, row, context.finder.forked_of(row, sight, profile))
+    return _warned(context, row, sight, context.finder.forked_of(row, sight, profile))
 
 
-def _warned(context: Context, row: Row, forked: Forked | None) -> Forked | None:
+def _warned(context: Context, row: Row, sight: Sight, forked: Forked | None) -> Forked | None:
     """Warn of a conversation that went on under another ID than the row's."""
-    if forked is None or recorded_conversation(row, context.agents.of(row)) == forked.after:
+    if forked is None or recorded_conversation(row, context.agents.of(row, sight)) == forked.after:
         return None
     context.warnings.append(text.plain(forked.warning(f"{row.name}'s")))
     return forked
@@ -81,7 +81,7 @@ def session_result(
     `forked`: how its conversation went on under another ID."""
     session, pane, now = sight.session, sight.pane, context.clock.now()
     activity = session.activity if session else None
-    agent = context.agents.of(row)
+    agent = context.agents.of(row, sight)
     state = known_state or _states(context, [row], [sight], {})[0]
     memory = sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own)
     return Session(
@@ -141,7 +141,7 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     from tmuxreap.proof.state import screen_state, state_of
     from tmuxreap.sessions.conversation import read_agent_screen  # late: imports the agents' stores
 
-    profile = context.agents.profile(row)
+    profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
     plain, text = _screens(context.tmux, sight, profile)
     screen = read_agent_screen(profile, known, plain) if sight.agent else None
@@ -152,7 +152,7 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     )
     conversation = known.conversation
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
-    forked = _warned(context, row, known.forked)
+    forked = _warned(context, row, sight, known.forked)
     session = session_result(context, row, sight, pulse, known_state=state, forked=forked)
     if newer_rows(context, [(row, sight)]):
         session = replace(session, drift=REVERTED)

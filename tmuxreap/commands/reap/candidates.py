@@ -154,7 +154,7 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> CloserLook:
-    profile = context.agents.profile(row)
+    profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
     screen = read_agent_screen(profile, known, text)

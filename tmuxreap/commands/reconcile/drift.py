@@ -158,7 +158,7 @@ def _agent_gone(context: Context, row: Row, sight: Sight) -> Drift:
 
 def _shows_exit_banner(context: Context, row: Row, sight: Sight) -> bool:
     """Tell whether the agent's exit banner is on its last screen."""
-    profile = context.agents.profile(row)
+    profile = context.agents.profile(row, sight)
     if profile is None or sight.pane is None:
         return False
     screen = context.tmux.capture(sight.socket, sight.pane.id, joined=True)
@@ -199,7 +199,7 @@ def _where_it_went(forked: Forked) -> str:
 
 
 def _known(context: Context, row: Row, sight: Sight) -> Known:
-    return context.finder.known_of(row, sight, context.agents.profile(row))
+    return context.finder.known_of(row, sight, context.agents.profile(row, sight))
 
 
 def _has_purged(intent: Intent, conversation: Conversation) -> bool:
@@ -215,7 +215,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         return _unproven(row, sight)
     known = _known(context, row, sight)
     conversation = known.conversation
-    agent = context.agents.of(row)
+    agent = context.agents.of(row, sight)
     event, why = Event.FOUND_DEAD, ""
     if intent is not None:
         purged = _has_purged(intent, conversation)
@@ -257,7 +257,7 @@ def _half_done(row: Row, intent: Intent) -> Drift:
 def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
     """Report that the agent says it is in another conversation now, or continued its own one in
     the background."""
-    agent = context.agents.of(row)
+    agent = context.agents.of(row, sight)
     known = _known(context, row, sight)
     current, forked = known.conversation, known.forked
     recorded = recorded_conversation(row, agent)
