@@ -27,15 +27,15 @@ def wanting(
         story.tmux.open(story.SOCKET, "base", "bash")
     own = {} if start_command is None else {"start_command": start_command}
     write(story, name, restart=restart, **own)
-    begun_here(story, name)
+    begin(story, name)
     return row_of(story, name)
 
 
-def begun_here(story: Story, name: str = "acme") -> None:
+def begin(story: Story, name: str = "acme", kind: str = "adopted", **facts: object) -> None:
     """Let the ledger tell that a user began this session here."""
     life = life_of(row_of(story, name))
-    data = {"life": life, "user": user_here(story.app().settings.uid)}
-    story.app().books.note_all([NewEvent(name, "adopted", data)])
+    data = {"life": life, "user": user_here(story.app().settings.uid), **facts}
+    story.app().books.note_all([NewEvent(name, kind, data)])
 
 
 def lost(

@@ -74,7 +74,7 @@ def test_one_that_ended_is_resumed_if_that_is_wanted(real: Real, seat: Seat, ans
     seat.shows("resume it? [y/N]")
     seat.keys(answer, "Enter")
     if answer == "n":
-        seat.shows("hint: resume it with: tmuxreap resume acme")
+        seat.shows("could not attach: the answer was no; nothing was done")
         assert real.row("acme")["status"] == "stopped"
         return
     until("a client of it", lambda: clients(real) == ["acme"])

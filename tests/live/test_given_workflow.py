@@ -150,7 +150,7 @@ def test_on_a_terminal_the_purge_asks_and_does_it(project: Project) -> None:
     project.start(NAME, say="hello")
     store = Path(project.environ["HOME"]) / ".tmuxreap-demo" / "conversations"
     (conversation,) = store.iterdir()
-    assert project.answered(filled(PRE_FLIGHT + PURGE), "n") == 0
+    assert project.answered(filled(PRE_FLIGHT + PURGE), "n") == 1
     assert (project.row(NAME)["status"], conversation.exists()) == ("running", True)
     assert project.answered(filled(PRE_FLIGHT + PURGE), "y") == 0
     row = project.row(NAME)

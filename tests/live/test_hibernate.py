@@ -75,7 +75,7 @@ def test_who_says_no_leaves_it_at_rest(real: Real, monkeypatch: pytest.MonkeyPat
     try:
         terminal.shows("acme has ended; resume it?")
         terminal.types("n", "Enter")
-        terminal.shows("hint: resume it with: tmuxreap resume acme")
+        terminal.shows("could not attach: the answer was no; nothing was done")
         assert real.row()["status"] == "stopped"
         assert real.sessions() == {"quiet"}
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tests.restarting import die, kinds, lost, row_of, wanting, write
+from tests.restarting import begin, die, kinds, lost, row_of, wanting, write
 from tmuxreap.ledger.records import Heartbeat, NewEvent
 from tmuxreap.sessions.restarts import (
     GIVEN_UP,
@@ -61,6 +61,7 @@ def test_a_good_bye_of_another_life_says_nothing(story: Story) -> None:
 def test_an_agent_that_left_its_shell_with_its_banner_said_good_bye(story: Story) -> None:
     agent = story.agent(shell=True)
     write(story, "acme", restart="on-failure")
+    begin(story)
     agent.pane.screen = (
         "$ demo\nResume this conversation with: tmuxreap-demo --resume"
         " 0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11\n$"
@@ -84,14 +85,14 @@ def test_a_stopped_one_and_one_of_another_host_do_not_come_back(story: Story) ->
 
 
 def test_one_that_another_tool_wrote_goes_by_its_times(story: Story) -> None:
-    known = {"status": "terminated", "termination_mode": "lost", "restart": "always"}
-    story.add_row(
-        {"name": "early", **known, "terminated_at_epoch": 100, "pane": {"created_epoch": 200.0}}
-    )
-    story.add_row(
-        {"name": "late", **known, "terminated_at_epoch": 200, "pane": {"created_epoch": 200.9}}
-    )
-    story.add_row({"name": "never", **known})
+    begun_at = int(story.clock.now())
+    lost_at = {"early": begun_at - 100, "late": begun_at + 100, "never": None}
+    for pid, name in enumerate(lost_at, start=4000):
+        story.add_row({"name": name, "status": "running", "pane": {"pid": pid}})
+        begin(story, name)
+    for name, epoch in lost_at.items():
+        ended = {"status": "terminated", "termination_mode": "lost", "restart": "always"}
+        write(story, name, **ended, terminated_at_epoch=epoch)
     log = story.app().restarts
     come = [name for name in ("early", "late", "never") if log.pending(row_of(story, name))]
     assert come == ["late"]
@@ -163,11 +164,11 @@ def test_a_person_who_resumes_it_clears_the_account(story: Story) -> None:
     known = story.app().restarts.pending(row)
     assert known is not None
     story.app().restarts.claim(known)
-    story.app().books.note_all(
-        [NewEvent("acme", "resumed", {"restart": 1}), NewEvent("acme", "dead")]
-    )
+    begin(story, kind="resumed", restart=1)
+    story.app().books.note_all([NewEvent("acme", "dead")])
     assert (again := story.app().restarts.pending(row)) is not None
     assert again.recent == 1
-    story.app().books.note_all([NewEvent("acme", "resumed", {}), NewEvent("acme", "dead")])
+    begin(story, kind="resumed")
+    story.app().books.note_all([NewEvent("acme", "dead")])
     assert (again := story.app().restarts.pending(row)) is not None
     assert again.recent == 0
