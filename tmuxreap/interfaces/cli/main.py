@@ -75,7 +75,7 @@ def function(verb: Verb) -> Callable[..., None]:
 
     def call(ctx: typer.Context, **words: Any) -> None:
         for name, value in (ctx.obj or {}).items():  # given before the verb
-            if name in words and not words[name]:
+            if name in words and words[name] in (None, False):  # an empty word is one
                 words[name] = value
         commands.run_anywhere(verb, **words)
 
