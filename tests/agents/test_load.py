@@ -111,10 +111,10 @@ def test_a_row_of_an_agent_that_nobody_knows_is_shown(mine: Path, tmp_path: Path
 def test_ours_are_known_without_yaml_and_each_of_their_patterns_is_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tried = load._profiles(Block(blocks.read(load.BUILT_IN)))
+    tried = load._profiles(Block(blocks.parsed(load.BUILT_IN.read_text("utf-8"))))
     tuple(tried.agents.values())  # compiles them all
     load._ours.cache_clear()
-    monkeypatch.delattr(blocks, "read")
+    monkeypatch.delattr(blocks, "parsed")
     ours = load_profiles(None)
     assert (dict(ours.agents), ours.common_spare) == (dict(tried.agents), tried.common_spare)
 

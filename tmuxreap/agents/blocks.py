@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tmuxreap.core.values import frozen
@@ -151,13 +150,6 @@ def _loader() -> Any:
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def read(path: Path) -> dict[str, object]:
-    try:
-        return parsed(path.read_text("utf-8"))
-    except OSError as error:
-        raise Unreadable(str(error.strerror)) from None
 
 
 def parsed(text: str) -> dict[str, object]:

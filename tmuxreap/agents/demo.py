@@ -74,7 +74,7 @@ class Store:
     def history(self, conversation_id: str) -> list[str]:
         with open(self.conversation(conversation_id), encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
-        return [f"{line['role']}: {line['text']}" for line in lines]
+        return [f"{line['role']}: {line['text']}" for line in lines if "text" in line]
 
     def append(self, conversation_id: str, role: str, text: str) -> None:
         path = self.conversation(conversation_id)

@@ -472,7 +472,7 @@ def _ours(_state: str) -> dict[str, object]:
         parsed: dict[str, dict[str, object]] = json.loads(PARSED.read_text("utf-8"))
         return parsed[checksum(BUILT_IN)]
     except (OSError, ValueError, KeyError):
-        return yamlblocks.read(BUILT_IN)
+        return yamlblocks.parsed(BUILT_IN.read_text("utf-8"))
 
 
 def checksum(file: Path) -> str:
