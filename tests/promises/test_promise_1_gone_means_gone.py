@@ -12,7 +12,7 @@ from signal import SIGKILL, SIGSTOP, SIGTERM
 
 import pytest
 
-from tests.kinds import AGENTS, ALL, FEW, for_each
+from tests.kinds import ALL, FEW, for_each
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Scope
@@ -94,7 +94,7 @@ def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(
     assert not alive(left)
 
 
-@for_each(AGENTS)
+@for_each(ALL)
 def test_an_agent_that_outlived_its_session_is_ended_and_not_told_as_gone(real: Real) -> None:
     """Its session was ended by another hand, and nobody had asked us about it before."""
     real.start("acme", "--ignore", "hup,term")

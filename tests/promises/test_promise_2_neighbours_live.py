@@ -164,7 +164,13 @@ def test_another_tmux_server_and_a_shared_daemon_live_on_and_are_named(real: Rea
     os.kill(daemon, 9)
 
 
-def test_a_pid_known_from_a_file_alone_is_nobody(real: Real) -> None:
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [("stop", ("stopped", "already_gone")), ("kill", ("killed", "already_gone"))],
+)
+def test_a_pid_known_from_a_file_alone_is_nobody(
+    real: Real, verb: str, told: tuple[str, str]
+) -> None:
     real.bystander()
     stranger = subprocess.Popen(["sleep", "600"])
     try:
@@ -176,9 +182,11 @@ def test_a_pid_known_from_a_file_alone_is_nobody(real: Real) -> None:
             "pane": {"pid": stranger.pid, "cmd": "sleep", "cwd": "/"},
         }
         real.registry.write_text(f"tmux_sessions:\n  - {json.dumps(row)}\n")
-        assert answer(real.stop())["stopped_by"] == "already_gone"
-        real.edit('"stopped"', '"running"')
-        assert answer(real.kill())["outcome"] == "killed"
+        ended = answer(real.stop() if verb == "stop" else real.kill())
+        assert (ended["outcome"], ended["stopped_by"]) == told
+        real.edit('"stopped"', '"running"')  # an old copy of the row: its end is known
+        again = answer(real.stop() if verb == "stop" else real.kill())
+        assert (again["outcome"], again.get("error")) == ("already_stopped", None)
         assert alive(stranger.pid)
     finally:
         stranger.kill()
