@@ -25,8 +25,8 @@ PATIENCE_S = 90
 WHOLE = [sys.executable, "-m", "tmuxreap"]  # with its start, as a process of its own
 # Many calls at once are about whom they end, not about the speed of the machine.
 PATIENT = """
-from tmuxreap.system import files
-files.LOCK_WAIT_S = 120.0
+from tmuxreap.system import lock
+lock.WAIT_S = 120.0
 from tmuxreap.__main__ import run
 run()
 """

@@ -20,7 +20,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files own_files environment whereabouts ourselves git headless machine terminals"
+        "files lock own_files environment whereabouts ourselves git headless machine terminals"
         " timed_masks tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look lives rows transitions targets edits",
@@ -77,7 +77,7 @@ OWNERS: dict[str, set[str]] = {
     "yaml": {"registry.yaml.*", "agents.blocks", "hosts.file"},
     "libtmux": {"interfaces.python.libtmux_objects"},
     "psutil": {"system.processes.portable"},
-    "filelock": {"interfaces.python.locks"},
+    "filelock": {"system.lock"},
     "mcp": {"interfaces.mcp.server"},
     "anyio": {"interfaces.mcp.server", "interfaces.mcp.calls"},
     "pydantic": {"interfaces.mcp.*"},

@@ -30,7 +30,6 @@ WITHOUT = {
     "interfaces/python/api.py": "names only; tests/interfaces/python/test_reference.py reads them",
     "interfaces/python/calls.py": "tests/interfaces/python/test_registry.py calls through it",
     "interfaces/python/libtmux_objects.py": "test_registry.py holds it against libtmux itself",
-    "interfaces/python/locks.py": "test_registry.py takes these locks from threads",
     "interfaces/python/stopping.py": "test_registry.py and test_options.py stop by it",
 }
 

@@ -18,7 +18,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook, edited
-from tmuxreap.system import files
+from tmuxreap.system import lock
 
 AT_ONCE = 50
 ROWS = 100
@@ -35,7 +35,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TMUXREAP_REGISTRY", str(path))
     path.write_text(text(ROWS))
     # The test is about lost rows, not about the machine's speed.
-    monkeypatch.setattr(files, "LOCK_WAIT_S", 120.0)
+    monkeypatch.setattr(lock, "WAIT_S", 120.0)
     monkeypatch.setattr(Ledger, "busy_s", 120.0)
     yield path
     shutil.rmtree(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.registry import edits
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook, edited
-from tmuxreap.system import files
+from tmuxreap.system import files, lock
 
 
 def stop_a(look: RegistryLook) -> str:
@@ -59,11 +60,14 @@ def test_a_change_that_changes_nothing_writes_nothing(registry: Registry) -> Non
 
 
 def test_what_is_edited_is_read_under_the_lock(registry: Registry) -> None:
+    def take() -> None:
+        with registry.locked():
+            pass
+
     def look_at_the_lock(look: RegistryLook) -> str:
-        with pytest.raises(Failure), pytest.MonkeyPatch.context() as quick:
-            quick.setattr(files, "LOCK_WAIT_S", 0)
-            with registry.locked():
-                pass
+        with pytest.MonkeyPatch.context() as quick, ThreadPoolExecutor(1) as others:
+            quick.setattr(lock, "WAIT_S", 0)
+            assert isinstance(others.submit(take).exception(), Failure)
         return stop_a(look)
 
     registry.change(look_at_the_lock)

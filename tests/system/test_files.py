@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import signal
@@ -12,11 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
-from tests.command_line import Child, temporaries, without_powers
+from tests.command_line import Child, temporaries
 from tmuxreap.core import faults
-from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.system import files
 
@@ -32,11 +29,6 @@ def path(tmp_path: Path) -> Path:
 def unarmed() -> Iterator[None]:
     yield
     faults.arm("")
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.03)
 
 
 # Read and replace
@@ -232,139 +224,6 @@ def test_a_temporary_file_is_private_until_it_has_the_mode_of_the_old(
     )
     files.replace(path, b"new", files.read(path).stamp)
     assert seen == [0o600, 0o664]
-
-
-# The lock
-
-
-def held_by_another(path: Path) -> bool:
-    with open(f"{path}.lock", "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
-def test_held_inside_and_free_outside(path: Path) -> None:
-    with files.locked(path):
-        assert held_by_another(path)
-    assert not held_by_another(path)
-    with pytest.raises(ZeroDivisionError), files.locked(path):
-        raise ZeroDivisionError
-    assert not held_by_another(path)
-
-
-def test_other_workflows_take_the_same_lock(path: Path) -> None:
-    with files.locked(path):
-        from filelock import Timeout
-
-        with pytest.raises(Timeout):
-            FileLock(f"{path}.lock").acquire(timeout=0)
-    with FileLock(f"{path}.lock"):
-        pass
-
-
-@pytest.mark.usefixtures("impatient")
-def test_one_that_is_not_had_in_time_says_who_to_ask(path: Path) -> None:
-    with FileLock(f"{path}.lock"), pytest.raises(Failure) as caught, files.locked(path):
-        pass
-    assert caught.value.code is Code.LOCK_TIMEOUT
-    ours = f"{Path('/proc/self/comm').read_text().strip()} (pid {os.getpid()})"
-    assert caught.value.message == f"could not lock {path}.lock: {ours} held it for 0.03 s"
-    assert f"{path}.lock" in caught.value.hint
-
-
-@pytest.mark.usefixtures("impatient")
-def test_it_excludes_its_own_process_too(path: Path) -> None:
-    with files.locked(path), pytest.raises(Failure), files.locked(path):
-        pass
-
-
-def test_the_kernel_frees_it_when_its_holder_is_killed(path: Path) -> None:
-    reader, writer = os.pipe()
-
-    def hold() -> int:
-        with files.locked(path):
-            os.write(writer, b".")
-            signal.pause()
-        return 0
-
-    child = Child(hold)
-    os.read(reader, 1)
-    assert held_by_another(path)
-    os.kill(child.pid, signal.SIGKILL)
-    assert child.answer().exit == -signal.SIGKILL
-    with files.locked(path):
-        pass
-    os.close(reader)
-    os.close(writer)
-
-
-def test_a_lock_file_that_is_deleted_while_one_waits(path: Path) -> None:
-    """Old versions of filelock delete the file on release: a lock on a deleted file locks
-    nothing."""
-    lock = Path(f"{path}.lock")
-    with lock.open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-
-        def wait() -> int:
-            with files.locked(path):
-                return 0 if held_by_another(path) else 1
-
-        child = Child(wait)
-        assert os.waitpid(child.pid, os.WNOHANG) == (0, 0)
-        lock.unlink()
-    assert child.answer().exit == 0
-    assert lock.exists()
-
-
-def test_a_lock_file_that_is_deleted_between_opening_and_locking(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock, opened = Path(f"{path}.lock"), files._open_lock
-    calls: list[int] = []
-
-    def deleted_once(name: Path) -> int:
-        descriptor = opened(name)
-        calls.append(descriptor)
-        if len(calls) == 1:
-            lock.unlink()
-        return descriptor
-
-    monkeypatch.setattr(files, "_open_lock", deleted_once)
-    with files.locked(path):
-        assert held_by_another(path)
-    assert len(calls) == 2
-
-
-def test_a_lock_file_of_another_user_will_do(path: Path) -> None:
-    lock = Path(f"{path}.lock")
-    lock.touch()
-    lock.chmod(0o444)
-
-    def work() -> int:
-        without_powers()
-        with files.locked(path):
-            return 0
-
-    assert Child(work).answer().exit == 0
-
-
-def test_a_link_in_place_of_the_lock_is_not_followed(path: Path) -> None:
-    Path(f"{path}.lock").symlink_to("victim")
-    with pytest.raises(OSError) as caught, files.locked(path):
-        pass
-    assert caught.value.errno == errno.ELOOP
-    assert not (path.parent / "victim").exists()
-
-
-def test_a_lock_leaves_no_descriptor(path: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(3):
-        with files.locked(path):
-            files.replace(path, os.urandom(8), files.read(path).stamp)
-    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:

@@ -25,12 +25,8 @@ SPARE_BYTES = 64 * 1024  # bytes for new fields and screens, in the registry and
 
 
 class Registry:
-    def __init__(
-        self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False
-    ) -> None:
-        """`held`: the caller already holds the lock."""
+    def __init__(self, path: Path, recall: Recall = lambda what, stamp: None) -> None:
         self.path = path
-        self._held = held
         self.resolved = Path(os.path.realpath(path))
         self._recall = recall
         self._last: RegistryLook | None = None  # valid while the file is unchanged
@@ -68,11 +64,13 @@ class Registry:
 
     @contextlib.contextmanager
     def locked(self, step: Step = Step.LOCK) -> Iterator[None]:
-        """Hold the lock: what is read inside cannot change, except by writers that ignore it."""
+        """Hold the lock: what is read inside cannot change, except by writers that ignore it. The
+        thread that holds it already takes it once more."""
+        from tmuxreap.system.lock import locked  # late: most commands only read
+
         with contextlib.ExitStack() as stack:
             try:
-                if not self._held:
-                    stack.enter_context(files.locked(self.resolved, step=step))
+                stack.enter_context(locked(self.resolved, step))
             except OSError as error:
                 raise unwritable(self.path, error) from None
             yield

@@ -184,7 +184,7 @@ class Context:
         return None if registry.is_relative_to(here) else f"registry: {self.registry.path}"
 
     def _registry(self, path: Path) -> Registry:
-        return Registry(path, self._recall, held=self.lock_held)
+        return Registry(path, self._recall)
 
     def _recall(self, what: str, stamp: str) -> str | None:
         return self.books.reading(what, stamp)

@@ -2,7 +2,7 @@
 
 Never decides anything about sessions, and never takes a failed query for the answer "no".
 
-Doors: `environment` and `whereabouts` (the caller's), `files` (and their locks),
+Doors: `environment` and `whereabouts` (the caller's), `files`, `lock` (of a registry),
 `own_files` (the user's small ones), `timed_masks`, `git`, `terminals` (kitty, WezTerm), `headless`
 (sessions without a terminal), `machine` (control groups, signals), `ourselves` (this program run
 again); of tmux `tmux.sockets` and `tmux.versions`, of processes `processes.procfs`. Only `app`

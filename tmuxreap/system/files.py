@@ -1,6 +1,6 @@
-"""Owns safe access to files: the kernel lock, reads with a stamp, the atomic replace.
+"""Owns safe access to files: reads with a stamp, the atomic replace.
 
-Knows bytes, not YAML. Never waits for anything but the lock.
+Knows bytes, not YAML, and takes no lock: see `lock`.
 
 Tells which process holds a lock file, and whether locks work in its folder: for messages and
 `doctor`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import stat
 import time
@@ -20,12 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tmuxreap.core import faults
-from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.values import frozen
 
-LOCK_WAIT_S = 10.0
-LOCK_POLL_S = 0.005
 SETTLES_S = 0.5
 SETTLE_POLL_S = 0.01
 SHORT = 64 * 1024  # bytes: OpenSSL is faster for more
@@ -107,17 +103,6 @@ def _open_nonblocking(path: str, flags: int) -> int:
 
 def lock_of(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
-
-
-@contextlib.contextmanager
-def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
-    """Hold `<path>.lock` (flock: released by the kernel when the holder dies)."""
-    descriptor = _acquire(lock_of(path), LOCK_WAIT_S)
-    try:
-        faults.at(step)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | None]:
@@ -250,49 +235,6 @@ def sync_folder(folder: Path | str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _acquire(lock: Path, wait_s: float) -> int:
-    deadline = time.monotonic() + wait_s
-    while True:
-        descriptor = _open_lock(lock)
-        if _try_lock(descriptor) and _is_still_at_path(descriptor, lock):
-            return descriptor
-        os.close(descriptor)
-        if time.monotonic() >= deadline:
-            reason = f"could not lock {lock}: {holder_name(lock)} held it for {wait_s:g} s"
-            raise Failure(Code.LOCK_TIMEOUT, reason, f"see who holds it with: fuser -v {lock}")
-        time.sleep(LOCK_POLL_S)
-
-
-def _open_lock(lock: Path) -> int:
-    flags = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        return os.open(lock, flags | os.O_RDWR, 0o644)
-    except PermissionError:
-        # flock needs no write permission: a lock file created by another user works, too.
-        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EINTR):
-            return False
-        raise
-    return True
-
-
-def _is_still_at_path(descriptor: int, lock: Path) -> bool:
-    """Tell whether the locked file is still at its path: some workflows delete the lock file, and a
-    lock on a deleted file locks nothing."""
-    try:
-        current = lock.stat()
-    except FileNotFoundError:
-        return False
-    locked_file = os.fstat(descriptor)
-    return (current.st_dev, current.st_ino) == (locked_file.st_dev, locked_file.st_ino)
 
 
 def _stamp(result: os.stat_result) -> Stamp:

@@ -21,6 +21,7 @@ from tests.command_line import tmuxreap as run
 from tmuxreap.__main__ import main
 from tmuxreap.core import faults
 from tmuxreap.system import files
+from tmuxreap.system import lock as registry_lock
 
 ROW = "tmux_sessions:\n  - name: a\n    status: running\n  - name: b\n    status: stopped\n"
 NOBODY = 65534
@@ -454,7 +455,7 @@ def test_another_users_file_is_taken_when_it_is_named_only(
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(registry_lock, "WAIT_S", 0.05)
 
 
 @pytest.mark.parametrize("holder", ["filelock", "flock"])

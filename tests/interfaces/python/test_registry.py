@@ -363,9 +363,11 @@ def test_the_import_loads_nothing() -> None:
     assert loaded("import tmuxreap\ntmuxreap.__version__") == {"tmuxreap"}
 
 
-def test_opening_loads_neither_libtmux_nor_filelock(opened: tmuxreap.Registry) -> None:
-    code = f"import tmuxreap\ntmuxreap.open_registry({str(opened.path)!r}).stop('shop')"
-    assert not loaded(code) & {"libtmux", "filelock", "typer", "pydantic"}
+def test_reading_loads_neither_libtmux_nor_filelock(opened: tmuxreap.Registry) -> None:
+    code = f"import tmuxreap\ntmuxreap.open_registry({str(opened.path)!r})"
+    heavy = {"libtmux", "filelock", "typer", "pydantic"}
+    assert not loaded(f"{code}.sessions()") & heavy
+    assert loaded(f"{code}.stop('shop')") & heavy == {"filelock"}
 
 
 def test_an_unknown_name_is_none() -> None:

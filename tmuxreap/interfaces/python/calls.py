@@ -93,7 +93,7 @@ def _word(context: Context, target: object) -> str:
 
 
 T = TypeVar("T")
-LOCKS = "tmuxreap.interfaces.python.locks"
+LOCK = "tmuxreap.system.lock"
 
 
 @contextlib.contextmanager
@@ -112,8 +112,8 @@ def context_of(registry: Path, tool: str = "python") -> Iterator[Context]:
 
 def is_held(registry: Path) -> bool:
     """Tell whether the calling thread holds the lock; without importing filelock, it does not."""
-    locks = sys.modules.get(LOCKS)
-    return locks is not None and bool(locks.is_held(registry.resolve()))
+    lock = sys.modules.get(LOCK)
+    return lock is not None and bool(lock.is_held(registry.resolve()))
 
 
 def run_verb(registry: Path, work: Callable[[Context], Result]) -> Result:

@@ -29,7 +29,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
-    from tmuxreap.interfaces.python.locks import BaseFileLock
+    from tmuxreap.system.lock import BaseFileLock
 
 
 def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = False) -> Registry:
@@ -194,9 +194,9 @@ class Registry(Stopping, Watching):
 
         The thread that holds it can still end sessions that are already gone; a call that would
         have to wait for processes raises LockHeld."""
-        from tmuxreap.interfaces.python import locks
+        from tmuxreap.system.lock import lock
 
-        return locks.lock(self.path.resolve(), timeout)
+        return lock(self.path.resolve(), timeout)
 
     def _sessions(self, work: Callable[[Context], Result]) -> list[Session]:
         return answers_of(self.path, Session, work)
