@@ -10,6 +10,7 @@ from tmuxreap.proof.ownership import (
     Trace,
     Wanted,
     by_identity,
+    by_name,
     candidate_pids,
     places_of,
 )
@@ -25,6 +26,13 @@ TTYS = {"/dev/pts/7": 7, "/dev/pts/8": 8}
 
 def process(pid: int, sid: int = 0, tty: int = 0) -> Process:
     return Process(ProcessId(pid, 1), 1, pid, sid, tty, 0, "S", "x")
+
+
+def test_a_session_is_found_by_its_name_on_one_server() -> None:
+    sessions = by_name({"/tmp/s": SERVER, "/tmp/none": NoServer("/tmp/none")})
+    assert sessions == {("/tmp/s", "acme"): SESSION}
+    assert SERVER.named("acme") == SESSION
+    assert SERVER.named("other") is None
 
 
 def test_a_session_is_known_by_socket_id_and_creation() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tmuxreap.core.values import Word, field, frozen
 
@@ -171,16 +171,10 @@ class Server:
     started: int
     sessions: tuple[Session, ...]
     unread: tuple[UnreadSession, ...] = ()
-    _by_name: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def named(self, name: str) -> Session | None:
-        """Find a session by name, in an index built once: a look asks for thousands of rows."""
-        if self._by_name.get(None) is not self.sessions:
-            self._by_name.clear()
-            self._by_name.update({session.name: session for session in reversed(self.sessions)})
-            self._by_name[None] = self.sessions
-        match: Session | None = self._by_name.get(name)
-        return match
+        """Find a session by name. For many rows a `World` has an index."""
+        return next((session for session in self.sessions if session.name == name), None)
 
     def may_hide(self, session: str | None, name: str) -> bool:
         """Tell whether an unreadable line may be this session: then its absence proves nothing."""

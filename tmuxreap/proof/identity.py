@@ -79,7 +79,7 @@ def _session_of(
     recorded = _recorded_session(row, server, world) if same_server(row, server, world) else None
     if recorded is not None:
         return recorded
-    named = server.named(row.name)
+    named = world.session_named(server, row.name)
     if row.tmux.known:
         return None if named is None or _pane_ended_before(row, named) else _replaced(row, named)
     if named is None and not row.status.ended:

@@ -308,6 +308,7 @@ class World:
     boot_id: str
     servers: Mapping[str, ServerLook]
     sessions: Mapping[tuple[str, str, int], Session]  # by socket, id and creation
+    sessions_by_name: Mapping[tuple[str, str], Session]  # by socket and name
     index: Index
     names: Mapping[int, Names]  # by pid, for processes that may belong to a wanted session
     epochs: Mapping[int, float]  # start times by pid, where processes are identified by them
@@ -319,6 +320,9 @@ class World:
 
     def places_on(self, server: ServerLook) -> Places:
         return self.places.get(server.socket, NO_PLACES)
+
+    def session_named(self, server: Server, name: str) -> Session | None:
+        return self.sessions_by_name.get((server.socket, name))
 
     def names_of(self, process: Process) -> Names:
         return self.names.get(process.pid, NAMELESS)
@@ -382,6 +386,15 @@ def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, in
     for socket, server in servers.items():
         if isinstance(server, Server):
             sessions.update(((socket, it.id, it.created), it) for it in server.sessions)
+    return sessions
+
+
+def by_name(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str], Session]:
+    """Index the sessions by name: a look asks for those of thousands of rows."""
+    sessions: dict[tuple[str, str], Session] = {}
+    for socket, server in servers.items():
+        if isinstance(server, Server):
+            sessions.update(((socket, it.name), it) for it in reversed(server.sessions))
     return sessions
 
 

@@ -286,7 +286,7 @@ def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
         recorded = server.socket, row.tmux.session_id, row.tmux.session_created
         return not (
             server.unread
-            or server.named(row.name)
+            or world.session_named(server, row.name)
             or recorded in world.sessions
             or row.pane.id in world.places_on(server).ids
         )
