@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Status, Terminal
-from tmuxreap.registry.rows import conversation_field, read_row, recorded_conversation
+from tmuxreap.core.values import replace
+from tmuxreap.registry.rows import cached_row, conversation_field, read_row, recorded_conversation
 
 PLAIN: dict[str, Any] = {"name": "a", "status": "running"}
 
@@ -162,3 +163,15 @@ def test_an_id_that_looks_like_a_number_is_a_text() -> None:
     assert read_row(0, {**PLAIN, "codex_session_id_own": 42}).conversations == (
         ("codex_session_id_own", "42"),
     )
+
+
+def test_a_cached_row_equals_the_row_that_was_read() -> None:
+    data = {**PLAIN, "agent": "codex", "pane": {"pid": 12}}
+    assert read_row(3, data) == cached_row(3, data)
+    assert cached_row(3, data) == read_row(3, data)
+    assert cached_row(3, data) != read_row(4, data)
+    assert hash(cached_row(3, data)) == hash(read_row(3, data))
+    changed = replace(cached_row(3, data), agent="claude")
+    assert changed.agent == "claude"
+    assert changed.pane.pid == 12
+    assert changed == replace(read_row(3, data), agent="claude")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,35 +89,30 @@ def _is_conversation(key: str) -> bool:
     return plain and kind in ("session", "conversation")
 
 
-class _LazyRow(Row):
-    """A row of which only name and status are converted, and the rest on first use: most of ten
-    thousand rows are never used."""
+class _CachedRow(Row):
+    """A row of which only name and status are converted, and the rest at the first question for one
+    of them: most of ten thousand rows are asked for no more. It equals any row of its content."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> object:
-        self._read()
+        # Python calls this only while the field's slot is empty.
+        _fill(self, self.index, self.data)
         return object.__getattribute__(self, name)
 
     def __eq__(self, other: object) -> bool:
-        self._read()
-        return self == other
+        return isinstance(other, Row) and _compared(self) == _compared(other)
 
-    def __hash__(self) -> int:
-        self._read()
-        return hash(self)
-
-    def _read(self) -> None:
-        _fill(self, self.index, self.data)
-        object.__setattr__(self, "__class__", Row)
+    __hash__ = Row.__hash__
 
 
+_compared = attrgetter(*(name for name in Row.__match_args__ if name != "data"))
 _SETTERS: dict[str, Any] = {name: getattr(Row, name).__set__ for name in Row.__match_args__}
 
 
 def cached_row(index: int, data: Mapping[str, object]) -> Row:
     """Return the row of cached data that was valid when it was parsed."""
-    row = _LazyRow.__new__(_LazyRow)
+    row = _CachedRow.__new__(_CachedRow)
     _SETTERS["index"](row, index)
     _SETTERS["name"](row, data["name"])
     _SETTERS["status"](row, Status(data["status"]))
