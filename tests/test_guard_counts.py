@@ -90,10 +90,11 @@ AT_REST = {
 }
 # One demo agent through its life: each line depends on the state left by the one above.
 LIFE = {
-    # A registry from nothing, the session, the second look after the time it has to live, the row
+    # A registry from nothing, noted once among the user's, the session,
+    # the second look after the time it has to live, the row
     # and the ledger.
     "start shop --agent demo": Budget(
-        modules=263, processes=6, written=5, changes=10, fsyncs=6, may_import=WRITE
+        modules=269, processes=6, written=6, changes=10, fsyncs=6, may_import=WRITE
     ),
     # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
@@ -109,7 +110,7 @@ LIFE = {
         modules=268, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
     ),
     "start shop --confirm 0.2": Budget(
-        modules=267, processes=7, written=4, changes=4, fsyncs=2, may_import=WRITE
+        modules=273, processes=7, written=4, changes=4, fsyncs=2, may_import=WRITE
     ),
     "kill shop": Budget(modules=268, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
     "events": Budget(modules=177, written=1, changes=1, may_import=LOOK),

@@ -27,7 +27,9 @@ ROOMS = {
     "ledger": "books records requests surroundings database schema tables copy",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
     "proof": "observe ownership servers identity panes reach sight see state",
-    "sessions": "context look conversation results elsewhere configuration restarts reverted",
+    "sessions": (
+        "context look conversation results elsewhere registries configuration restarts reverted"
+    ),
     "ending": "end interrupt plan ending outcome one_at_a_time",
     "commands": "*",
     "hosts": "*",

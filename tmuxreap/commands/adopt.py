@@ -36,6 +36,7 @@ from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import all_newcomers, describe, owners_of, registered_elsewhere
 from tmuxreap.sessions.look import sight_of, sights_of
+from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.tmux.versions import spellings
 
 SHOWN_NAMES = 3
@@ -134,6 +135,8 @@ def _none_found(
 def _result(context: Context, items: Sequence[Item]) -> Result:
     made, wrote = context.made_registry, any(item.error is None for item in items)
     remark = context.registry_elsewhere if wrote else None
+    if wrote:
+        note_registry(context.settings, context.registry.resolved)
     return context.result("adopt", items, more={"registry_made": made}, remark=remark)
 
 

@@ -9,7 +9,7 @@ from tmuxreap.core.answers import Listed, Session
 from tmuxreap.core.errors import Failure, could_not
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import as_dict, frozen
+from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
@@ -40,11 +40,14 @@ class ListRequest:
     live: bool = False
     sort: str | None = None
     tree: bool = False
+    everywhere: bool = False
 
 
 def run(context: Context, request: ListRequest) -> Result:
     _known("--sort", request.sort, SORT_KEYS)
     _known("--status", request.status, STATUSES)
+    if request.everywhere:
+        return _everywhere(context, request)
     look = context.registry.look()
     items: list[Item] = []
     rows = look.usable
@@ -72,6 +75,42 @@ def run(context: Context, request: ListRequest) -> Result:
         more=more,
         greeting=_greeting(look, rows),
     )
+
+
+def _everywhere(context: Context, request: ListRequest) -> Result:
+    """List the sessions of every registry of the user's, each with its project. Only reads."""
+    # imported late: it copies ledgers
+    from tmuxreap.sessions.registries import project_of, registries, visit
+
+    found: list[Session] = []
+    warnings: list[str] = []
+    missing: list[Item] = []
+    paths = registries(context)
+    for path in paths:
+        with visit(context, path) as there:
+            try:
+                answer = run(there, replace(request, everywhere=False, sort=None))
+            except Failure as failure:
+                warnings.append(f"{failure.code.text}: {failure.message}")
+                continue
+        warnings += [one for one in answer.warnings if one not in warnings]
+        if answer.failure is not None:
+            warnings.append(f"{answer.failure.code.text}: {answer.failure.message}")
+        where = {"registry": str(path), "project": str(project_of(path))}
+        for item in answer.results:
+            if isinstance(item, Session) and item.error is None:
+                found.append(Listed(**{**as_dict(item), **where}))
+            else:
+                missing.append(item)
+    names = {session.name for session in found}
+    unknown = {item.name: item for item in missing if item.name not in names}
+    if request.sort is not None:
+        found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
+    listed = [*found, *unknown.values()]
+    nothing = "no registry is known yet: start or adopt a session, or change to a project's folder"
+    greeting = nothing if not paths else f"no sessions in {len(paths)} registries"
+    result = context.result("list", listed, warnings, greeting=greeting)
+    return replace(result, registry=None)
 
 
 def _greeting(look: RegistryLook, rows: Sequence[Row]) -> str | None:

@@ -20,6 +20,7 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value, wants_restart
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.registries import note_registry
 
 if TYPE_CHECKING:
     from tmuxreap.agents.profiles import Profile
@@ -67,6 +68,7 @@ def run(context: Context, request: StartRequest) -> Result:
     if row is not None and wants_restart(row):
         context.restarts.cancel(row, "start", context.caller)
     started = launch(context, spec)
+    note_registry(context.settings, context.registry.resolved)
     return context.result(
         "start",
         [started],

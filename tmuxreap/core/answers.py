@@ -95,11 +95,24 @@ class Sums(Answer):
 
 
 @frozen
+class Leaked(Answer):
+    """An agent that lives on without a terminal, and that no row holds."""
+
+    agent: str
+    pid: int
+    age_s: int
+    memory_mb: float
+    cwd: str
+    command: str
+
+
+@frozen
 class Reaping(Answer):
     """What `reap` answers besides its results."""
 
     counts: Counts | None = None
     kept: tuple[Kept, ...] = ()
+    leaked: tuple[Leaked, ...] = ()
 
 
 @frozen
@@ -365,11 +378,13 @@ class Session(Item):
 
 @frozen
 class Listed(Session):
-    """A session with what `list --tree` adds."""
+    """A session with what `list --tree` and `list --everywhere` add."""
 
-    RARE = frozenset({"error", "depth"})
+    RARE = frozenset({"error", "depth", "registry", "project"})
 
     depth: int | None = None
+    registry: str | None = None
+    project: str | None = None
 
 
 @frozen

@@ -4,6 +4,6 @@ place in an answer.
 Never changes a session. What is true of a row is judged by `proof`.
 
 Doors: `context` (the parts of a command), `configuration`, `look`, `conversation`, `results`,
-`elsewhere` (sessions without a row here), `restarts` (pending restarts), `reverted` (rows that went
-back in time). Main types: `Context`,
-`Finder` (of conversations), `RestartLog`."""
+`registries` (of all projects), `elsewhere` (sessions without a row here), `restarts` (pending
+restarts), `reverted` (rows that went back in time). Main types: `Context`, `Finder` (of
+conversations), `RestartLog`."""

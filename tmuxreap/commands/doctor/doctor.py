@@ -91,6 +91,8 @@ CHECKS: dict[str, Callable[[Setup], Iterable[Finding]]] = {
     "intents": registry.check_intents,
     "sessions": registry.check_sessions,
     "unregistered": machine.check_unregistered,
+    "leaks": machine.check_leaks,
+    "projects": machine.check_registries,
     "agents": machine.check_agents,
     "hooks": check_hooks,
 }

@@ -26,6 +26,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.commands.reap.leaks import find_leaks
 from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
@@ -35,6 +36,7 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import without_row
 from tmuxreap.sessions.look import sights_of
+from tmuxreap.sessions.registries import project_of, registries
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
 
 
@@ -282,6 +284,21 @@ def check_unregistered(setup: Setup) -> Iterator[Finding]:
     for newcomer in without_row(context, setup.rows, sights, setup.servers):
         message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
         yield note(message, newcomer.command, name="sessions")
+
+
+def check_leaks(setup: Setup) -> Iterator[Finding]:
+    """Report agents that live on without a terminal, and that no row holds."""
+    for leak in find_leaks(setup.app, setup.sights.values()):
+        yield note(f"{leak}: it lives on without a terminal, and no row has it", leak.adopts)
+
+
+def check_registries(setup: Setup) -> Iterator[Finding]:
+    """Name the registries of other projects that are known."""
+    ours = setup.app.own_registry
+    others = [path for path in registries(setup.app) if path != ours]
+    for path in others:
+        shown = f"tmuxreap list --registry {shlex.quote(str(path))}"
+        yield ok(f"{project_of(path)} has a registry: {shown}")
 
 
 def check_agents(setup: Setup) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tmuxreap.commands.reap.candidates import Found, find_leftovers, judge_rows
+from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
 from tmuxreap.core.answers import Change, Ending, Kept
@@ -21,6 +22,7 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import sights_of
 
 PROTECTED = "it is protected"
 LIMITS = ("stalled_after", "idle_after")
@@ -77,8 +79,17 @@ def run(context: Context, request: ReapRequest) -> Result:
     protected = [one.name for one in kept if one.why == PROTECTED]
     if protected:
         context.warnings.append(left_out(protected))
-    more = {"counts": counts(items), "kept": kept}
-    return context.result("reap", items, look.warnings, more=more)
+    leaks = _leaks(context, look, request)
+    more = {"counts": counts(items), "kept": kept, "leaked": [leak.as_answer() for leak in leaks]}
+    remark = told(leaks) if leaks else None
+    return context.result("reap", items, look.warnings, more=more, remark=remark)
+
+
+def _leaks(context: Context, look: RegistryLook, request: ReapRequest) -> Sequence[Leak]:
+    """Return what has leaked, where orphans are looked for: only named, never ended."""
+    if Kind.ORPHAN not in request.kinds:
+        return ()
+    return find_leaks(context, sights_of(context, look.usable))
 
 
 def sweep(

@@ -47,6 +47,7 @@ from tmuxreap.core.model import (
     Unreachable,
     Verb,
 )
+from tmuxreap.core.model import Session as TmuxSession
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ledger.records import START
@@ -169,7 +170,7 @@ def make_way(
         raise unreachable_failure(f"start {spec.name}", server)
     if isinstance(server, Server) and (session := server.named(spec.name)) is not None:
         if not replace:
-            raise session_exists(spec.name)
+            raise _taken(context, spec.name, server, session)
         from tmuxreap.ending.end import end_unregistered
         from tmuxreap.ending.plan import Policy
 
@@ -304,6 +305,21 @@ def session_exists(
     other = "take another name" if registered else f"register it: {command('adopt', name)}"
     hint = f"go to it: {command('attach', name)}; stop it first with --replace; or {other}"
     reason = "a tmux session of that name is already running"
+    return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
+
+
+def _taken(context: Context, name: str, server: Server, session: TmuxSession) -> Failure:
+    """Return the failure for a name that a session has; if it is another project's, name that."""
+    from tmuxreap.sessions.elsewhere import owners_of  # rarely needed
+    from tmuxreap.sessions.registries import project_of
+
+    ours, boot_id = context.own_registry, context.place.boot_id
+    owner = owners_of(context.tmux, ours, boot_id, server, [session]).get(session.id)
+    if owner is None:
+        return session_exists(name)
+    reason = f"a session of that name is already running for {project_of(owner.registry)}"
+    there = command("attach", owner.name, "--registry", str(owner.registry))
+    hint = f"take another name, or go to it: {there}"
     return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
 
 

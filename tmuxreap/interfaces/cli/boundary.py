@@ -110,7 +110,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     except Failure:
         return failure
     if not newcomers:
-        return failure
+        return _with_projects(context, failure)
     are = "agent runs" if len(newcomers) == 1 else "agents run"
     flag = " --registry PATH" if context.settings.shared_by else ""
     hint = (
@@ -118,6 +118,18 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
         f" --all{flag}, some with:"
     )
     return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{flag}")
+
+
+def _with_projects(context: Context, failure: Failure) -> Failure:
+    """Add how to see all projects, to who has others."""
+    from tmuxreap.sessions.registries import registries
+
+    others = len(registries(context))
+    if not others:
+        return failure
+    has = "another project has one" if others == 1 else f"{others} other projects have one"
+    hint = f"{failure.hint}; {has}, see: tmuxreap list --everywhere"
+    return Failure(failure.code, failure.message, hint)
 
 
 def _progress() -> Progress:

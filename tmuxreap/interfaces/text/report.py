@@ -43,7 +43,7 @@ def _print_remarks(result: Result, style: Style) -> None:
     if result.more.get("registry_made"):
         print(f"new registry: {plain(str(result.registry))}", file=sys.stderr)
     elif result.remark is not None:
-        print(plain(result.remark), file=sys.stderr)
+        print(plain(result.remark, keep="\n"), file=sys.stderr)
     missing = result.more.get("unregistered")
     if isinstance(missing, list) and missing:
         names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in missing[:8])

@@ -39,10 +39,12 @@ class Column:
     least: int | None = None
     shorten: Callable[[str, int], str] = cut
     color: Callable[[Session], str | None] = lambda _: None
+    is_rare: bool = False  # left out where no session has it
 
 
 def table(sessions: Sequence[Session], style: Style) -> Iterator[str]:
-    widths = {column: _natural(column, sessions) for column in COLUMNS}
+    shown = [one for one in COLUMNS if not one.is_rare or _has_content(one, sessions)]
+    widths = {column: _natural(column, sessions) for column in shown}
     if style.width is not None:
         telling = {one: cells for one, cells in widths.items() if _has_content(one, sessions)}
         widths = _fit(telling, style.width)
@@ -113,6 +115,11 @@ def depth_of(one: Session) -> int:
     return (one.depth or 0) if isinstance(one, Listed) else 0
 
 
+def _project(one: Session) -> str:
+    """Return the project's folder; only `--everywhere` has one."""
+    return (one.project or "") if isinstance(one, Listed) else ""
+
+
 def _live_color(one: Session) -> str | None:
     if one.drift is not None:
         return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
@@ -134,6 +141,9 @@ def _megabytes(megabytes: float) -> str:
 COLUMNS = (
     Column(
         "NAME", lambda one: "  " * depth_of(one) + one.name, keep=9, least=14, shorten=cut_middle
+    ),
+    Column(
+        "PROJECT", lambda one: _project(one), keep=8, least=10, shorten=cut_middle, is_rare=True
     ),
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
     Column("STATUS", lambda one: one.status or NONE, keep=6, color=_status_color),

@@ -48,11 +48,15 @@ def do_list(
     tree: Annotated[
         bool, typer.Option("--tree", help="Show each session below the one that started it.")
     ] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="All your registries, each with its project.")
+    ] = False,
 ) -> Result:
     """List sessions and whether they are alive."""
     from tmuxreap.commands.list import ListRequest, run
 
-    return run(call.context, ListRequest(tuple(targets or ()), status, live, sort, tree))
+    request = ListRequest(tuple(targets or ()), status, live, sort, tree, everywhere)
+    return run(call.context, request)
 
 
 def do_show(

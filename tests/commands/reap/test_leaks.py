@@ -1,0 +1,73 @@
+"""Agents that live on without a terminal and without a row: reap names them, and ends none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.fakes import DEMO, Story
+from tests.reaping import passes, reaped
+from tmuxreap.commands.reap.leaks import find_leaks
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.core.model import ProcessId
+from tmuxreap.sessions.look import sights_of
+
+
+def leaked(story: Story) -> list[int]:
+    context = story.app()
+    rows = context.registry.look().usable
+    return [leak.pid for leak in find_leaks(context, sights_of(context, rows))]
+
+
+def stray(story: Story, environ: dict[str, str] | None = None, **more: Any) -> ProcessId:
+    """Add an agent without a terminal."""
+    marks = {"TMUXREAP_DEMO_HOME": str(story.store), **(environ or {})}
+    return story.processes.add(*DEMO, new_session=True, environ=marks, cwd="/home/me", **more)
+
+
+def of_pane(story: Story, pane: str) -> dict[str, str]:
+    server = story.tmux.servers[story.SOCKET]
+    return {"TMUX": f"{story.SOCKET},{server.process.pid},0", "TMUX_PANE": pane}
+
+
+def test_an_agent_whose_pane_is_gone_is_named_and_left_alone(story: Story) -> None:
+    story.agent("acme")
+    stray_one = stray(story, of_pane(story, "%99"))
+    passes(story, 60)
+    result = reaped(story, Kind.ORPHAN)
+    (one,) = result.as_json()["leaked"]  # type: ignore[misc]
+    assert (one["agent"], one["pid"], one["cwd"]) == ("demo", stray_one.pid, "/home/me")
+    pid = stray_one.pid
+    assert one["command"] == f"tmuxreap adopt demo-{pid} --agent demo --pid {pid}"
+    assert list(result.results) == []
+    assert story.processes.alive(stray_one)
+
+
+def test_an_agent_that_init_took_over_is_named(story: Story) -> None:
+    story.agent("acme")
+    orphan = stray(story)
+    assert leaked(story) == [orphan.pid]
+
+
+def test_an_agent_in_a_living_pane_or_of_a_row_is_not_named(story: Story) -> None:
+    agent = story.agent("acme")
+    helper = stray(story, of_pane(story, agent.pane.now.id), parent=agent.process)
+    assert leaked(story) == []
+    assert story.processes.alive(helper)
+
+
+def test_what_an_agent_started_is_counted_with_it(story: Story) -> None:
+    story.agent("acme")
+    first = stray(story, of_pane(story, "%99"))
+    stray(story, of_pane(story, "%99"), parent=first)
+    assert leaked(story) == [first.pid]
+
+
+def test_a_server_that_cannot_be_asked_tells_nothing(story: Story) -> None:
+    story.agent("acme")
+    story.tmux.open("/tmp/other", "x", "bash")
+    environ = {"TMUX": f"/tmp/other,{story.tmux.servers['/tmp/other'].process.pid},0"}
+    keeper = story.processes.add("keeper", new_session=True)
+    stray(story, {**environ, "TMUX_PANE": "%99"}, parent=keeper)
+    assert len(leaked(story)) == 1
+    story.tmux.hung.add("/tmp/other")
+    assert leaked(story) == []
