@@ -220,8 +220,8 @@ class Desk:
         return self._run(lambda context: look(context, host, before))
 
     def remote_screen(self, target: str) -> str:
-        screen = self._result_or_failure(lambda context: screen(context, target))
-        return "" if isinstance(screen, Failure) else screen
+        shown = self._result_or_failure(lambda context: screen(context, target))
+        return "" if isinstance(shown, Failure) else shown
 
     def attach_command(self, target: str) -> tuple[str, ...] | Failure | None:
         return self._result_or_failure(lambda context: attach_command(context, target))
