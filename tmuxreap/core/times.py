@@ -6,6 +6,8 @@ import math
 from datetime import datetime, timezone
 from functools import lru_cache
 
+from tmuxreap.core.errors import Code, Failure
+
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 LONGEST_S = 100 * 365 * 86400  # clocks and calendars do not go much further
 
@@ -24,6 +26,14 @@ def parse_duration(text: str) -> float:
     if seconds > LONGEST_S:
         raise ValueError(f"{text!r} is longer than a hundred years")
     return seconds
+
+
+def seconds_of(given: float | str, flag: str) -> float:
+    """Return the seconds of an option, given as a number or as users write a duration."""
+    try:
+        return parse_duration(str(given))
+    except ValueError as error:
+        raise Failure(Code.USAGE, f"could not read {flag}: {error}", f"as in: {flag} 90s") from None
 
 
 def short_duration(seconds: float) -> str:

@@ -10,7 +10,8 @@ from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Pane, Scope, Server, Status, Verb
-from tmuxreap.core.values import frozen
+from tmuxreap.core.times import seconds_of
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.panes import describe_panes, in_foreground
@@ -43,6 +44,31 @@ RUNGS: dict[Verb, tuple[Rung, ...]] = {
 
 
 REASONS: dict[Verb, str] = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}  # the defaults
+TASK_STATUSES = ("failed", "ready", "cancelled")
+
+# The options that the user's defaults fill in, and their keys in config.yaml.
+DEFAULTS = {"reason": "reason", "grace": "grace"}
+DEFAULTS_OF_REAP = {"grace": "reap.grace", "cleanup": "cleanup"}
+
+Seconds = float | str  # or text such as "2h"
+
+
+@frozen
+class EndingOptions:
+    """The options of an ending, as any interface gives them. None: not given."""
+
+    reason: str | None = None
+    keys_timeout: Seconds | None = None
+    grace: Seconds | None = None
+    after_turn: Seconds | None = None
+    no_force: bool = False
+    whole_session: bool = False
+    pane_only: bool = False
+    itself: bool = False
+    purge: bool = False
+    cleanup: bool | None = None
+    unregistered: bool = False
+    task_status: str | None = None
 
 
 @frozen
@@ -68,6 +94,57 @@ class Policy:
         if self.grace_s is not None:
             return self.grace_s
         return HANGUP_GRACE_S if self.verb is Verb.STOP else TERM_GRACE_S
+
+
+def make_policy(
+    verb: Verb,
+    options: EndingOptions,
+    defaults: Mapping[str, object],
+    keys: Mapping[str, str] = DEFAULTS,
+) -> Policy:
+    """Return what these options and the user's defaults ask for. Raise a Failure for what cannot
+    be meant. `keys`: the defaults that apply."""
+    for name, key in keys.items():
+        if getattr(options, name) in (None, "") and key in defaults:
+            options = replace(options, **{name: defaults[key]})
+    task_status = options.task_status
+    if task_status is None and verb is Verb.KILL:
+        task_status = TASK_STATUSES[0]
+    return Policy(
+        verb=verb,
+        reason=options.reason or REASONS[verb],
+        keys_timeout_s=_seconds(options.keys_timeout, "--keys-timeout"),
+        grace_s=_seconds(options.grace, "--grace"),
+        force=not options.no_force,
+        scope=_scope(options),
+        purge=options.purge,
+        own_session=options.itself,
+        unregistered=options.unregistered,
+        cleanup=options.cleanup is True,
+        after_turn_s=_seconds(options.after_turn, "--after-turn"),
+        task_status=_known_status(task_status),
+    )
+
+
+def _seconds(given: Seconds | None, flag: str) -> float | None:
+    return None if given is None else seconds_of(given, flag)
+
+
+def _scope(options: EndingOptions) -> Scope:
+    if options.whole_session and options.pane_only:
+        reason = "could not read the command: --whole-session and --pane-only cannot be combined"
+        raise Failure(Code.USAGE, reason, "give one of them")
+    if options.whole_session:
+        return Scope.SESSION
+    return Scope.PANE if options.pane_only else Scope.AGENT
+
+
+def _known_status(word: str | None) -> str | None:
+    if word is not None and word not in TASK_STATUSES:
+        known = ", ".join(TASK_STATUSES)
+        reason = f"could not read --task-status: {word!r} is not one of {known}"
+        raise Failure(Code.USAGE, reason, "as in: --task-status cancelled")
+    return word
 
 
 @frozen

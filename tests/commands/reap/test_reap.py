@@ -12,7 +12,8 @@ from tests.fakes import FakeAgent, Story
 from tests.reaping import draws, hung, kept, passes, reaped, says, tells, told
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind, Limits
-from tmuxreap.core.model import ProcessId, Unreachable
+from tmuxreap.core.model import ProcessId, Unreachable, Verb
+from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import NewIntent
 
@@ -163,7 +164,8 @@ def test_its_task_becomes_what_was_asked_for(story: Story, status: str) -> None:
     story.path.write_text(
         text.replace('"agent": "demo"', '"agent": "demo", "task_id": "TASK-31-1"')
     )
-    reaped(story, Kind.STALLED, task_status=status)
+    policy = make_policy(Verb.STOP, EndingOptions(task_status=status), {})
+    reaped(story, Kind.STALLED, policy=policy)
     assert tasks(story) == [("TASK-31-1", status, "Agent killed: stalled")]
 
 

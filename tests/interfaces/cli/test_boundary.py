@@ -11,11 +11,10 @@ import pytest
 from tests.fakes import Story
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Scope
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
-from tmuxreap.interfaces.cli.verbs import ending, looking
+from tmuxreap.interfaces.cli.verbs import looking
 from tmuxreap.sessions.context import Context
 
 
@@ -38,12 +37,7 @@ def test_what_a_verb_could_not_do_becomes_an_answer(story: Story) -> None:
 
 
 def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
-    assert ending.scope_of(True, False) is Scope.SESSION
-    assert ending.scope_of(False, True) is Scope.PANE
-    assert ending.scope_of(False, False) is Scope.AGENT
     wrong: list[Callable[[], object]] = [
-        lambda: ending.scope_of(True, True),
-        lambda: ending.task_status_of("done"),
         lambda: looking.kinds_of("stalled,orphan", "--reap"),
         lambda: boundary.seconds("soon", "--grace"),
     ]

@@ -74,10 +74,10 @@ def test_a_reap_has_the_users_defaults_where_nothing_was_given(
         context.defaults = {"cleanup": True, "reap.idle_after": 60.0, "reap.grace": 9.0}
         Reap.model_validate({"reason": "night", **given}).run(context)
     plain, chosen = asked
-    assert (plain.kinds, plain.limits.idle_after_s, plain.grace_s) == ((), 60.0, 9.0)
-    assert (plain.cleanup, plain.why, plain.yes) == (True, "night", False)
+    assert (plain.kinds, plain.limits.idle_after_s, plain.policy.grace) == ((), 60.0, 9.0)
+    assert (plain.policy.cleanup, plain.why, plain.yes) == (True, "night", False)
     assert (chosen.kinds, chosen.limits) == ((Kind.IDLE,), Limits(idle_after_s=90.0))
-    assert (chosen.grace_s, chosen.cleanup) == (2.5, False)
+    assert (chosen.policy.grace, chosen.policy.cleanup) == (2.5, False)
 
 
 def test_an_agent_that_interrupts_more_than_names_has_to_say_so(story: Story) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tmuxreap.commands.reap.candidates import Found, find_leftovers, judge_rows
 from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
@@ -13,51 +13,67 @@ from tmuxreap.core.answers import Change, Ending, Kept
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import Live, Verb
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.times import iso
+from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.ending import counts
 from tmuxreap.ending.outcome import dry_run_answers
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.plan import (
+    DEFAULTS_OF_REAP,
+    EndingOptions,
+    Policy,
+    Seconds,
+    make_policy,
+)
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 
 PROTECTED = "it is protected"
-LIMITS = ("stalled_after", "idle_after")
 
 
 @frozen
 class ReapRequest:
     kinds: tuple[Kind, ...] = ()  # empty: all of them
     limits: Limits = field(default_factory=Limits)
-    grace_s: float | None = None
-    cleanup: bool = False
-    task_status: str = "failed"
+    policy: Policy = field(default_factory=lambda: _policy(EndingOptions(), {}))
     dry_run: bool = False
     yes: bool = False
     why: str | None = None  # the caller's own words, appended to the verdict
 
-    def policy(self, kind: Kind) -> Policy:
+    def policy_for(self, kind: Kind) -> Policy:
         """Return the policy for this verdict; orphans leave the task status alone."""
-        task_status = None if kind is Kind.ORPHAN else self.task_status
-        reason = kind.value if self.why is None else f"{kind.value}: {self.why}"
-        return Policy(
-            Verb.STOP, reason, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status
-        )
+        reason = kind.value if not self.why else f"{kind.value}: {self.why}"
+        task_status = None if kind is Kind.ORPHAN else self.policy.task_status
+        return replace(self.policy, reason=reason, task_status=task_status)
 
 
-def defaults(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
-    """Make a request with the user's configured defaults."""
-    given = {f"{name}_s": context.default_seconds(f"reap.{name}") for name in LIMITS}
-    limits = Limits(**{name: seconds for name, seconds in given.items() if seconds is not None})
-    return ReapRequest(
-        kinds,
-        limits,
-        grace_s=context.default_seconds("reap.grace"),
-        cleanup=context.defaults.get("cleanup") is True,
-    )
+def request_of(
+    context: Context,
+    kinds: tuple[Kind, ...],
+    options: EndingOptions,
+    *,
+    stalled_after: Seconds | None = None,
+    idle_after: Seconds | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
+) -> ReapRequest:
+    """Make a request; what is not given is the user's default."""
+    limits = Limits()
+    for name, given in (("stalled_after", stalled_after), ("idle_after", idle_after)):
+        wanted = context.default_seconds(f"reap.{name}") if given is None else given
+        if wanted is not None:
+            seconds = seconds_of(wanted, f"--{name.replace('_', '-')}")
+            limits = replace(limits, **{f"{name}_s": seconds})
+    policy = _policy(options, context.defaults)
+    return ReapRequest(kinds, limits, policy, dry_run, yes, options.reason)
+
+
+def _policy(options: EndingOptions, defaults: Mapping[str, object]) -> Policy:
+    if options.task_status is None:
+        options = replace(options, task_status="failed")
+    return make_policy(Verb.STOP, options, defaults, DEFAULTS_OF_REAP)
 
 
 def run(context: Context, request: ReapRequest) -> Result:
@@ -111,7 +127,7 @@ def sweep_for_watch(
     context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]
 ) -> list[Change]:
     """Sweep after a full look of `watch`, and return events. That look reports failures itself."""
-    request = replace(defaults(context, kinds), yes=True)
+    request = request_of(context, kinds, EndingOptions(), yes=True)
     if context.unread is not None:
         return []
     try:
@@ -147,7 +163,7 @@ def _judged(
 
 def _planned(context: Context, one: Found, request: ReapRequest) -> Item:
     past = {one.row.name: one.past} if one.past else None
-    (plan,) = dry_run_answers(context, [one.row], request.policy(one.verdict.kind), past)
+    (plan,) = dry_run_answers(context, [one.row], request.policy_for(one.verdict.kind), past)
     return _item(one, plan)
 
 
@@ -159,13 +175,13 @@ def _ended(
     for kind in Kind:
         same = [one for one in found if one.verdict.kind is kind and one.past is None]
         if same:
-            ended = end_rows(context, [one.row for one in same], request.policy(kind))
+            ended = end_rows(context, [one.row for one in same], request.policy_for(kind))
             items += map(_item, same, warned_of_children(look, ended))
     return [*items, *(_swept(context, one, request) for one in found if one.past is not None)]
 
 
 def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
-    item = end_unregistered(context, one.row, request.policy(Kind.ORPHAN), one.past)
+    item = end_unregistered(context, one.row, request.policy_for(Kind.ORPHAN), one.past)
     evidence = {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
     context.books.note(one.row.name, "reaped", evidence)
     return _item(one, item)

@@ -40,7 +40,6 @@ from tmuxreap.core.model import (
     RecordedPane,
     RecordedTmux,
     Row,
-    Scope,
     Server,
     SetOption,
     Terminal,
@@ -60,6 +59,7 @@ from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
+    from tmuxreap.ending.plan import Policy
     from tmuxreap.system.git import Worktree
 
 
@@ -72,9 +72,10 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     if past is None and not row.tmux.known:
         return False
     from tmuxreap.ending.end import end_unregistered  # only failed starts need it
-    from tmuxreap.ending.plan import Policy
+    from tmuxreap.ending.plan import EndingOptions, make_policy
 
-    policy = Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION)
+    options = EndingOptions("start_failed", grace=1.0, whole_session=True)
+    policy = make_policy(Verb.KILL, options, {})
     return end_unregistered(context, row, policy, past).error is None
 
 
@@ -159,9 +160,8 @@ def make_way(
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
             from tmuxreap.ending.end import end_rows  # few starts need it
-            from tmuxreap.ending.plan import Policy
 
-            _raise_if_failed(end_rows(context, [row], Policy(Verb.STOP, "replaced"))[0])
+            _raise_if_failed(end_rows(context, [row], _replacing(context))[0])
     if spec.terminal is not Terminal.TMUX:
         _check_no_remains(context, spec)
         return
@@ -172,11 +172,17 @@ def make_way(
         if not replace:
             raise _taken(context, spec.name, server, session)
         from tmuxreap.ending.end import end_unregistered
-        from tmuxreap.ending.plan import Policy
 
         tmux = identity_of(context, server, session)
         existing = Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux)
-        _raise_if_failed(end_unregistered(context, existing, Policy(Verb.STOP, "replaced")))
+        _raise_if_failed(end_unregistered(context, existing, _replacing(context)))
+
+
+def _replacing(context: Context) -> Policy:
+    """Return how a session makes way for a new one: like a stop, with the user's grace."""
+    from tmuxreap.ending.plan import EndingOptions, make_policy  # few starts need it
+
+    return make_policy(Verb.STOP, EndingOptions("replaced"), context.defaults)
 
 
 def _check_no_remains(context: Context, spec: Launch) -> None:

@@ -17,7 +17,7 @@ from tmuxreap.core.errors import Code, Failure, interrupted
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style, pad, plain, width
-from tmuxreap.core.times import parse_duration
+from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen
 from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.text.report import lines, print_failure, report, terminal_columns
@@ -223,9 +223,4 @@ def seconds(text: str | None, flag: str, default: float) -> float: ...
 @overload
 def seconds(text: str | None, flag: str, default: float | None = None) -> float | None: ...
 def seconds(text: str | None, flag: str, default: float | None = None) -> float | None:
-    if text is None:
-        return default
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise Failure(Code.USAGE, f"could not read {flag}: {error}", f"as in: {flag} 90s") from None
+    return default if text is None else seconds_of(text, flag)

@@ -122,6 +122,6 @@ def flags_of(arguments: type[Arguments]) -> Mapping[str, tuple[str, bool]]:
     flags = {"--host": ("host", False)} if "host" in fields else {}
     for name, its in flags_by_name(VERBS[arguments.verb]).items():
         if field := fields.get(name):
-            argument = (field.alias or name, field.annotation is bool)
+            argument = (field.alias or name, field.annotation in (bool, bool | None))
             flags.update(dict.fromkeys(its, argument))
     return flags

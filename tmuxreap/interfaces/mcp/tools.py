@@ -133,15 +133,10 @@ class Reap(Arguments):
     expired: bool = Field(False, description="Past their ttl.")
     orphans: bool = Field(False, description="Processes of ended sessions.")
     grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
-    cleanup: bool = Field(False, description="Remove their git worktrees, not by force.")
+    cleanup: bool | None = Field(None, description="Remove their git worktrees, not by force.")
     task_status: TaskWord = "failed"
     yes: bool = Field(False, description="Do it.")
     dry_run: DryRun = False
-
-    def run(self, context: Context) -> Result:
-        if "cleanup" in self.model_fields_set:  # a false one overrides the user's default, too
-            context.defaults = {**context.defaults, "cleanup": self.cleanup}
-        return super().run(context)
 
 
 class RemoveSession(Arguments):

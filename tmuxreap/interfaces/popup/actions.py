@@ -28,7 +28,7 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Server, Status, SwitchClient, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.hosts.file import read_hosts
 from tmuxreap.interfaces.popup.view import choices_path
 from tmuxreap.interfaces.remote.near import attach_command, run_on_hosts
@@ -179,7 +179,7 @@ class Desk:
             targets = tuple(names)
             if verb is None:
                 return resume.run(context, resume.ResumeRequest(targets))
-            policy = Policy(verb, REASONS[verb])
+            policy = make_policy(verb, EndingOptions(), context.defaults)
             return stop.run(context, stop.EndRequest(targets, policy, yes=True))
 
         return self._answer(verb.value if verb else "resume", work, progress)
@@ -238,6 +238,7 @@ class Desk:
     def _run(self, work: Callable[[Context], T], progress: Progress | None = None) -> T:
         context = self._new_app(progress=progress)
         try:
+            context.configure(lenient=True)
             return work(context)
         finally:
             context.close()

@@ -2,21 +2,18 @@
 
 Never decides what is an error.
 
-Owns the options of the Python interface, named like the command line's flags, and the policy
-made from them. Decides nothing."""
+Owns the options of the Python interface, named like the command line's flags. Decides nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypedDict
 
-from tmuxreap.commands.reap.verdicts import Limits
 from tmuxreap.commands.wait import Until
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
-from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.model import Verb
 from tmuxreap.core.times import parse_duration
-from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.ending.plan import EndingOptions, Seconds
 
 
 class Error(Exception):
@@ -90,9 +87,6 @@ def _kind(code: Code) -> type[Error]:
     return LockTimeout if code is Code.LOCK_TIMEOUT else KINDS.get(code.exit, Error)
 
 
-Seconds = float | str  # or text such as "2h"
-
-
 class EndOptions(TypedDict, total=False):
     """Options that stop and kill share."""
 
@@ -122,40 +116,20 @@ class KillOptions(EndOptions, total=False):
     task_status: str
 
 
-def policy_of(verb: Verb, how: StopOptions | KillOptions) -> Policy:
-    """Return the policy of a stop or a kill."""
-    options: Mapping[str, Any] = how
+OF_THE_CALL = ("dry_run", "yes")  # not of the ending itself
+
+
+def options_of(verb: Verb, how: StopOptions | KillOptions) -> EndingOptions:
+    """Return the options of a stop or a kill by the names that all interfaces have."""
+    given: dict[str, Any] = {**how}
     known = StopOptions if verb is Verb.STOP else KillOptions
-    if unknown := options.keys() - known.__annotations__.keys():
+    if unknown := given.keys() - known.__annotations__.keys():
         raise TypeError(f"{verb.value}() got an unexpected option: {', '.join(sorted(unknown))}")
-    return Policy(
-        verb=verb,
-        reason=options.get("reason", REASONS[verb]),
-        keys_timeout_s=seconds(options.get("keys_timeout")),
-        grace_s=seconds(options.get("grace")),
-        after_turn_s=seconds(options.get("after_turn")),
-        force=options.get("force", True),
-        scope=_scope(options.get("whole_session", False), options.get("pane_only", False)),
-        own_session=options.get("itself", False),
-        purge=options.get("purge_conversation", False),
-        cleanup=options.get("cleanup", False),
-        task_status=options.get("task_status", "failed" if verb is Verb.KILL else None),
-        unregistered=options.get("unregistered", False),
-    )
-
-
-def _scope(whole_session: bool, pane_only: bool) -> Scope:
-    if whole_session and pane_only:
-        raise TypeError("whole_session and pane_only cannot be combined")
-    if pane_only:
-        return Scope.PANE
-    return Scope.SESSION if whole_session else Scope.AGENT
-
-
-def limits_of(stalled_after: Seconds | None, idle_after: Seconds | None) -> Limits:
-    """Return the limits of silence and of idleness."""
-    given = {"stalled_after_s": seconds(stalled_after), "idle_after_s": seconds(idle_after)}
-    return replace(Limits(), **{name: value for name, value in given.items() if value is not None})
+    for name in OF_THE_CALL:
+        given.pop(name, None)
+    given["no_force"] = not given.pop("force", True)
+    given["purge"] = given.pop("purge_conversation", False)
+    return EndingOptions(**given)
 
 
 def wanted_state(word: str) -> Until:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 from tmuxreap.core.answers import Ending, Interrupted
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
+from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.interfaces.python.calls import (
     Several,
     Target,
@@ -22,9 +23,7 @@ from tmuxreap.interfaces.python.calls import (
 from tmuxreap.interfaces.python.options import (
     KillOptions,
     StopOptions,
-    limits_of,
-    policy_of,
-    seconds,
+    options_of,
 )
 from tmuxreap.sessions.context import Context
 
@@ -98,7 +97,7 @@ class Stopping:
         stalled_after: float | str | None = None,
         idle_after: float | str | None = None,
         grace: float | str | None = None,
-        cleanup: bool = False,
+        cleanup: bool | None = None,
         task_status: str = "failed",
         reason: str | None = None,
         dry_run: bool = False,
@@ -110,17 +109,21 @@ class Stopping:
         from tmuxreap.commands.reap import reap as verb
         from tmuxreap.commands.reap.verdicts import kinds_wanted
 
-        request = verb.ReapRequest(
-            kinds=kinds_wanted(stalled, idle, expired, orphans),
-            limits=limits_of(stalled_after, idle_after),
-            grace_s=seconds(grace),
-            cleanup=cleanup,
-            task_status=task_status,
-            dry_run=dry_run,
-            yes=yes,
-            why=reason,
-        )
-        return endings_of(self.path, lambda context: verb.run(context, request), (), check=check)
+        options = EndingOptions(reason, grace=grace, cleanup=cleanup, task_status=task_status)
+
+        def work(context: Context) -> Result:
+            request = verb.request_of(
+                context,
+                kinds_wanted(stalled, idle, expired, orphans),
+                options,
+                stalled_after=stalled_after,
+                idle_after=idle_after,
+                dry_run=dry_run,
+                yes=yes,
+            )
+            return verb.run(context, request)
+
+        return endings_of(self.path, work, (), check=check)
 
     def _end(
         self,
@@ -131,11 +134,12 @@ class Stopping:
     ) -> Ending | list[Ending]:
         from tmuxreap.commands import stop
 
-        policy = policy_of(verb, how)
+        options = options_of(verb, how)
         targets, several = listed(target)
         dry_run, yes = how.get("dry_run", False), how.get("yes", False)
 
         def work(context: Context) -> Result:
+            policy = make_policy(verb, options, context.defaults)
             words = words_of(context, targets)
             return stop.run(context, stop.EndRequest(words, policy, dry_run, yes))
 

@@ -6,14 +6,18 @@ from typing import Annotated
 
 import typer
 
-from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, TERM_GRACE_S, Policy
+from tmuxreap.ending.plan import (
+    HANGUP_GRACE_S,
+    TASK_STATUSES,
+    TERM_GRACE_S,
+    EndingOptions,
+    make_policy,
+)
 from tmuxreap.interfaces.cli import complete
-from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, one_of, seconds
+from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
 from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
 
 Reason = Annotated[
@@ -46,6 +50,10 @@ Itself = Annotated[
 Cleanup = Annotated[
     bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")
 ]
+CleanupOrDefault = Annotated[
+    bool | None,
+    typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes."),
+]
 Unregistered = Annotated[
     bool,
     typer.Option(
@@ -58,9 +66,9 @@ TaskStatus = Annotated[
     str,
     typer.Option(
         "--task-status",
-        metavar="failed|ready|cancelled",
+        metavar="|".join(TASK_STATUSES),
         help="Status to set on its task.",
-        autocompletion=complete.words("failed", "ready", "cancelled"),
+        autocompletion=complete.words(*TASK_STATUSES),
     ),
 ]
 
@@ -108,20 +116,20 @@ def do_stop(
     Continues until every process is gone, saves the conversation for `tmuxreap resume`,
     and records how it ended.
     """
-    policy = Policy(
-        verb=Verb.STOP,
-        reason=reason or call.context.default_word("reason") or REASONS[Verb.STOP],
-        keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
-        grace_s=seconds(grace, "--grace", call.context.default_seconds("grace")),
-        after_turn_s=seconds(after_turn, "--after-turn"),
-        force=not no_force,
-        scope=scope_of(whole_session, pane_only),
-        own_session=itself,
+    options = EndingOptions(
+        reason=reason,
+        keys_timeout=keys_timeout,
+        grace=grace,
+        after_turn=after_turn,
+        no_force=no_force,
+        whole_session=whole_session,
+        pane_only=pane_only,
+        itself=itself,
         purge=purge,
         cleanup=cleanup,
         unregistered=force_no_yaml,
     )
-    return _end(call, policy, targets, dry_run, yes)
+    return _end(call, Verb.STOP, options, targets, dry_run, yes)
 
 
 def do_kill(
@@ -156,40 +164,30 @@ def do_kill(
 
     Saves the conversation first; `tmuxreap resume` continues it.
     """
-    policy = Policy(
-        verb=Verb.KILL,
-        reason=reason or call.context.default_word("reason") or REASONS[Verb.KILL],
-        grace_s=seconds(grace, "--grace", call.context.default_seconds("grace")),
-        force=not no_force,
-        scope=scope_of(whole_session, pane_only),
-        own_session=itself,
+    options = EndingOptions(
+        reason=reason,
+        grace=grace,
+        no_force=no_force,
+        whole_session=whole_session,
+        pane_only=pane_only,
+        itself=itself,
         purge=purge,
         cleanup=cleanup,
-        task_status=task_status_of(task_status),
         unregistered=force_no_yaml,
+        task_status=task_status,
     )
-    return _end(call, policy, targets, dry_run, yes)
+    return _end(call, Verb.KILL, options, targets, dry_run, yes)
 
 
-def _end(call: Call, policy: Policy, targets: Targets, dry_run: bool, yes: bool) -> Result:
+def _end(
+    call: Call, verb: Verb, options: EndingOptions, targets: Targets, dry_run: bool, yes: bool
+) -> Result:
     from tmuxreap.commands.stop import EndRequest, run
 
+    policy = make_policy(verb, options, call.context.defaults)
     heed_signals()
     ask = call.question(purge=policy.purge)
     return run(call.context, EndRequest(tuple(targets or ()), policy, dry_run, yes, ask))
-
-
-def scope_of(whole_session: bool, pane_only: bool) -> Scope:
-    if whole_session and pane_only:
-        reason = "could not read the command: --whole-session and --pane-only cannot be combined"
-        raise Failure(Code.USAGE, reason, "give one of them")
-    if whole_session:
-        return Scope.SESSION
-    return Scope.PANE if pane_only else Scope.AGENT
-
-
-def task_status_of(word: str) -> str:
-    return one_of(("failed", "ready", "cancelled"), word, "--task-status", "cancelled")
 
 
 def do_reap(
@@ -217,7 +215,7 @@ def do_reap(
     ] = False,
     grace: Grace = None,
     task_status: TaskStatus = "failed",
-    cleanup: Cleanup = False,
+    cleanup: CleanupOrDefault = None,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Result:
@@ -225,22 +223,17 @@ def do_reap(
 
     Shows the evidence; ends them only with --yes.
     """
-    from tmuxreap.commands.reap.reap import defaults, run
-    from tmuxreap.commands.reap.verdicts import Limits, kinds_wanted
+    from tmuxreap.commands.reap.reap import request_of, run
+    from tmuxreap.commands.reap.verdicts import kinds_wanted
 
-    plain = defaults(call.context, kinds_wanted(stalled, idle, expired, orphans))
-    request = replace(
-        plain,
-        limits=Limits(
-            seconds(stalled_after, "--stalled-after", plain.limits.stalled_after_s),
-            seconds(idle_after, "--idle-after", plain.limits.idle_after_s),
-        ),
-        grace_s=seconds(grace, "--grace", plain.grace_s),
-        cleanup=cleanup or plain.cleanup,
-        task_status=task_status_of(task_status),
+    request = request_of(
+        call.context,
+        kinds_wanted(stalled, idle, expired, orphans),
+        EndingOptions(call.why, grace=grace, cleanup=cleanup, task_status=task_status),
+        stalled_after=stalled_after,
+        idle_after=idle_after,
         dry_run=dry_run,
         yes=yes,
-        why=call.why,
     )
     heed_signals()
     return run(call.context, request)
