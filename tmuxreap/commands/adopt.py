@@ -70,7 +70,8 @@ class AdoptAllRequest:
 
 def run(context: Context, *requests: AdoptRequest) -> Result:
     """Adopt each requested session; a failure does not keep the others from being adopted."""
-    look = context.registry_if_there()
+    context = context.with_registry_or_new()
+    look = context.look_if_there()
     if len(requests) == 1:
         return _result(context, [_adopted(context, requests[0], look)])
     items: list[Item] = []
@@ -86,7 +87,8 @@ def run(context: Context, *requests: AdoptRequest) -> Result:
 def run_all(context: Context, request: AdoptAllRequest) -> Result:
     """Adopt every unregistered agent session on the given server, or else on the default servers
     and those that rows name."""
-    look = context.registry_if_there()
+    context = context.with_registry_or_new()
+    look = context.look_if_there()
     rows = look.usable if look is not None else ()
     sights: list[Sight] = []
     if request.server:

@@ -50,7 +50,8 @@ class StartRequest:
 
 def run(context: Context, request: StartRequest) -> Result:
     check_name(request.name)
-    look = context.registry_if_there()
+    context = context.with_registry_or_new()
+    look = context.look_if_there()
     row = registered(look, request.name)
     _check_restart(request, row)
     server = context.servers.named(request.server)

@@ -41,7 +41,7 @@ class EndRequest:
 
 def run(context: Context, request: EndRequest) -> Result:
     check_targets(context, request.targets)
-    look = _read_registry(context, request)
+    context, look = _read_registry(context, request)
     check_spares(context, request.policy.verb)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
         raise _unconfirmed_purge(request)
@@ -133,17 +133,17 @@ def _unconfirmed_purge(request: EndRequest) -> Failure:
     return Failure(Code.USAGE, f"could not {verb} and purge: {reason}", hint)
 
 
-def _read_registry(context: Context, request: EndRequest) -> RegistryLook | None:
-    """Read the registry; with --force-no-yaml a missing or broken one is no obstacle."""
+def _read_registry(context: Context, request: EndRequest) -> tuple[Context, RegistryLook | None]:
+    """Read the registry; with --force-no-yaml a missing or broken one is no obstacle. The context
+    is then that of the path where one would be created, which has no rows."""
     try:
-        return context.registry.look()
+        return context, context.registry.look()
     except Failure as failure:
         if not request.policy.unregistered:
             raise
         if failure.code is Code.REGISTRY_NOT_FOUND:
-            # none exists: use the path where one would be created, which has no rows
-            context.registry_if_there(makes=False)
-        return None
+            context = context.with_registry_or_new(makes=False)
+        return context, None
 
 
 def is_inside(context: Context) -> bool:

@@ -59,6 +59,7 @@ class Context:
         self.progress = progress
         self.tool = tool
         self.made_registry = False
+        self._opened: list[Books] = []  # shared by all copies
         self.defaults: Mapping[str, object] = {}  # the user's, set by `configure`
         self.faults: tuple[Fault, ...] = ()  # what is wrong in config.yaml
 
@@ -135,9 +136,10 @@ class Context:
         return self._registry(registry_path(self.settings, self.given_registry))
 
     def close(self) -> None:
+        """Close what this context and its copies opened."""
         self.processes.close()
-        if "books" in self.__dict__:
-            self.books.close()
+        for books in self._opened:
+            books.close()
 
     def result(
         self, command: str, results: Sequence[Item] = (), warnings: Iterable[str] = (), **more: Any
@@ -162,12 +164,14 @@ class Context:
         except Failure:
             return None
 
-    def registry_if_there(self, *, makes: bool = True) -> RegistryLook | None:
-        """Read the registry, for `start` and `adopt`, which create one if none is found, and for
-        those that only need a path without rows (`makes` is false). Call it before anything
-        else."""
+    def with_registry_or_new(self, *, makes: bool = True) -> Context:
+        """Return a copy whose registry may be missing, for `start` and `adopt`, which create it,
+        and for those that only need a path without rows (`makes` is false)."""
         path = registry_or_new(self.settings, self.given_registry, makes=makes)
-        self.registry = self._registry(path)
+        return self.with_own(registry=self._registry(path))
+
+    def look_if_there(self) -> RegistryLook | None:
+        """Read the registry; None if there is none."""
         return self.registry.look() if os.path.lexists(self.registry.path) else None
 
     def make_registry(self) -> None:
@@ -225,7 +229,9 @@ class Context:
 
     @cached_property
     def books(self) -> Books:
-        return Books(self.registry, self.clock, self.warnings)
+        books = Books(self.registry, self.clock, self.warnings)
+        self._opened.append(books)
+        return books
 
     # Imported by the commands that use them: `--version`, say, needs none.
 

@@ -81,7 +81,7 @@ def attach_command(context: Context, target: str) -> tuple[str, ...] | None:
     """Return the command for `NAME@HOST`; None without a host, or if a local row has this name."""
     if "@" not in target:
         return None
-    look = context.registry_if_there(makes=False)
+    look = context.with_registry_or_new(makes=False).look_if_there()
     if look is not None and look.named(target) is not None:
         return None
     parts = split(target, read_hosts(context.settings))
