@@ -1,13 +1,8 @@
-"""Owns the segment for the status line: a user option on the registry's tmux servers that have
-`@tmuxreap-segment` on.
+"""`watch`: reconciles when something happens, and in full at every interval; after a death, only
+the rows that it affects.
 
-A status line reads it without starting a process. It is set when it changes, and at each full look
-for servers that asked for it since; tmux checks and sets it in one step.
-
-`watch`: reconciles when something happens, and in full at every interval.
-
-After a death only the affected rows are looked at; all are when the registry changes or the
-interval is over."""
+Owns the schedule of the looks and the segment of the status line, which a user option enables on a
+tmux server. Never judges a row itself."""
 
 from __future__ import annotations
 
@@ -26,6 +21,7 @@ from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.answers import Change, Drift
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, ProcessId, Row, Server, SetStatus
+from tmuxreap.core.ports import Clock
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
@@ -108,6 +104,48 @@ def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | No
         waiter.close()
 
 
+class Schedule:
+    """When the next full look is due, and when the ledger is cleared next."""
+
+    def __init__(self, clock: Clock, interval_s: float) -> None:
+        self._clock = clock
+        self._interval_s = interval_s
+        self._look_at = clock.monotonic()
+        self._retire_at = clock.monotonic()
+        self._soon = False
+
+    @property
+    def is_look_due(self) -> bool:
+        return self._clock.monotonic() >= self._look_at
+
+    def begin_look(self) -> None:
+        self._look_at = self._clock.monotonic() + self._interval_s
+
+    def look_soon(self) -> None:
+        """Let the next pause be a short one: the last look left something open."""
+        self._soon = True
+
+    def takes_retirement(self) -> bool:
+        """Tell whether the ledger is to be cleared now; then not again for a day."""
+        due = self._clock.monotonic() >= self._retire_at
+        if due:
+            self._retire_at = self._clock.monotonic() + RETIRE_EVERY_S
+        return due
+
+    def pause_s(self, restart_at: float) -> float:
+        """Return how long to wait for the next look, or for a restart that is due before."""
+        now = self._clock.monotonic()
+        if self._soon:
+            self._look_at = min(self._look_at, now + AGAIN_S)
+            self._soon = False
+        return min(self._look_at, restart_at) - now
+
+    def waited(self, restart_at: float) -> None:
+        """Take it that the pause is over, by a clock that runs while the machine sleeps."""
+        if self._look_at <= restart_at:
+            self._look_at = self._clock.monotonic()
+
+
 class _Watch:
     def __init__(
         self, context: Context, request: WatchRequest, tell: Tell, waiter: Waiter, segment: Segment
@@ -127,25 +165,19 @@ class _Watch:
         self._known: files.Stamp | None = None
         kept_s = context.default_seconds("retention")
         self._retention_s = RETENTION_S if kept_s is None else kept_s
-        self._again = False  # another look is needed soon
+        self._schedule = Schedule(context.clock, request.interval_s)
         # none is due if it writes nothing
         self._restarts = Restarts(context, self._reporter.say)
 
     def run(self) -> None:
-        clock = self._context.clock
-        due = retired = clock.monotonic()
+        schedule = self._schedule
         while True:
             self._waiter.arm()  # before the look: later writes then wake us up
-            if clock.monotonic() >= due or _stamp(self._context) != self._known:
-                due = clock.monotonic() + self._request.interval_s
+            if schedule.is_look_due or _stamp(self._context) != self._known:
+                schedule.begin_look()
                 self._look(None)
                 self._reap_some()
-                if self._request.settle and clock.monotonic() >= retired:
-                    retired = clock.monotonic() + RETIRE_EVERY_S
-                    if self._context.unread is None:  # else it may be meant to be kept longer
-                        self._context.books.retire(self._retention_s)
-            if self._again:
-                due, self._again = min(due, clock.monotonic() + AGAIN_S), False
+                self._retire_some()
             with contextlib.suppress(Failure):  # the look reports it
                 self._restarts.run_due()
             restart_at = self._restarts.next_at
@@ -153,15 +185,14 @@ class _Watch:
             if _stamp(self._context) != self._known:
                 continue
             awaited = self._restarts.processes | self._deaths.awaited
-            woken = self._waiter.wait(awaited, min(due, restart_at) - clock.monotonic())
+            woken = self._waiter.wait(awaited, schedule.pause_s(restart_at))
             if woken.ending:
                 self._reporter.flush()
                 return
             if woken.gone:
                 self._end(woken.gone)
-            elif not woken.changed and due <= restart_at:
-                # the time is up, by a clock that runs while the machine sleeps
-                due = clock.monotonic()
+            elif not woken.changed:
+                schedule.waited(restart_at)
 
     def _end(self, gone: frozenset[ProcessId]) -> None:
         """Look at the rows that these deaths affect, and soon again: they may have changed."""
@@ -171,7 +202,7 @@ class _Watch:
                 self._restarts.ended(children)
         if gone - children:
             self._look(self._deaths.hear(gone - children))
-            self._again = True
+            self._schedule.look_soon()
 
     def _notify(self, event: Change) -> None:
         """Show the event to the clients of the session."""
@@ -191,6 +222,13 @@ class _Watch:
             self._reporter.say(event)
             if event.error is not None:
                 self._stuck.add(event.name)
+
+    def _retire_some(self) -> None:
+        """Clear the ledger of what is older than the user keeps it."""
+        if not self._request.settle or not self._schedule.takes_retirement():
+            return
+        if self._context.unread is None:  # else it may be meant to be kept longer
+            self._context.books.retire(self._retention_s)
 
     def _look(self, only: frozenset[str] | None) -> None:
         """Reconcile and update what is watched. Causes are kept until a full look: the end of a row
@@ -212,7 +250,8 @@ class _Watch:
             return
         # Our own write is no news; a write by others in the meantime needs another look.
         self._known = settled.written or before
-        self._again = self._again or settled.again
+        if settled.again:
+            self._schedule.look_soon()
         drifts = [item for item in settled.result.results if isinstance(item, Drift)]
         if only is None:
             self._deaths.forget_causes()
@@ -221,7 +260,7 @@ class _Watch:
         self._follow(settled.seen, only, over)
         self._reporter.drifts(at, drifts, only)
         if self._reporter.delays_alarms(context.clock.monotonic()):
-            self._again = True
+            self._schedule.look_soon()
         if not self._request.settle:
             return
         self._update_restarts(settled.seen, only, changed=bool(over))
@@ -241,7 +280,8 @@ class _Watch:
         }
         self._seen.update(running)
         sights = {name: sight for name, (_, sight) in running.items()}
-        self._again = self._deaths.follow(sights, looked_at) or self._again
+        if self._deaths.follow(sights, looked_at):
+            self._schedule.look_soon()
 
     def _update_restarts(self, seen: Seen, only: frozenset[str] | None, *, changed: bool) -> None:
         """Let the restarts see the rows as they stand after this look."""
