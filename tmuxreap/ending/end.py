@@ -84,7 +84,8 @@ class _Run:
         """End these rows; return those of a pane that was ended for another row."""
         waiting: list[Row] = []
         context, policy = self._context, self._policy
-        remaining, active = list(rows), ActiveIntents.of(context)
+        remaining = list(rows)
+        active = ActiveIntents.of(context)
         for _ in range(TRIES):
             if not remaining:
                 break
@@ -119,7 +120,8 @@ class _Run:
 
     def current_rows(self, rows: Iterable[Row]) -> list[Row]:
         """Return the rows as they are now; answer those that vanished."""
-        look, current = self._context.registry.look(), []
+        look = self._context.registry.look()
+        current: list[Row] = []
         for row in rows:
             if (now := look.named(row.name)) is not None:
                 current.append(now)
@@ -128,8 +130,10 @@ class _Run:
         return current
 
     def run_and_record(self, endings: Sequence[Ending]) -> None:
-        context, recorded = self._context, any(ending.intent for ending in endings)
-        rows, at = [ending.row for ending in endings], context.clock.now()
+        context = self._context
+        recorded = any(ending.intent for ending in endings)
+        rows = [ending.row for ending in endings]
+        at = context.clock.now()
         context.warnings.extend(report_started(context.books, rows, at, recorded=recorded))
         for batch in _run_ladders(context, endings):
             record(context, batch, self._policy, self.answers)
@@ -147,7 +151,8 @@ class _Run:
             self._context.books.release(intent.id for intent in open_intents if intent)
 
     def _is_done(self, name: str) -> bool:
-        result, failed = self.answers.get(name), (Outcome.FAILED, Outcome.REFUSED)
+        result = self.answers.get(name)
+        failed = (Outcome.FAILED, Outcome.REFUSED)
         return isinstance(result, EndResult) and result.outcome not in failed
 
     def _hand_over(self, endings: Sequence[Ending]) -> None:
@@ -194,21 +199,17 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
 
 
 def _lost_in_takeover(ending: Ending) -> Failure:
-    verb, reason = (
-        ending.policy.verb.value,
-        "another took it over, and what came of it is not recorded",
-    )
+    reason = "another took it over, and what came of it is not recorded"
     hint = "see what is left: tmuxreap reconcile"
+    verb = ending.policy.verb.value
     return could_not(verb, ending.name, reason, hint, Code.STILL_RUNNING)
 
 
 def _row_vanished(look: RegistryLook, name: str) -> Failure:
     if (bad := look.bad_row(name)) is not None:
         return row_invalid(look.path, bad)
-    reason, hint = (
-        "its row vanished from the registry meanwhile",
-        "see all rows with: tmuxreap list",
-    )
+    reason = "its row vanished from the registry meanwhile"
+    hint = "see all rows with: tmuxreap list"
     return could_not("end", name, reason, hint, Code.SESSION_NOT_REGISTERED)
 
 
@@ -222,14 +223,16 @@ def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
         closing = Closing(intent.id, Outcome.REFUSED.value, ending.answer.as_json())
         context.books.follow(context.registry.look(), [], [closing])
         return [ending.answer]
-    ending.intent, ending.started = intent, context.clock.monotonic()
+    ending.intent = intent
+    ending.started = context.clock.monotonic()
     run = _Run(context, policy)
     run.run_and_record([ending])
     return list(run.answers.values())
 
 
 def _interrupted(name: str, policy: Policy) -> Item:
-    verb, hint = policy.verb.value, f"finish it with: tmuxreap {policy.verb.value} {name}"
+    verb = policy.verb.value
+    hint = f"finish it with: tmuxreap {verb} {name}"
     failure = could_not(verb, name, "interrupted on the way", hint, Code.INTERRUPTED)
     return failed_target(name, failure)
 
@@ -286,8 +289,8 @@ def hand_over(
     """Start the finisher and make it the owner of the intent. It begins when the caller exits."""
     if intent is None:
         raise _handover_failed(name, "the ledger that says so to the finisher could not be written")
-    intent_id, registry = str(intent.id), str(books.registry.resolved)
-    pid = start_outside((FINISH, registry, intent_id, to_text(policy)), environ)
+    registry = str(books.registry.resolved)
+    pid = start_outside((FINISH, registry, str(intent.id), to_text(policy)), environ)
     owner = processes.identify(pid)
     if owner is None or not books.hand_over(intent.id, owner):
         raise _handover_failed(name, "the finisher did not live")
@@ -349,7 +352,6 @@ Ended = Sequence[tuple[Row, Intent]]
 
 def finish_ending(context: Context, name: str, policy: Policy) -> str:
     """End what is left of a session and return a message about the result."""
-
     lost = context.spares_lost
     if policy.verb is Verb.STOP and lost is not None:
         return f"it is not ended while it is not known which programs you spare: {lost.message}"
