@@ -1,8 +1,5 @@
-"""Builds an agent's profile from its block in agents.yaml, and checks each value of it. Reads no
-file.
-
-Owns agents.yaml: reads the package's file, merges the user's over it, and finds the profile of
-an agent, a session or a program."""
+"""Owns agents.yaml: reads the package's file, merges the user's over it, checks each value, and
+finds the profile of an agent, a session or a program. Never runs a program."""
 
 from __future__ import annotations
 

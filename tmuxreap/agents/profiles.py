@@ -1,9 +1,5 @@
-"""The names of a process: its program, and for a wrapper the program that it runs. Never does
-I/O.
-
-The profile of an agent: how to recognize, key, spare and resume it, and where its conversations
-are; and the programs that are not part of one. Plain values, built by `build`. Agents are data: no
-code of this program names one."""
+"""The profile of an agent as plain values: how to recognize, key, spare and resume it, and where
+its conversations are. Agents are data: no code of this program names one. Never does I/O."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Owns the bundled skills and their copies in the user's projects.
-
-A list of installed files, readable by `sha256sum -c`, lies beside the copies: it tells a file that
-the user changed from an outdated one. Never replaces changed files unasked, and never touches other
-files.
-
-`skills install`: copies the bundled skills to where a project's agents look for them."""
+"""Owns `skills`: the bundled skills, and their copies in the user's projects. A list beside the
+copies, readable by `sha256sum -c`, tells what the user changed from what is outdated. Never
+replaces a changed file unasked, and never touches other files."""
 
 from __future__ import annotations
 

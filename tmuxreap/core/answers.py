@@ -1,12 +1,5 @@
-"""The answers of the verbs that act on sessions, on agents' turns or on rows.
-
-The answer of `watch`: one line per change.
-
-The answers of the verbs about this machine, its agents and the program itself.
-
-The answers of `reconcile` and `events`.
-
-The answers of the verbs that describe sessions."""
+"""The answers of all verbs, as types: what `--json` prints, Python returns and MCP sends. Never
+decides or prints anything."""
 
 from __future__ import annotations
 

@@ -1,14 +1,6 @@
-"""Masks secrets in text, and cuts a screen to the part that is stored: its last lines, without
-escape sequences.
-
-Defines no kind of secret itself. A kind's pattern is compiled only when the text contains one of
-its words; most screens contain none.
-
-The kinds of secrets as data: one pattern for each. Never compiles a pattern or reads a text.
-
-A pattern is tried only on text that contains one of its words, compared case-insensitively. Its
-cost per character is bounded: it begins at a fixed word, and no unbounded repetition can match that
-beginning again. The group `keep` is not masked."""
+"""Masks secrets in text, and cuts a screen to what is stored of it: its last lines, without escape
+sequences. Holds the kinds of secrets as data. Never runs a pattern on a text without one of the
+kind's words, and no pattern without a bound to its cost per character."""
 
 from __future__ import annotations
 

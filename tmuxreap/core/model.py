@@ -1,6 +1,5 @@
-"""The program's main value types: rows, sessions, panes, servers, processes. Never does I/O.
-
-Actions on a terminal multiplexer as plain values, passed to it in batches.
+"""The program's main value types: rows, sessions, panes, servers, processes; and the actions on a
+terminal multiplexer. Never does I/O.
 
 An action that could hit the wrong target carries the identity that was seen. tmux compares it in
 the same step that acts: a session or pane that was replaced meanwhile is left alone."""

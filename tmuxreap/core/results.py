@@ -1,7 +1,5 @@
-"""Conversion of answers to JSON and back, and the types that several answers share.
-
-A command's answer as values: the envelope for scripts, and the results in it. Never decides or
-prints anything."""
+"""A command's answer as values: its envelope, the types that several answers share, and their
+conversion to JSON and back. Never decides or prints anything."""
 
 from __future__ import annotations
 

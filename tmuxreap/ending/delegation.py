@@ -1,10 +1,6 @@
-"""Reports the end of a session to the delegator of its job: that it is being ended, and how it
-ended. Writes to the ledger, and to the job's files if they exist; an error is only a warning.
-
-Owns the writes into `.hermes/jobs/`: the files by which a delegator follows its job.
-
-Writes only to existing files and creates none. Never follows a link, never blocks on a pipe, and
-never delays an ending: a report that takes too long is given up, with a warning."""
+"""Reports the end of a session to the delegator of its job: in the ledger, and in the files of
+`.hermes/jobs/` that exist. Never creates a file, follows a link or blocks on a pipe, and never
+delays an ending: an error is a warning."""
 
 from __future__ import annotations
 

@@ -1,17 +1,10 @@
 """The single path on which sessions end: `stop`, `kill`, `reap` and `start --replace` differ only
 in their request.
 
-read the registry -> choose rows -> look at the world -> plan -> record the intents (under the
-lock) -> run the ladders -> record each outcome as it arrives (under the lock again) -> answer
+read the registry -> choose rows -> look at the world -> plan -> record the intents (under the lock)
+-> run the ladders -> record each outcome as it arrives (under the lock again) -> answer
 
-`--self`: hands the ending of the caller's own session to a finisher process outside it.
-
-Owns the start of that process: in its own kernel session, with closed descriptors and an
-environment without any trace of the tmux session, so that it never counts as part of it.
-
-Finishes an ending whose owner died: ends the session, sets the task, removes the worktree,
-reports to the delegator of a job, restores options.
-
+Hands the caller's own session to a finisher outside it, and finishes an ending whose owner died.
 Never judges whether an owner is dead: the caller has checked it."""
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""The answers of endings. Decides and prints nothing.
-
-The state of one session's ending, from the first look to the record.
-
-`prepare` creates it and plans or answers it, `end` adds the intent, the ladder notes what it saw
-and did, `record` reads the result. Holds data; never acts on tmux, processes or files."""
+"""The state of one session's ending, from the first look to the record, and the answers it can
+have. `prepare` creates it, `end` adds the intent, the ladder notes what it saw and did, `record`
+reads the result. Never acts on tmux, processes or files."""
 
 from __future__ import annotations
 

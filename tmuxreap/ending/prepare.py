@@ -1,12 +1,8 @@
-"""Turns rows into endings: looks at each once and plans or answers it. Writes nothing.
+"""Turns rows into endings, and checks before the first key what could fail after the last one:
+folder, disk, text and rows, and whether a conversation may be purged. Then the intents are
+recorded. Ends nothing.
 
-What happens before the first key: what could fail after the last one is checked (folder, disk,
-text and rows), and the intents are recorded.
-
-A kill skips the checks: the process that it ends may be filling the disk.
-
-`--purge-conversation`: whether a conversation may be deleted, judged before the ending and once
-more after the proof of death, and its deletion."""
+A kill skips the checks: the process that it ends may be filling the disk."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Selects hosts, and the targets for each, by `--host` and by what follows a target's last @.
-
-Pure: never contacts a host.
-
-Merges the replies of many hosts into one envelope, with the host of each result. Pure."""
+"""Selects hosts, and the targets for each, by `--host` and by what follows a target's last @; and
+merges the replies of many hosts into one envelope. Never contacts a host."""
 
 from __future__ import annotations
 

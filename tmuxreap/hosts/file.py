@@ -1,12 +1,5 @@
-"""Reads hosts.yaml: the user's hosts, and how each is reached. Strict: a host that is wrong is left
-out and named.
-
-Never connects to a host, and never writes the file.
-
-Caches the sessions that hosts reported, for shell completion: for a minute, and only in the
-private folder of the connections.
-
-Never contacts a host, and trusts none: only plain names are kept."""
+"""Owns hosts.yaml, in which a host that is wrong is left out and named, and the short memory of the
+sessions that hosts reported, for shell completion. Never contacts a host, and trusts none."""
 
 from __future__ import annotations
 

@@ -1,11 +1,5 @@
-"""A conversation with the tmuxreap of one host: reads its lines, with a timeout for silence.
-
-Knows nothing of verbs, and never trusts a line: overlong and foreign lines are dropped.
-
-Runs tmuxreap on one host. If the connection breaks during a request that changes something, its
-outcome is queried by its ID over a new connection.
-
-Never sends a verb twice."""
+"""Runs tmuxreap on one host and reads its lines. If the connection breaks during a change, its
+outcome is asked for by its ID over a new one. Never sends a verb twice, and never trusts a line."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
 """The protocol between two tmuxreaps, one line of JSON each: hello, request, beats, items, answer.
-
-Pure: knows no stream. A line that is not ours is noise (a login banner), never an error by
-itself.
-
-What a host replied: its envelope, and its results for scripts and for people.
-
-Never trusts an answer: malformed parts are left out, and text is escaped before it reaches a
-terminal. Pure."""
+Never trusts a line: what is not ours is noise, malformed parts are left out, and text is escaped
+before it reaches a terminal."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""The ledger's SQLite file: its path, whether it is trusted, how it is opened and set aside, and
-what SQLite's errors mean for us. Never knows what a row, an event or an intent is.
+"""The ledger's SQLite file: whether it is trusted, how it is opened when first needed, set aside,
+and what SQLite's errors mean. An unavailable one never fails a command. Never knows what a row, an
+event or an intent is.
 
 Commits are synchronous=NORMAL: in WAL mode they survive our SIGKILL, and a power failure loses the
 last ones at most, never the file. Durable ones are FULL. A connection belongs to one thread and
-must not be used across a fork.
-
-Opens the ledger when it is first needed. An unavailable one never fails a command: work goes on
-with a warning."""
+must not be used across a fork."""
 
 from __future__ import annotations
 

@@ -1,13 +1,6 @@
-"""The ledger's queries: events, intents in progress, survivors, marks, heartbeats. What cannot be
-read is empty, and what cannot be recorded is a warning.
-
-Never decides: rows and owners are passed in, and where it differs from the registry, the registry
-is right. A Ledger belongs to one thread of one process.
-
-`intents` and `lifecycle` are imported late: many commands only look.
-
-The intents in the ledger: at most one of a session is open. Never decides whether an owner
-lives: the caller says so."""
+"""The ledger's queries: events, intents, survivors, marks, heartbeats. What cannot be read is
+empty, and what cannot be recorded is a warning. Never decides: rows and owners are passed in, and
+where it differs from the registry, the registry is right."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""The ledger's tables as SQL text, with their schema version. Never runs SQL.
-
-`sessions`, `orchestrator_task` and `agent_lifecycle` are read by other tools: columns may be added
-to them, never removed.
-
-Reads and writes the tables `agent_lifecycle` and `orchestrator_task`, shared with other tools.
-
-In a table that another tool has created, only known columns of existing rows are written; its
-schema is never altered. Otherwise `agent_lifecycle` is a writable view of ours: `schema`."""
+"""The ledger's tables as SQL text, with their schema version, and the two that other tools share:
+`agent_lifecycle` and `orchestrator_task`. Columns may be added to what others read, never removed.
+Never alters a table that another tool has created."""
 
 from __future__ import annotations
 

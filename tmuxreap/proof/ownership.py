@@ -1,14 +1,12 @@
-"""Decides which processes belong to a session: the union of all evidence, and the counter-evidence.
-Never does I/O.
+"""Decides which processes belong to a session, in one look at the world: the union of all evidence,
+and the counter-evidence. Never does I/O.
 
 A process belongs to a session by: the child tree of a pane, the kernel session of a pane's leader,
 the controlling terminal, our mark or tmux's own variables in its environment, an open descriptor on
 a pane's terminal, the control group that tmux made for a pane, or because an earlier look found it
 to belong. It is spared if it is a tmux server, a shared daemon, or a descendant of one. Inherited
 evidence (environment, descriptors, control group) does not count for a process on another terminal
-or in another tmux.
-
-One look at the world, as plain data: gathered by `observe`, judged by `sight`."""
+or in another tmux."""
 
 from __future__ import annotations
 

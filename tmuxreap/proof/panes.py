@@ -1,12 +1,6 @@
-"""Tells what runs in a pane (the agent, an idle shell, something else), and which panes of a
-session an ending may take: the agent's, those of the plan, and idle shells. Never does I/O.
-
-Never takes a busy pane that appeared after the plan, and never follows a pane into another
-session.
-
-Detects an agent that its pane only displays. In another tmux it does not belong to the session,
-and outlives the pane. Behind a carrier (ssh, docker, sudo) the carrier gets the keys, and this
-kernel may not see the agent. Never does I/O."""
+"""Tells what runs in a pane (the agent, an idle shell, another tmux or host, something else), and
+which panes of a session an ending may take. Never takes a busy pane that appeared after the plan,
+and never follows a pane into another session. Never does I/O."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Finds the tmux server that a row or a command-line word means, as the path of its socket. Asks
-no server.
-
-Determines a row's agent, its profile and the programs to spare. Looks at no process."""
+"""Finds what a row means before anything is looked at: the socket of its tmux server, its agent,
+the profile and the programs to spare. Never asks a server, and looks at no process."""
 
 from __future__ import annotations
 

@@ -1,13 +1,6 @@
-"""Converts parsed rows of the registry to `Row` values, and knows their fields' names. Pure.
-
-The rows as trees, by their `parent`: the session that each was started from. Pure.
-
-Never trusts that they are trees: a row may name itself or a descendant as its parent.
-
-Restarts of lost sessions: the policy in a row, its limit, and the pauses in between. Pure.
-
-The failures of reading and writing the registry, and of its rows, with their place and a hint.
-Pure."""
+"""Converts parsed rows of the registry to `Row` values, and tells what they say: their fields,
+their parents, their restarts, and what is wrong with one. Never trusts that parents form a tree,
+and never touches a file."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 """Gathers the clues to an agent's conversation and reads its screen: the step from a sight to the
-locators of `conversations/find.py`.
-
-Reads processes, tmux and the agent's store; changes nothing.
-
-Finds the editor in which an agent has opened its draft: the editor's file holds the whole draft,
-where the screen shows only a part. Never changes anything."""
+locators of `conversations/find.py`. Finds the editor that holds the whole of a draft. Never changes
+anything."""
 
 from __future__ import annotations
 

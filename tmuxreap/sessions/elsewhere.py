@@ -1,9 +1,5 @@
-"""Tells whether a session belongs to another registry: by the mark that `start` set on the session,
-and a running row there. Reads that registry; never writes to it, its ledger or tmux.
-
-Finds agents' sessions without a row, with the commands that register them. Never writes.
-
-A session of another registry does not count."""
+"""Finds agents' sessions without a row, and those that belong to another registry: by the mark that
+`start` set on the session, and a running row there. Never writes, here or there."""
 
 from __future__ import annotations
 

@@ -1,11 +1,5 @@
-"""Owns safe access to files: reads with a stamp, the atomic replace.
-
-Knows bytes, not YAML, and takes no lock: see `lock`.
-
-Tells which process holds a lock file, and whether locks work in its folder: for messages and
-`doctor`.
-
-Only reads what the kernel reports; never takes a lock, which would block a writer."""
+"""Owns safe access to files: reads with a stamp, the atomic replace; and tells which process holds
+a lock file. Knows bytes, not YAML. Never takes a lock."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Owns the real clock. Never sleeps: the processes port does the waiting.
-
-The control group that we run in, and how to leave it: ending a group ends everything in it.
-
-Reads /proc/PID/cgroup and builds systemd-run command lines. Never creates or ends a group.
-
-Defers SIGINT, SIGTERM and SIGHUP during a critical section. Never decides what they mean."""
+"""Owns the real clock, the deferring of interrupts, and the control group that we run in: ending a
+group ends everything in it. Never sleeps: the processes port does the waiting. Never creates or
+ends a group."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Reads the files in which agents keep their conversations: lines of text, JSON, or databases of
-SQLite. Never writes to them.
-
-Finds the conversation that an agent is in, and whether it is on disk. Owns the agents' stores,
-and only reads them.
-
-An ID is hostile input until it matches the profile's pattern: it becomes part of a path."""
+"""Finds the conversation that an agent is in, in the files of its store, and whether it is on disk.
+Only reads them. An ID is hostile input until it matches the profile's pattern: it becomes part of a
+path."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""Small edits of JSON that users wrote: adds or removes a member or an item, and keeps every other
-byte.
-
-Text in, text out; never does I/O. Knows objects and arrays, not what they mean.
-
-Our hooks in an agent's settings: which entries are needed, which are ours, and the text with and
-without them. Never does I/O."""
+"""Adds our hooks to an agent's settings, takes them out, and tells which are there. Text in, text
+out: every other byte of the user's JSON stays, and no file is touched."""
 
 from __future__ import annotations
 

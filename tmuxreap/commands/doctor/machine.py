@@ -1,12 +1,6 @@
-"""The findings of `doctor` as plain values: level, message, and the command that fixes it.
-
-A finding is named after its check, unless it has another name.
-
-Asks programs for their version, with a timeout and in a temporary environment, so that no file
-of the user is read or written. The caller decides which programs may be run.
-
-Owns the checks of `doctor` outside the registry: tmux and its sockets, installed agents,
-unregistered sessions. Never starts a server, and writes only into a temporary folder."""
+"""Owns the checks of `doctor` outside the registry: tmux and its sockets, installed agents,
+unregistered sessions; and what a finding is. Asks programs for their version in a temporary
+environment, so that no file of the user is touched, and never starts a tmux server."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Collects what `verdicts` judges about running rows. Never ends anything.
+"""Collects what `verdicts` judges: what is known of running rows, and the processes that ended
+sessions left behind. Never ends anything.
 
-Finds processes that ended sessions left behind. Never ends anything.
-
-A process is tied to an ended session by the evidence that a stop uses, by a survivor record in the
-ledger, or by our mark in its environment together with this registry's path. Unrelated processes
-inherit a mark too, so a mark is not enough for a process that has a terminal, belongs to a pane
-that still exists, or got it from a tmux server that carries it."""
+Unrelated processes inherit a mark, too: it is not enough for a process that has a terminal, belongs
+to a pane that still exists, or got it from a tmux server that carries it."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
-"""Sorts the processes that an agent started: helpers from its own start, running tools, other
-agents. Pure.
-
-The agent itself may be several processes (a launcher and what it runs). The processes below these,
-or orphaned from there, are its offspring; each branch is judged as a whole.
-
-Judges which running sessions are stalled, idle or expired; each verdict quotes its evidence.
-
-A verdict needs a claim (cheap: from the ledger and tmux) and no defense against it (a closer look
-at screen and children). In doubt the session is kept, with the reason. Pure."""
+"""Judges which running sessions are stalled, idle or expired, and what the processes are that an
+agent started. Each verdict quotes its evidence: a cheap claim from the ledger and tmux, and no
+defense against it from the screen and the children. In doubt the session is kept. Never looks
+itself."""
 
 from __future__ import annotations
 

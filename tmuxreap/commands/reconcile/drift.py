@@ -1,10 +1,5 @@
-"""Tells what of one row disagrees with its session, and what of that is certain. Never writes.
-
-Finds what a start left whose owner died before it wrote its row. Never writes.
-
-Finds all drift between registry, ledger and tmux by one look. Never writes.
-
-What was seen of rows that other verbs changed during the look is out of date, and never judged."""
+"""Finds all drift between registry, ledger and tmux by one look, and tells what of it is certain.
+Never writes, and never judges a row that another verb changed during the look."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""Ends what a failed start made, and reports what its screen showed. Never records anything.
-
-Runs a session for `start` and `resume`: creates it in tmux, confirms that the agent lives, and
-records it.
-
-A failed start is ended again, and leaves no running row.
-
-Starts a session without tmux: runs it on a pseudo-terminal, confirms that the agent lives, and
-records it. A failed start is ended again."""
+"""Runs a session for `start` and `resume`, in tmux or on a pseudo-terminal: creates it, confirms
+that the agent lives, and records it. A start that failed is ended again, with what its screen
+showed, and never leaves a running row."""
 
 from __future__ import annotations
 

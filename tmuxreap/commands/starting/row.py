@@ -1,11 +1,6 @@
-"""Owns the row of a running session as `start`, `adopt` and `resume` write it: a new row, or the
-ended one of that name, running again. Never starts anything.
-
-Owns the environment of sessions that may be restarted: saved while they live, used for the
-restart, so that the restarting process does not pass on its own variables.
-
-Owns the intent of a start: open from before the session exists until its row is written, so that
-no running session is lost. Never ends anything."""
+"""Owns what a start writes: the intent that is open until the row is written, the row itself (new,
+or the ended one of that name), and the environment of a session that may be restarted. Never starts
+or ends anything."""
 
 from __future__ import annotations
 

@@ -1,14 +1,6 @@
-"""Owns the processes of `watch --exec`: the user's command, with each event on its stdin.
-
-Never lets them write to our stdout, which carries only events.
-
-Owns a bounded queue of what a watch reports, and the threads that deliver it, so that a slow or
-blocked reader delays nothing.
-
-`put` never blocks: without room the item is dropped, and the number of drops is reported.
-
-Owns what a watch reports: each event once, to its output, to the command of `--exec` and to the
-clients of the session. Never looks at anything itself."""
+"""Owns what a watch reports: each event once, to its output, to the command of `--exec` and to the
+clients of the session. A full queue drops events, and says how many, so that a slow reader delays
+nothing. Never looks at anything itself."""
 
 from __future__ import annotations
 

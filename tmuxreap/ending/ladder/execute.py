@@ -1,11 +1,6 @@
-"""What is sent to tmux for the requests of a ladder: keys, closings, options. Sends nothing itself.
-
-Decides one thing only: no key goes to a pane whose foreground process is not the agent.
-
-Runs the ladders of many sessions concurrently, in one loop: tmux is asked in batches, one look
-at the processes serves all, and one wait covers them all.
-
-Carries out what the ladders request, and decides nothing."""
+"""Runs the ladders of many sessions concurrently, in one loop: tmux is asked in batches, one look
+at the processes serves all, and one wait covers them all. Decides one thing only: no key goes to a
+pane whose foreground process is not the agent."""
 
 from __future__ import annotations
 

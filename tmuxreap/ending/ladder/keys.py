@@ -1,8 +1,5 @@
-"""The first rung: the agent's own exit keys, each sent only where it can do no harm. Never does
-I/O itself.
-
-A draft that the screen shows only in part: the agent opens it in the user's editor, from whose
-file it is read whole; then the editor is ended. Never does I/O itself."""
+"""The first rung: the agent's own exit keys, each sent only where it can do no harm, after the
+draft is saved. Never does I/O itself."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
-"""`--after-turn`: lets the agent finish its turn before the first rung. Never does I/O itself.
+"""`--after-turn`, which lets the agent finish its turn before the first rung, and `interrupt`,
+which ends the turn and leaves the agent running. Never does I/O itself.
 
-Our hooks see the open intent and keep the agent from starting another turn; without hooks the
-idle screen is awaited. A dialog is part of the turn: the user's answer is awaited, too.
-
-`interrupt`: ends the agent's current turn, and leaves the agent running. Never does I/O itself.
-
-Its keys pass the same checks as those of an ending. Never sends a key to a screen that was not
-read just before, to a setup dialog, or while a queued prompt cannot be taken back into the
-input."""
+Never sends a key to a screen that was not read just before, to a setup dialog, or while a queued
+prompt cannot be taken back into the input."""
 
 from __future__ import annotations
 

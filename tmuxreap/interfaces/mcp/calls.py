@@ -1,12 +1,7 @@
-"""Translates shell commands in hints and messages into tool calls: the reader may have no shell.
-
-Knows the verbs with a tool; other commands stay, marked as for a shell. Pure.
-
-Owns the calls of tools, each in a thread with its own context, because a ledger belongs to one
-thread. A long call is answered as in progress; the same call again joins it while it lasts.
-
-Knows no protocol messages, and never cancels work because the caller stopped waiting. Never answers
-with what an earlier call found: the world goes on, so a call is done anew."""
+"""Owns the calls of tools, each in a thread with its own context. A long call is answered as in
+progress; the same call again joins it while it lasts. Hints name tools instead of shell commands.
+Never cancels work because the caller stopped waiting, and never answers with what an earlier call
+found."""
 
 from __future__ import annotations
 

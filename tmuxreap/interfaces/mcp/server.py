@@ -1,14 +1,6 @@
-"""Owns stdin as lines, with unpaired surrogates replaced: the SDK drops a line that it cannot
-validate, and the caller would wait forever. Changes nothing else.
-
-Owns what a client may read without a tool: the registry, and the screens of sessions with
-secrets masked. Never changes anything.
-
-Owns the MCP server of `tmuxreap mcp`: the protocol on stdin and stdout, by the official SDK, and
-its shutdown.
-
-Never prints: stdout is the protocol's. Imported only for this verb, because the SDK takes half a
-second to import; `import mcp` here is the SDK, not this room."""
+"""Owns the MCP server: the protocol on stdin and stdout by the official SDK, the resources that a
+client may read, and the shutdown. Never prints: stdout is the protocol's. Imported only for this
+verb, because the SDK takes half a second to import."""
 
 from __future__ import annotations
 

@@ -1,16 +1,6 @@
-"""Owns the tools that end: stop, kill, interrupt, reap, and remove, which drops ended sessions.
-
-Each needs a reason where something is lost, and inside a session a `yes` for more than names.
-
-Owns the tools that only look: list, show, events, doctor, wait. Never changes anything.
-
-Owns the tools that begin: start, adopt, resume; and reconcile.
-
-A start runs the command of the agent's profile or of its row, never one from the caller.
-
-Owns the MCP tools as data: the arguments, annotations and verb of each.
-
-Never speaks the protocol, and never decides what a verb does."""
+"""Owns the MCP tools as data: the arguments, annotations and verb of each. A tool that loses
+something needs a reason; a start runs the command of a profile or of a row, never one from the
+caller. Never speaks the protocol, and never decides what a verb does."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""The popup's requests to other hosts, one host per call, like `--host`. Never draws.
-
-The popup's requests to the program: the same functions as the verbs, each call with its own
-context, so that any thread may call. Never draws.
-
-A terminal's replies to queries of others (a detached client, an earlier program), which the
-toolkit passes on as single keys. They must never act as commands."""
+"""The popup's requests to the program and to other hosts: the same functions as the verbs, each
+call with its own context, so that any thread may call. Takes out a terminal's replies to queries of
+others, which must never act as commands. Never draws."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""The keys that select what is shown and marked (order, filter, ended sessions, hosts), and the
-forms to start or register a session. Never ends a session.
-
-The popup: the sessions, the screen of the selected one, and a key for each action.
-
-Owns only the screen. Threads do the work through `desk`, and an ending is never left half done: it
-finishes first, even if the popup is closed or loses its terminal."""
+"""The popup: the sessions, the screen of the selected one, and a key for each action. Owns only the
+screen: threads do the work through `actions`. Never leaves an ending half done: it finishes first,
+even if the popup is closed or loses its terminal."""
 
 from __future__ import annotations
 

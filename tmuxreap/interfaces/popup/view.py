@@ -1,11 +1,6 @@
-"""The user's choices in the popup: the order, the filter, whether to show ended sessions and those
-of other hosts. A file keeps all but the filter for the next popup; the rest is pure.
-
-The popup's keys in one table: the source of its bindings, footer line and help.
-
-The popup's content as text: the cells of a row, a receipt, a question. Knows no widgets.
-
-External text is always sanitized first: a name may contain markup and escape sequences."""
+"""What the popup shows, as text and as the user's choices: cells, receipts and questions, the table
+of keys, the order and the filter. Knows no widgets. Never shows external text unsanitized: a name
+may contain markup and escape sequences."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The popup's widgets: its table, its questions and forms. popup.tcss has their styles.
-
-An application that never blocks and leaves nothing half done: work runs in threads, and finishes
-first even if the popup is closed or loses its terminal."""
+"""The popup's widgets, and an application that never blocks: its work runs in threads, and finishes
+even if it loses its terminal. popup.tcss has the styles. Never calls a verb."""
 
 from __future__ import annotations
 

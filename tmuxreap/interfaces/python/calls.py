@@ -1,9 +1,6 @@
-"""Owns the sessions of the Python interface, with a way to libtmux, and the targets that a caller
-may give: words as in a shell, sessions, libtmux objects.
-
-Owns the call of a verb: each has its own context, so that a registry can stay open for days.
-
-Never touches signals and never prints; what the verb could not do is a `Failure`, as everywhere."""
+"""Owns the call of a verb from Python, each with its own context, so that a registry can stay open
+for days; and the sessions and targets that go in and out. Never touches signals and never prints:
+what the verb could not do is a `Failure`."""
 
 from __future__ import annotations
 

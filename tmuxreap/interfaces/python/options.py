@@ -1,8 +1,5 @@
-"""Owns the errors of the Python interface: a class per exit status, with code, message and hint.
-
-Never decides what is an error.
-
-Owns the options of the Python interface, named like the command line's flags. Decides nothing."""
+"""Owns the options of the Python interface, named like the command line's flags, and its errors: a
+class per exit status, with code, message and hint. Decides nothing."""
 
 from __future__ import annotations
 

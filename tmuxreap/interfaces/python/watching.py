@@ -1,11 +1,6 @@
-"""Owns streams of events and changes: iterators that any thread may read and close.
-
-Each has one thread for the work, because a ledger belongs to one thread, but `next` may be called
-from any.
-
-Owns the waiting part of the Python interface: events, changes and awaited states.
-
-Never changes anything, except `watch(settle=True)`, which does what the verb does."""
+"""Owns the waiting part of the Python interface: awaited states, and streams of events and changes
+that any thread may read and close. Never changes anything, except `watch(settle=True)`, which does
+what the verb does."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 """Owns the local side of `--host`: finds the hosts that a command means, runs it there, and
-reports. Never contacts a host itself.
-
-Owns endless verbs over hosts: `watch` and `events --follow` only read remotely, and their output
-is merged by time.
-
-Never settles, restarts or reaps: the watch of the remote host does that."""
+reports; the lines of endless verbs are merged by time. Never settles, restarts or reaps by a watch:
+the watch of the remote host does that."""
 
 from __future__ import annotations
 

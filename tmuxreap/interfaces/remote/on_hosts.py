@@ -1,9 +1,5 @@
-"""Runs one verb on many hosts: asks one question about all plans, and merges the answers.
-
-Never sends a pattern after a confirmation: it sends names with identities.
-
-Turns what other hosts report into sessions, for the table of `list`; unexpected values become
-unknown."""
+"""Runs one verb on many hosts: asks one question about all plans, and merges the answers into one.
+Never sends a pattern after a confirmation: it sends names with identities."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""Owns what the remote side sends to the caller: an answer, or the lines of an endless verb as long
-as the caller listens. Never changes anything: `watch` only observes here, whether or not this host
-has a watch of its own.
-
-`at`: the remote side of `--host`. Reads one request, runs its verb like the command line, and
-keeps the answer.
-
-Never asks questions, and never depends on the caller: SIGHUP and a closed pipe are ignored, and the
-answer of a changing verb is in the ledger before it is sent."""
+"""`at`, the remote side of `--host`: reads one request, runs its verb like the command line, and
+sends the answer, or the lines of an endless verb as long as the caller listens. Never asks
+questions, and never depends on the caller: an answer is in the ledger before it is sent."""
 
 from __future__ import annotations
 

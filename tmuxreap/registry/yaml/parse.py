@@ -1,11 +1,5 @@
-"""Positions in the registry's text: the document, its list, its rows, and the real ends of lines
-and values.
-
-Knows positions, not data, and never calls the loader or changes a character.
-
-Parses the registry's text: each row's position, its data, and why it must not be edited, if so.
-
-Uses the marks of the loader's events. Never changes a character, never touches a file."""
+"""Parses the registry's text: each row's position, its data, the real ends of its lines and values,
+and why it must not be edited, if so. Never changes a character, and never touches a file."""
 
 from __future__ import annotations
 

@@ -1,16 +1,6 @@
-"""The inside of one row: its keys and values with their positions, parsed from its own text.
-
-Never gets a row with trouble: no tags, duplicate or complex keys. An alias is a scalar here, as
-what it repeats stands elsewhere.
-
-Computes the splices of a YAML text that change one key or one list item and nothing else.
-
-Never checks the result: `edits` parses it.
-
-Changes the fields of one row, in the row's own text.
-
-Gets a single valid row; returns its new text and the data which that must mean. Never sees the rest
-of the document."""
+"""Changes the fields of one row in its own text, and nothing else: finds its keys and values, and
+computes the splices. Never sees the rest of the document, never gets a row with trouble, and never
+checks its result: `edits` parses it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Runs one program, mostly a tmux client, with input, a timeout and a limit of its output. Knows
-nothing of tmux itself.
+"""Builds tmux commands as lists of arguments, and runs a tmux client with input, a timeout and a
+limit of its output. Never targets a name: tmux matches names by prefix and pattern, so that targets
+are IDs from a look.
 
 `subprocess` would do, but with a timeout it polls in sleeps, and its import takes longer than the
-call.
-
-Builds tmux commands as plain lists of arguments. Pure. Targets are IDs from a look, never names:
-tmux matches names by prefix and pattern."""
+call."""
 
 from __future__ import annotations
 

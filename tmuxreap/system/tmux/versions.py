@@ -1,8 +1,6 @@
-"""Owns the differences between tmux versions: fields they leave empty, names they change. Pure.
-
-Parses the listing of one server. Never takes a missing value for a fact: an empty or odd field is
-unknown. A pane that cannot be identified removes its session from the listing, but the session is
-not proven gone then."""
+"""Parses the listing of one server, and owns the differences between tmux versions: fields they
+leave empty, names they change. Never takes a missing value for a fact: a pane that cannot be
+identified removes its session from the listing, but the session is not proven gone then."""
 
 from __future__ import annotations
 
