@@ -33,6 +33,9 @@ from tmuxreap.sessions.look import sights_of
 PROTECTED = "it is protected"
 
 
+KEPT_SHOWN = 8  # why these were kept is said to people; the rest is counted
+
+
 @frozen
 class ReapRequest:
     kinds: tuple[Kind, ...] = ()  # empty: all of them
@@ -97,8 +100,17 @@ def run(context: Context, request: ReapRequest) -> Result:
         context.warnings.append(left_out(protected))
     leaks = _leaks(context, look, request)
     more = {"counts": counts(items), "kept": kept, "leaked": [leak.as_answer() for leak in leaks]}
-    remark = told(leaks) if leaks else None
-    return context.result("reap", items, look.warnings, more=more, remark=remark)
+    remark = "\n".join(filter(None, (_kept_text(kept), told(leaks) if leaks else "")))
+    return context.result("reap", items, look.warnings, more=more, remark=remark or None)
+
+
+def _kept_text(kept: Sequence[Kept]) -> str:
+    """Say for people why somebody was kept; `protected` has a warning of its own."""
+    others = [one for one in kept if one.why != PROTECTED]
+    lines = [f"kept {one.name}: {one.why}" for one in others[:KEPT_SHOWN]]
+    if len(others) > KEPT_SHOWN:
+        lines.append(f"and {len(others) - KEPT_SHOWN} more; see all with --json")
+    return "\n".join(lines)
 
 
 def _leaks(context: Context, look: RegistryLook, request: ReapRequest) -> Sequence[Leak]:

@@ -53,28 +53,94 @@ def _session(one: answers.Session, style: Style) -> Iterator[str]:
         return
     drift = style.paint(f" (drift: {one.drift})", "red") if one.drift else ""
     yield f"{style.paint(one.name, 'bold')}: {one.status}, {one.live}{drift}"
-    facts = {
-        "agent": one.agent,
-        "pane": f"{one.pane_id or '-'} (pid {one.pid or '-'})" if one.pane_id or one.pid else None,
-        "folder": one.cwd,
-        "server": one.tmux_server,
-        "tags": " ".join(one.tags) or None,
-        "conversation": one.conversation_id,
-        "memory": f"{one.memory_mb:g} MB" if one.memory_mb else None,
-        "idle": short_duration(one.idle_s) if one.idle_s is not None else None,
-        "state": _state(one),
-    }
-    yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
+    for name, value in (*_living(one), *_recorded(one), *_over(one)):
+        if value is not None:
+            yield f"  {name:<13} {value}"
+
+
+Fact = tuple[str, str | None]
+
+
+def _living(one: answers.Session) -> Iterator[Fact]:
+    """Yield what a look shows."""
+    yield "agent", one.agent
+    if one.pane_id or one.pid:
+        yield "pane", f"{one.pane_id or '-'} (pid {one.pid or '-'})"
+    yield "folder", one.cwd
+    yield "server", one.tmux_server
+    if one.live in ALIVE:
+        yield "socket", one.socket
+        yield "attached", "a client shows it" if one.attached else None
+        yield "memory", f"{one.memory_mb:g} MB" if one.memory_mb else None
+        yield "idle", _ago(one.idle_s)
+        yield "last report", _ago(one.heartbeat_age_s)
+    yield "state", _state(one)
+
+
+def _recorded(one: answers.Session) -> Iterator[Fact]:
+    """Yield what its row says."""
+    yield "conversation", _conversation(one)
+    yield "tags", " ".join(one.tags) or None
+    yield "task", one.task_id
+    yield "parent", one.parent
+    yield "worktree", one.worktree
+    yield "started", one.created_at
+    yield "command", one.start_command
+    yield "may run", one.ttl
+    yield "restart", one.restart
+    yield "protected", "only naming it ends it" if one.keep else None
+
+
+def _over(one: answers.Session) -> Iterator[Fact]:
+    """Yield how it ended."""
+    if not one.ended:
+        return
+    yield "ended", one.stopped_at
+    yield "reason", one.stop_reason
+    yield "how", one.termination_mode
+    if isinstance(one, answers.Shown) and one.ended_by is not None:
+        by = one.ended_by
+        words = (by.user, by.host and f"on {by.host}", by.tool and f"by {by.tool}", _inside(by))
+        yield "by", " ".join(word for word in words if word) or None
+
+
+ALIVE = ("alive", "agent_gone", "unknown")
+
+
+def _inside(by: answers.Author) -> str | None:
+    return f"from inside {by.session}" if by.session else None
+
+
+def _ago(seconds: int | None) -> str | None:
+    return None if seconds is None else short_duration(seconds)
+
+
+def _conversation(one: answers.Session) -> str | None:
+    if one.conversation_id is None:
+        return None
+    able = "it can be resumed" if one.resumable else "no message of it is on disk"
+    return f"{one.conversation_id} ({able})" if one.ended else one.conversation_id
 
 
 def _shown(one: answers.Shown, style: Style) -> Iterator[str]:
     yield from _session(one, style)
     yield from _processes("processes", one.processes, style)
-    yield from _processes("protected", one.protected, style)
+    yield from _processes("spared", one.protected, style)
+    for locator in one.locators:
+        yield from _located(locator)
     if one.screen:
         yield "  screen"
         bar = f"  {style.paint('|', 'dim')} "
         yield from (_within(bar, line, style) for line in one.screen.splitlines())
+
+
+def _located(one: answers.Locator) -> Iterator[str]:
+    """Say where the conversation was found, and which others fit."""
+    if one.source is not None:
+        where = f", in {one.path}" if one.path else ""
+        yield f"  {'found by':<13} {one.source}{where}{'' if one.exists else ', not on disk'}"
+    if one.candidates:
+        yield f"  {'candidates':<13} {', '.join(one.candidates)}"
 
 
 def _state(one: answers.Session) -> str | None:
@@ -217,10 +283,19 @@ def _wrapped(line: str, style: Style) -> list[str]:
     return wrap(line, max(style.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
 
 
+EVENT_WORDS = ("stopped_by", "reason", "verdict", "cause", "by", "text", "evidence", "job")
+
+
 def _event_words(data: Mapping[str, object]) -> str:
-    words = [str(data[key]) for key in ("stopped_by", "reason", "text") if data.get(key)]
+    words = [str(data[key]) for key in EVENT_WORDS if isinstance(data.get(key), str) and data[key]]
     if data.get("state"):
         words += [f"{data.get('before')} -> {data['state']}"]
+    who = data.get("ended_by")
+    if isinstance(who, Mapping):
+        words += [f"by {who.get('user')} ({who.get('tool')})"]
+    for kind in ("purged", "removed"):
+        paths = data.get(kind)
+        words += [f"{kind} {path}" for path in paths] if isinstance(paths, list) else []
     return f"  ({', '.join(words)})" if words else ""
 
 

@@ -17,6 +17,7 @@ from tmuxreap.core.values import frozen
 HEADLINE = ("working", "waiting", "limited")
 GAP = 2
 NONE = "-"
+TOLD_BY_LIVE = ("dead", "agent_gone", "replaced")
 SHORT_ID = 8
 GIGABYTE_MB = 1024
 LIVE_COLOURS: dict[str, str] = {
@@ -120,6 +121,13 @@ def _project(one: Session) -> str:
     return (one.project or "") if isinstance(one, Listed) else ""
 
 
+def _live(one: Session) -> str:
+    """Return whether it lives, with a drift that the word does not tell."""
+    if one.drift is None or one.drift in TOLD_BY_LIVE:
+        return one.live or NONE
+    return f"{one.live} ({one.drift})"
+
+
 def _live_color(one: Session) -> str | None:
     if one.drift is not None:
         return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
@@ -147,7 +155,7 @@ COLUMNS = (
     ),
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
     Column("STATUS", lambda one: one.status or NONE, keep=6, color=_status_color),
-    Column("LIVE", lambda one: one.live or NONE, keep=7, color=_live_color),
+    Column("LIVE", lambda one: _live(one), keep=7, color=_live_color),
     Column(
         "STATE",
         lambda one: one.state or NONE,
