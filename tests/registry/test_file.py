@@ -223,12 +223,32 @@ def test_a_broken_file_is_answered_as_broken_after_a_moment(
     assert caught.value.code is Code.REGISTRY_INVALID
 
 
-def test_a_broken_file_that_has_rested_costs_no_pause(
+def rested(registry: Registry, text: str) -> None:
+    registry.path.write_text(text)
+    os.utime(registry.path, (1e9, 1e9))
+
+
+def test_a_broken_file_that_has_rested_is_looked_at_once_more(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "SETTLES_S", 0.5)
-    monkeypatch.setattr(files, "SETTLE_POLL_S", 1000.0)
-    registry.path.write_text("")
-    os.utime(registry.path, (1e9, 1e9))
+    monkeypatch.setattr(files, "SETTLES_S", 1000.0)
+    rested(registry, "")
     with pytest.raises(Failure, match="the file is empty"):
         registry.look()
+
+
+def test_a_file_that_is_empty_before_its_time_says_so_is_looked_at_again(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who truncates it gives it its new size first, and its new time a moment later."""
+    monkeypatch.setattr(files, "SETTLES_S", 30.0)
+    rested(registry, "")
+    reads, read = iter(["", TEXT, TEXT]), files.read
+
+    def read_next(path: Path) -> files.Content:
+        content = read(path)
+        registry.path.write_text(next(reads))
+        return content
+
+    monkeypatch.setattr(files, "read", read_next)
+    assert registry.look().named("a") is not None

@@ -41,7 +41,7 @@ class Registry:
     def _look_again(self, content: Content, failure: Failure) -> RegistryLook:
         """Read again what was written just now: who writes in place leaves the file empty or torn
         for a moment."""
-        for _ in files.while_it_settles(content.stamp):
+        for _ in files.while_it_settles(self.resolved):
             later = self._read()
             if later == content:
                 continue

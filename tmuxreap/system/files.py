@@ -79,15 +79,23 @@ def read(path: Path) -> Content:
         return Content(data, _stamp(os.fstat(file.fileno())))
 
 
-def while_it_settles(stamp: Stamp) -> Iterator[None]:
-    """Pause, again and again, while a file that was written just now may still be being written. A
-    file that has rested costs nothing."""
-    if abs(time.time() - stamp.mtime_ns / 1e9) >= SETTLES_S:
-        return
+def while_it_settles(path: Path) -> Iterator[None]:
+    """Pause, again and again, while a file that was written just now may still be being written;
+    once in any case: a file that is being truncated shows its new size before its new time."""
     deadline = time.monotonic() + SETTLES_S
     while time.monotonic() < deadline:
         time.sleep(SETTLE_POLL_S)
         yield
+        if _has_rested(path):
+            return
+
+
+def _has_rested(path: Path) -> bool:
+    try:
+        written_at = path.stat().st_mtime
+    except OSError:  # it was deleted
+        return True
+    return abs(time.time() - written_at) >= SETTLES_S
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
