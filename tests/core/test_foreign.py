@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import pytest
 
-from tmuxreap.core.foreign import DEEPEST, TooDeep, known, parse
+from tmuxreap.core.answers import Change, Session
+from tmuxreap.core.foreign import DEEPEST, TooDeep, known, parse, read
+from tmuxreap.core.results import Answer, fields_of
+from tmuxreap.core.verbs import ALL
 
 
 @pytest.mark.parametrize(
@@ -43,3 +48,37 @@ def test_a_word_of_a_newer_version_is_unknown() -> None:
         "unknown",
         "unknown",
     ]
+
+
+def sample(form: Any, name: str) -> Any:
+    """Return a value of this type, other than its default."""
+    origin = get_origin(form)
+    if origin in (Union, UnionType):
+        return sample(next(one for one in get_args(form) if one is not NoneType), name)
+    if origin is tuple:
+        return (sample(get_args(form)[0], name),)
+    if hasattr(form, "__fields__"):
+        return form(**{name: sample(its, name) for name, its in fields_of(form).items()})
+    values: dict[object, object] = {str: name, int: 7, float: 7.5, bool: True}
+    return values.get(form, {"key": [1]})
+
+
+# Of a change, JSON has only the fields of its event.
+KINDS = {verb.result for verb in ALL} - {None, Change}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS, key=str))
+def test_every_field_of_an_answer_arrives_from_another_host(kind: type[Answer]) -> None:
+    one = sample(kind, "")
+    sent = parse(json.dumps(one.as_json()))
+    assert isinstance(sent, dict)
+    assert read(kind, {**sent, "of_a_newer_version": [1]}) == one
+    assert {name for name in fields_of(kind) if name in sent} == set(fields_of(kind))
+
+
+def test_a_field_of_another_form_counts_as_absent() -> None:
+    facts = {"name": "a", "pid": True, "idle_s": "long", "tags": ["x", 7], "memory_mb": 3}
+    assert read(Session, facts) == Session("a", tags=("x",), memory_mb=3.0)
+    assert read(Session, {"name": "a", "error": {"code": "gone"}}) == Session("a")
+    assert read(Session, {"name": ["a"]}) is None
+    assert read(Session, {}) is None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers import RemoteResult
+from tmuxreap.core.answers import Listed, RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.text import Style
+from tmuxreap.core.values import replace
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.wire import Reply, item_of, reply_of
 from tmuxreap.interfaces.popup.view import Choices, arranged
 from tmuxreap.interfaces.remote.on_hosts import shown
+from tmuxreap.interfaces.text.table import table
 
 NORTH = Host("north")
 
@@ -67,7 +70,24 @@ def test_a_state_that_a_newer_host_names_is_unknown_and_takes_its_place_in_the_p
     facts = {"name": "a", "live": "undead", "status": "running", "state": "dreaming", "pid": 7}
     item = item_of(NORTH, facts)
     assert (item.facts["state"], item.facts["live"], item.facts["pid"]) == ("unknown", "unknown", 7)
-    (one,) = shown([item], None)
+    (one,) = shown([item], "list", None)
     assert isinstance(one, RemoteResult)
     assert one.shown is not None
     assert [row.state for row in arranged([one.shown], Choices())] == ["unknown"]
+
+
+def test_a_tree_of_another_host_stays_a_tree() -> None:
+    child = Listed("child", "claude", "running", "alive", parent="boss", keep=True, depth=1)
+    (one,) = shown([item_of(NORTH, child.as_json())], "list", None)
+    assert isinstance(one, RemoteResult)
+    assert one.shown == replace(child, name="child@north")
+    line = next(line for line in table([child], Style()) if "child" in line)
+    assert line.startswith("  child")
+
+
+def test_a_status_that_a_newer_host_names_hides_no_session() -> None:
+    facts = {"name": "a", "live": "alive", "status": "paused"}
+    (one,) = shown([item_of(NORTH, facts)], "list", None)
+    assert isinstance(one, RemoteResult)
+    assert isinstance(one.shown, Listed)
+    assert (one.shown.status, one.shown.live) == ("unknown", "alive")

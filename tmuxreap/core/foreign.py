@@ -5,9 +5,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
+from tmuxreap.core.results import fields_of
+from tmuxreap.core.values import NOTHING
+
+T = TypeVar("T")
 DEEPEST = 50  # levels: an answer of ours has fewer than ten
 LONGEST_INTEGER = 20  # digits
 UNKNOWN = "unknown"
@@ -38,6 +44,44 @@ def known(word: object, words: Collection[str]) -> object:
     """Return the word if it is one of these, or absent; a word of a newer version is unknown."""
     is_known = word is None or (isinstance(word, str) and word in words)
     return word if is_known else UNKNOWN
+
+
+def read(kind: type[T], facts: Mapping[str, object]) -> T | None:
+    """Build a value of ours from a JSON document of another version. What has another form than
+    here counts as absent; None if a field that has no default is."""
+    given: dict[str, object] = {}
+    for name, form in fields_of(kind).items():  # type: ignore[arg-type]
+        value = _in_form(form, facts[name]) if name in facts else NOTHING
+        if value is not NOTHING:
+            given[name] = value
+        elif kind.__fields__[name] is NOTHING:  # type: ignore[attr-defined]
+            return None
+    return kind(**given)
+
+
+def _in_form(form: Any, value: object) -> object:
+    """Return the value as this type has it; NOTHING if it has another form."""
+    origin = get_origin(form)
+    if origin in (Union, UnionType):
+        forms = (_in_form(one, value) for one in get_args(form))
+        return next((one for one in forms if one is not NOTHING), NOTHING)
+    if origin is tuple:
+        return _members(get_args(form)[0], value)
+    if hasattr(form, "__fields__"):
+        found = read(form, value) if isinstance(value, Mapping) else None
+        return NOTHING if found is None else found
+    if form is float and type(value) is int:
+        return float(value)
+    if isinstance(value, bool) and form in (int, float):  # in Python it is a number, too
+        return NOTHING
+    return value if form is Any or isinstance(value, origin or form) else NOTHING
+
+
+def _members(form: Any, value: object) -> object:
+    if not isinstance(value, list):
+        return NOTHING
+    members = (_in_form(form, one) for one in value)
+    return tuple(one for one in members if one is not NOTHING)
 
 
 def _finite(text: str) -> float | None:

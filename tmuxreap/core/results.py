@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -98,7 +99,8 @@ def plain_json(value: object) -> object:
     return value.as_json() if isinstance(value, Answer) else value
 
 
-def fields_of(kind: type) -> dict[str, Any]:
+@cache
+def fields_of(kind: type) -> Mapping[str, Any]:
     """Return the fields that JSON has, each with its resolved type."""
     hints = get_type_hints(kind)
     hidden = getattr(kind, "NOT_IN_JSON", ())
@@ -107,7 +109,7 @@ def fields_of(kind: type) -> dict[str, Any]:
 
 def read(kind: type[T], data: Mapping[str, object]) -> T:
     """Build a value from a JSON document, ignoring unknown fields."""
-    fields = fields_of(kind)
+    fields = fields_of(kind)  # type: ignore[arg-type]
     return kind(**{name: _value(fields[name], data[name]) for name in fields if name in data})
 
 

@@ -13,7 +13,7 @@ from tmuxreap.core import foreign
 from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.foreign import UNKNOWN, known
-from tmuxreap.core.model import Live
+from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import SCHEMA, problem_of
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import as_dict, field, frozen
@@ -130,6 +130,7 @@ def _word(facts: Mapping[str, object], key: str) -> str | None:
 WORDS = {
     "state": frozenset((*STATES, "limited", UNKNOWN)),
     "live": frozenset(live.value for live in Live),
+    "status": frozenset((*(status.value for status in Status), UNKNOWN)),
 }
 
 

@@ -18,7 +18,7 @@ from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.core.answers import Drift, RemoteResult, Session
+from tmuxreap.core.answers import Drift, RemoteResult, Session, Shown
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Server, Status, SwitchClient, Verb
@@ -62,8 +62,8 @@ def screen(context: Context, target: str) -> str:
     """Return the screen as `show` on the host prints it; "" if the host does not answer."""
     result = run_on_hosts(context, "show", None, {"targets": [target]})
     first = next(iter(result.results), None) if result else None
-    text = first.facts.get("screen") if isinstance(first, RemoteResult) else None
-    return kept_screen(text) if isinstance(text, str) else ""
+    there = first.shown if isinstance(first, RemoteResult) else None
+    return kept_screen(there.screen or "") if isinstance(there, Shown) else ""
 
 
 def end(context: Context, verb: Verb | None, targets: Sequence[str]) -> Result:

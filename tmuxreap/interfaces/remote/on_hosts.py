@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Any
 
 from tmuxreap.commands.list import SORT_KEYS
-from tmuxreap.core.answers import RemoteResult, Session
+from tmuxreap.core import foreign
+from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Failure, declined
-from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
@@ -157,7 +157,9 @@ class OnHosts:
             _remember_sessions(self.context, every)
         result = choose.merged(self.verb, self.context.clock.now(), every)
         if self.verb in ("list", "show"):
-            return replace(result, results=shown(result.results, self.words.get("sort")))
+            # A tree is sorted where its rows are.
+            sort = None if self.words.get("tree") else self.words.get("sort")
+            return replace(result, results=shown(result.results, self.verb, sort))
         return result
 
     # The question
@@ -214,12 +216,9 @@ def _is_name(target: str) -> bool:
     return not selects_many(target) and not target.startswith("pid:") and not target.isdigit()
 
 
-TEXTS = ("agent", "tmux_server", "pane_id", "cwd", "conversation_id", "drift", "state")
-NUMBERS = ("pid", "idle_s", "heartbeat_age_s")
-
-
-def shown(items: Sequence[Item], sort: object) -> list[Item]:
-    shown_items = [_shown(item) if isinstance(item, RemoteResult) else item for item in items]
+def shown(items: Sequence[Item], verb: str, sort: object) -> list[Item]:
+    """Return the results with their values as a local verb has them, in this order."""
+    shown_items = [_shown(item, verb) if isinstance(item, RemoteResult) else item for item in items]
     key = SORT_KEYS.get(sort) if isinstance(sort, str) else None
     if key is None:
         return shown_items
@@ -228,31 +227,8 @@ def shown(items: Sequence[Item], sort: object) -> list[Item]:
     return [*sessions, *(one for one in shown_items if one not in sessions)]
 
 
-def _shown(item: RemoteResult) -> RemoteResult:
-    session = None if "live" not in item.facts else session_of(item.target, item.facts)
-    return item if session is None else replace(item, shown=session)
-
-
-def session_of(target: str, facts: Mapping[str, object]) -> Session | None:
-    try:
-        status, live = Status(facts.get("status")), Live(facts.get("live"))
-    except ValueError:
-        return None
-    texts: dict[str, Any] = {name: _of(str, facts.get(name)) for name in TEXTS}
-    numbers: dict[str, Any] = {name: _of(int, facts.get(name)) for name in NUMBERS}
-    tags, memory = facts.get("tags"), facts.get("memory_mb")
-    return Session(
-        name=target,
-        status=status,
-        live=live,
-        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
-        resumable=facts.get("resumable") is True,
-        attached=facts.get("attached") is True,
-        memory_mb=float(memory) if isinstance(memory, (int, float)) else 0.0,
-        **texts,
-        **numbers,
-    )
-
-
-def _of(kind: type, value: object) -> object:
-    return value if isinstance(value, kind) and not isinstance(value, bool) else None
+def _shown(item: RemoteResult, verb: str) -> RemoteResult:
+    kind = VERBS[verb].result
+    if "live" not in item.facts or kind is None:
+        return item
+    return replace(item, shown=foreign.read(kind, {**item.facts, "name": item.target}))
