@@ -26,7 +26,7 @@ ROOMS = {
     "registry": "file look lives rows transitions targets edits",
     "ledger": "books records requests surroundings database schema tables copy",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
-    "proof": "observe ownership servers identity panes reach sight see state",
+    "proof": "observe ownership servers identity panes reach reports sight see state",
     "sessions": (
         "context look conversation results elsewhere registries configuration restarts reverted"
     ),
@@ -49,7 +49,7 @@ registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts
-interfaces.hook.sketch interfaces.python.options
+interfaces.python.options
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

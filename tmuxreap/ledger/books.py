@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.core import faults
 from tmuxreap.core.cache import CacheEntry
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.ports import Clock
 from tmuxreap.ledger import schema as schema
 from tmuxreap.ledger.database import Connection, in_transaction, ledger_path
 from tmuxreap.ledger.ledger import Ledger, add_events, close_all
-from tmuxreap.ledger.records import Closing, Mirror, MirrorRow, NewEvent
+from tmuxreap.ledger.records import (
+    Closing,
+    Heartbeat,
+    Mirror,
+    MirrorRow,
+    NewEvent,
+    Pulse,
+    from_json,
+)
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import folder_of
 
 NO_OWNER = ProcessId(0, 0)
+UNPLACED_S = 24 * 3600.0  # how long a report waits for its row
+
+RowOfReport = Callable[[Mapping[str, object], float, Sequence[Row]], "str | None"]
 
 
 class Books(Ledger):
     """The ledger of a registry."""
 
     def __init__(
-        self, registry: Registry, clock: Clock, warnings: list[str], path: Path | None = None
+        self,
+        registry: Registry,
+        clock: Clock,
+        warnings: list[str],
+        path: Path | None = None,
+        row_of: RowOfReport | None = None,
     ) -> None:
-        """`path`: a ledger elsewhere than next to the registry."""
+        """`path`: a ledger elsewhere than next to the registry. `row_of`: what finds the row of a
+        report that came before the row was mirrored."""
         super().__init__(path or ledger_path(registry.resolved), clock, warnings)
         self.registry = registry
+        self._row_of = row_of
         self._unsaved: dict[str, CacheEntry] = {}
 
     def is_behind(self, look: RegistryLook) -> bool:
@@ -45,6 +64,39 @@ class Books(Ledger):
         """Return what the ledger, or an orchestrator in it, says of this task."""
         rows = self.rows("SELECT status FROM orchestrator_task WHERE task_id = ?", (task,))
         return str(rows[0][0]) if rows else None
+
+    # Reports
+
+    def pulses(self) -> dict[str, Pulse]:
+        self._place_reports()
+        return super().pulses()
+
+    def heartbeats_of(self, name: str) -> list[Heartbeat]:
+        self._place_reports()
+        return super().heartbeats_of(name)
+
+    def _place_reports(self) -> None:
+        """Give the reports that came before their rows were mirrored to these rows. What is
+        nobody's, or may be of two, waits for another look: one with another environment may tell
+        whose it is."""
+        row_of = self._row_of
+        if row_of is None or not (reports := self.rows(schema.UNPLACED_REPORTS)):
+            return
+        if not self.registry.is_ours:
+            return
+        try:
+            rows = self.registry.look().usable
+        except Failure:  # invalid just now: a later look places them
+            return
+        names = [(row_of(from_json(data), at, rows), number) for number, at, data in reports]
+        placed = [(name, number) for name, number in names if name is not None]
+        before = self.clock.now() - UNPLACED_S
+
+        def work(db: Connection) -> None:
+            db.executemany(schema.PLACE, placed)
+            db.execute(schema.RETIRE_UNPLACED, (before,))
+
+        self.write_silently(lambda db: in_transaction(db, work))
 
     # The cache
 

@@ -170,6 +170,13 @@ PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heart
 ADD_HEARTBEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_id, data)
     VALUES (?, ?, ?, ?, ?, ?)"""
 
+# The name of a report whose row the mirror did not know begins like no row's, until a look finds
+# the row. The report keeps its number, and so its place among the later ones.
+UNPLACED = "\x01"
+UNPLACED_REPORTS = "SELECT id, at, data FROM heartbeats WHERE name > '\x01' AND name < '\x02'"
+PLACE = "UPDATE heartbeats SET name = ? WHERE id = ?"
+RETIRE_UNPLACED = "DELETE FROM heartbeats WHERE name > '\x01' AND name < '\x02' AND at < ?"
+
 # A known survivor keeps the time when it was first seen.
 ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors
     (name, pid, start, boot_id, comm, since, intent_id) VALUES (?, ?, ?, ?, ?, ?, ?)"""

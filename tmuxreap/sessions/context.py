@@ -229,9 +229,16 @@ class Context:
 
     @cached_property
     def books(self) -> Books:
-        books = Books(self.registry, self.clock, self.warnings)
+        books = Books(self.registry, self.clock, self.warnings, row_of=self._row_of_report)
         self._opened.append(books)
         return books
+
+    def _row_of_report(
+        self, said: Mapping[str, object], at: float, rows: Sequence[Row]
+    ) -> str | None:
+        from tmuxreap.proof.reports import row_of_report  # late: rarely needed
+
+        return row_of_report(said, at, rows, self.servers, self.processes)
 
     # Imported by the commands that use them: `--version`, say, needs none.
 

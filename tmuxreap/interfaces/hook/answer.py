@@ -66,13 +66,12 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
     registry = speaking.registry_here(folder if isinstance(folder, str) else None)
     if registry is None:
         return None
-    db = _open_ledger(registry, agent)
+    db = _open_ledger(registry)
     if db is None:
         return None
     with contextlib.closing(db):
-        name = speaking.row_of_caller(db, agent, conversation, speaker)
-        name = name or _unmirrored(registry, agent)
-        if name is None:
+        name, where = _caller(db, registry, agent, conversation, speaker)
+        if not name:
             return None
         reason = (
             requested_stop(db, name, now)
@@ -81,7 +80,7 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
         )
         answer = words_of.halt(kind, word, reason) if reason else None
         tool = text_of(facts, words_of.TOOL_FIELDS)
-        data: Facts = {"agent": agent[:LONGEST], "event": word, **speaking.moment()}
+        data: Facts = {"agent": agent[:LONGEST], "event": word, **speaking.moment(), **where}
         if tool is not None:
             data["tool"] = tool
         if answer is not None:
@@ -106,54 +105,62 @@ def _is_recorded(words: list[str]) -> bool:
     registry = registry or speaking.registry_here(None)
     if registry is None:
         return False
-    db = _open_ledger(registry, "", name)
+    db = _open_ledger(registry, name)
     if db is None:
         return False
     with contextlib.closing(db):
+        where: Facts = {}
         if name is None:
-            name = speaking.row_of_caller(db, "", None, None) or _unmirrored(registry, "")
-        elif not (_is_mirrored(db, name) or _is_registered(registry, name)):
+            name, where = _caller(db, registry, "", None, None)
+        elif not (_is_mirrored(db, name) or speaking.is_written(registry, name)):
             return False
-        if name is None:
+        if not name:
             return False
-        data = json.dumps(speaking.moment())
+        data = json.dumps({**speaking.moment(), **where})
         said = (name, time.time(), state or words_of.WORKING, words_of.HEARTBEAT, None, data)
         db.execute(schema.ADD_HEARTBEAT, said)
         return True
 
 
-def _open_ledger(registry: str, agent: str, name: str | None = None) -> sqlite3.Connection | None:
-    """Open the ledger; create one if the caller has a row, as nothing else justifies it."""
+def _caller(
+    db: sqlite3.Connection,
+    registry: str,
+    agent: str,
+    conversation: str | None,
+    speaker: speaking.Speaker | None,
+) -> tuple[str, Facts]:
+    """Return the name of the caller's row; of one that is not mirrored, what finds it later."""
+    name = speaking.row_of_caller(db, agent, conversation, speaker)
+    return (name, {}) if name is not None else speaking.whereabouts(registry)
+
+
+def _open_ledger(registry: str, name: str | None = None) -> sqlite3.Connection | None:
+    """Open the ledger; create one if the registry names the caller, as nothing else justifies
+    it."""
     path = speaking.ledger_of(registry)
     if path is None:
-        known = _unmirrored(registry, agent) if name is None else _is_registered(registry, name)
-        if not known:
+        if name is None:
+            is_told = bool(speaking.whereabouts(registry)[0])
+        else:
+            is_told = speaking.is_written(registry, name)
+        if not is_told:
             return None
-        from tmuxreap.interfaces.hook.unmirrored import create_ledger
-
-        path = create_ledger(registry)
+        path = _create_ledger(registry)
     return None if path is None else tables.open_ledger(path, BUSY_S, time.time())
+
+
+def _create_ledger(registry: str) -> str | None:
+    """Create a ledger, unless another process is faster; None if no file may be created."""
+    path = speaking.ledger_path(registry)
+    folder = os.path.dirname(path)  # noqa: PTH120
+    if os.stat(folder).st_uid != os.geteuid() or not os.access(folder, os.W_OK):  # noqa: PTH116
+        return None
+    tables.create(path, time.time())
+    return speaking.ledger_of(registry)
 
 
 def _is_mirrored(db: sqlite3.Connection, name: str) -> bool:
     return bool(db.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone())
-
-
-def _unmirrored(registry: str, agent: str) -> str | None:
-    """Return the row of another tool, not mirrored yet, whose process is our ancestor."""
-    socket, above = speaking.server_and_ancestors()
-    if not above:
-        return None
-    from tmuxreap.interfaces.hook.unmirrored import below
-
-    return below(registry, agent, above, socket)
-
-
-def _is_registered(registry: str, name: str) -> bool:
-    """Tell whether the registry has the row, even if its ledger does not show it yet."""
-    from tmuxreap.interfaces.hook.unmirrored import is_row
-
-    return is_row(registry, name)
 
 
 def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | None:

@@ -13,6 +13,7 @@ import stat
 import time
 
 from tmuxreap.agents.hooks.events import may_be_agent
+from tmuxreap.ledger.schema import UNPLACED
 from tmuxreap.system.processes import procfs
 from tmuxreap.system.whereabouts import ledger_beside, nearest_registry, tmux_server_of
 
@@ -21,6 +22,7 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "ash")
 BETWEEN = frozenset((*_SHELLS, "busybox", "env", "timeout", "nice", "uv", "uvx"))
 TMUX_SERVER = "tmux: server"
 DEPTH = 6
+LONGEST = 64 * 1024 * 1024  # bytes; no registry is longer
 
 Facts = dict[str, object]
 Speaker = tuple[int, int, int, str]  # pid, start, terminal, program
@@ -198,6 +200,37 @@ def _process(pid: int) -> tuple[str, int, int, int] | None:
         int(facts[1][index]) for index in (procfs.PPID, procfs.START, procfs.TTY)
     )
     return facts[0].decode("utf-8", "replace"), ppid, start, terminal
+
+
+# A row that the ledger does not know
+
+
+def whereabouts(registry: str) -> tuple[str, Facts]:
+    """Return a name for the caller's reports until a look finds their row (`proof.reports`), and
+    what that needs: the tmux server and our ancestors. Nothing if the registry contains the pid of
+    none of them."""
+    socket, above = server_and_ancestors()
+    text = _text_of(registry) if above else b""
+    if not any(str(pid).encode() in text for pid in above):
+        return "", {}
+    starts = [[pid, process[2]] for pid, process in above.items()]
+    return f"{UNPLACED}{[*above][-1]}", {"socket": socket, "above": starts}
+
+
+def is_written(registry: str, name: str) -> bool:
+    """Tell whether a line of the registry gives this name. Quoted otherwise than plainly, it is
+    left to the command line."""
+    import re  # late: the ledger knows most names
+
+    key = rb"""(?m)(?:^|[\s{,-])name["']?:[ ]+["']?%s["']?[ ]*(?:[,}#]|\r?$)"""
+    return (
+        re.search(key % re.escape(name.encode("utf-8", "replace")), _text_of(registry)) is not None
+    )
+
+
+def _text_of(registry: str) -> bytes:
+    with open(os.path.expanduser(registry), "rb") as file:  # noqa: PTH111, PTH123 - pathlib is slow
+        return file.read(LONGEST)
 
 
 # The ledger

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.hook_desk import Desk
-from tmuxreap.interfaces.hook import unmirrored
+from tmuxreap.app import real_app
+from tmuxreap.interfaces.hook import answer, speaker
+from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.system.environment import Settings
 
-IN_TMUX = {"TMUX": "/tmp/tmux-0/default,42,0", "TMUX_PANE": "%1", "TMUXREAP_ID": ""}
 BLOCK = "- name: hand\n  status: running\n  pane:\n    cmd: sh\n    pid: {pid}   # its\n{more}"
 FLOW = "- {{name: 'hand', status: running, pane: {{cwd: /, pid: {pid}}}{comma}}}\n"
 
@@ -26,6 +28,20 @@ def desk(tmp_path: Path) -> Desk:
     return made
 
 
+def in_tmux(server: str = "default") -> dict[str, str]:
+    socket = f"{os.environ['TMUX_TMPDIR']}/tmux-{os.getuid()}/{server}"
+    return {"TMUX": f"{socket},42,0", "TMUX_PANE": "%1", "TMUXREAP_ID": ""}
+
+
+def heard(desk: Desk, name: str) -> list[Heartbeat]:
+    """Return the row's reports as a look reads them."""
+    context = real_app(Settings.from_environment(), str(desk.registry))
+    try:
+        return context.books.heartbeats_of(name)
+    finally:
+        context.close()
+
+
 def write(desk: Desk, *rows: str) -> None:
     desk.registry.write_text("# by hand\ntmux_sessions:\n" + "".join(rows) + "other: 1\n")
 
@@ -34,7 +50,8 @@ def write(desk: Desk, *rows: str) -> None:
 def test_the_first_word_of_a_row_of_another_tool_is_heard(desk: Desk, text: str) -> None:
     write(desk, text.format(pid=os.getpid(), more="", comma=""))
     for words in (("hook", "claude"), ("heartbeat",), ("heartbeat", "hand", "--state", "idle")):
-        assert desk.run(*words, said=b'{"hook_event_name": "Stop"}', **IN_TMUX).returncode == 0
+        assert desk.run(*words, said=b'{"hook_event_name": "Stop"}', **in_tmux()).returncode == 0
+    assert [beat.state for beat in heard(desk, "hand")] == ["idle", "working", "idle"]
     assert [beat.state for beat in desk.beats("hand")] == ["idle", "working", "idle"]
     assert desk.path.stat().st_mode & 0o777 == 0o600
     with desk.ledger() as ledger:  # migrated by the first full use
@@ -60,14 +77,11 @@ def test_the_first_word_of_a_row_of_another_tool_is_heard(desk: Desk, text: str)
         ),
     ],
 )
-def test_who_may_be_another_is_not_heard_and_leaves_nothing(
-    desk: Desk, rows: list[str], server: str
-) -> None:
+def test_who_may_be_another_is_not_heard(desk: Desk, rows: list[str], server: str) -> None:
     write(desk, *(row.format(pid=os.getpid()) for row in rows))
-    given = {**IN_TMUX, "TMUX": f"/tmp/tmux-0/{server},42,0"}
     said = b'{"hook_event_name": "Stop"}'
-    assert desk.run("hook", "claude", said=said, **given).returncode == 0
-    assert not desk.path.exists()
+    assert desk.run("hook", "claude", said=said, **in_tmux(server)).returncode == 0
+    assert heard(desk, "hand") == []
 
 
 class Agent:
@@ -82,7 +96,7 @@ class Agent:
             [*command, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            env={**kept, **IN_TMUX, "TMUXREAP_REGISTRY": str(desk.registry)},
+            env={**kept, **in_tmux(), "TMUXREAP_REGISTRY": str(desk.registry)},
         )
 
     def speak(self) -> None:
@@ -109,28 +123,58 @@ def test_the_first_words_of_many_at_once_are_all_heard(desk: Desk, count: int) -
         agent.speak()
     assert [agent.process.wait(60) for agent in (*agents, beating)] == [0] * (count + 1)
     assert [other.process.wait(60) for other in others][:2] == [0, 3]
-    heard = [[beat.conversation_id for beat in desk.beats(agent.name)] for agent in agents]
-    assert heard == [[agent.conversation] for agent in agents]
-    assert len(desk.beats(beating.name)) == 1
+    said = [[beat.conversation_id for beat in heard(desk, agent.name)] for agent in agents]
+    assert said == [[agent.conversation] for agent in agents]
+    assert len(heard(desk, beating.name)) == 1
     assert list(desk.registry.parent.glob("*.broken*")) == []
 
 
 def test_a_ledger_that_is_still_empty_gets_its_tables(desk: Desk) -> None:
     write(desk, BLOCK.format(pid=os.getpid(), more=""))
     desk.path.touch()
-    assert desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', **IN_TMUX).stdout == b""
-    assert [beat.kind for beat in desk.beats("hand")] == ["turn_end"]
+    assert (
+        desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', **in_tmux()).stdout == b""
+    )
+    assert [beat.kind for beat in heard(desk, "hand")] == ["turn_end"]
 
 
 def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     write(desk, BLOCK.format(pid=os.getpid(), more=""))
-    assert desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', **IN_TMUX).stdout == b""
+    assert (
+        desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', **in_tmux()).stdout == b""
+    )
     assert desk.run("heartbeat", "hand").returncode == 0
-    assert [beat.kind for beat in desk.beats("hand")] == ["heartbeat", "turn_end"]
+    assert [beat.kind for beat in heard(desk, "hand")] == ["heartbeat", "turn_end"]
+
+
+def test_who_stands_in_no_row_leaves_nothing(desk: Desk) -> None:
+    write(desk, BLOCK.format(pid=1, more=""))
+    said = b'{"hook_event_name": "Stop"}'
+    assert desk.run("hook", "claude", said=said, **in_tmux()).returncode == 0
+    assert desk.run("heartbeat", "nobody", **in_tmux()).returncode == 3
+    assert not desk.path.exists()
+
+
+@pytest.mark.parametrize("line", ["name: 'hand'", 'name:  "hand"  # it', "{name: hand, a: 1}"])
+def test_a_name_that_is_written_plainly_is_heard_at_once(desk: Desk, line: str) -> None:
+    desk.registry.write_text(f"tmux_sessions:\n- {line}\n")
+    assert speaker.is_written(str(desk.registry), "hand")
+    assert not speaker.is_written(str(desk.registry), "han")
+    assert not speaker.is_written(str(desk.registry), "name")
+
+
+def test_a_report_keeps_its_place_among_those_that_came_when_its_row_was_known(
+    desk: Desk,
+) -> None:
+    write(desk, BLOCK.format(pid=os.getpid(), more=""))
+    said = {"hook_event_name": "SessionStart", "session_id": "e4d745b8-0584-46dc-828b-77f88ae13a1a"}
+    desk.run("hook", "claude", said=json.dumps(said).encode(), **in_tmux())
+    desk.run("heartbeat", "hand", "--state", "waiting")
+    assert [beat.kind for beat in heard(desk, "hand")] == ["heartbeat", "session_start"]
 
 
 def test_a_folder_of_another_gets_no_ledger(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert unmirrored.create_ledger(str(desk.registry)) is None
+    assert answer._create_ledger(str(desk.registry)) is None
     assert not desk.path.exists()
