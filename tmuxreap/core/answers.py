@@ -1,5 +1,4 @@
-"""The answers of all verbs, as types: what `--json` prints, Python returns and MCP sends. Never
-decides or prints anything."""
+"""The answers of the verbs, as types: their fields are what `--json` prints. Decides nothing."""
 
 from __future__ import annotations
 
@@ -447,3 +446,55 @@ class RemoteResult(Item):
 
     def as_json(self) -> dict[str, object]:
         return {**self.facts, "host": self.host, "target": self.target}
+
+
+@frozen
+class Span(Answer):
+    """A time in which a session was in one state; `unknown` where nobody looked."""
+
+    state: str
+    since: str
+    until: str
+    seconds: float
+
+
+@frozen
+class Reported(Item):
+    """What one session did in the time of a report, and how it ended."""
+
+    RARE = frozenset({"error"})
+
+    agent: str | None = None
+    status: str | None = None
+    ended_at: str | None = None
+    stopped_by: str | None = None
+    stop_reason: str | None = None
+    ended_by: str | None = None
+    processes: int = 0
+    freed_mb: float = 0.0
+    survivors: int = 0
+    working_s: int = 0
+    waiting_s: int = 0
+    limited_s: int = 0
+    idle_s: int = 0
+    unknown_s: int = 0
+    spans: tuple[Span, ...] = ()
+
+
+@frozen
+class Freed(Answer):
+    """What all endings of the time freed together."""
+
+    since: str
+    until: str
+    sessions: int = 0
+    processes: int = 0
+    freed_mb: float = 0.0
+    survivors: int = 0
+
+
+@frozen
+class Reporting(Answer):
+    """What `report` answers besides the sessions."""
+
+    freed: Freed | None = None

@@ -233,6 +233,15 @@ ALL = (
         result=answers.Event,
         nothing="nothing happened yet",
     ),
+    Verb(
+        "report",
+        "looking",
+        Group.UPKEEP,
+        synonyms="stats summary",
+        result=answers.Reported,
+        more=answers.Reporting,
+        nothing="no session ran in this time",
+    ),
     Verb("doctor", "setup", Group.UPKEEP, on_hosts=True, result=answers.Finding),
     Verb("hosts", "setup", Group.UPKEEP, has_registry=False, result=answers.Reached),
     Verb(

@@ -209,6 +209,8 @@ def event_record(
         **{name: facts[name] for name in ("purged", "left", "removed") if facts[name]},
         **_dialog_state(ending, result),
         "ended_by": ended_by,
+        "processes": len(ending.past.remembered),
+        "freed_mb": facts["freed_mb"],
     }
     return NewEvent(ending.name, str(result.outcome), data, before)
 

@@ -204,6 +204,15 @@ def _drift(item: answers.Drift, style: Style) -> Iterator[str]:
     yield "  settled" if item.settled else f"  hint: {item.hint}"
 
 
+def _reported(item: answers.Reported, style: Style) -> Iterator[str]:
+    from tmuxreap.interfaces.text.page import end_of, times_of
+
+    agent = f" ({item.agent})" if item.agent else ""
+    yield f"{style.paint(item.name, 'bold')}{agent}: {times_of(item)}"
+    if item.ended_at is not None:
+        yield f"  {end_of(item)}"
+
+
 def _launched(item: answers.Launched, style: Style) -> Iterator[str]:
     if item.command is not None:
         yield item.command
@@ -321,6 +330,7 @@ FORMATTERS: dict[type, Callable[[Any, Style], Iterator[str]]] = {
     answers.Listed: _session,
     answers.Protected: _protected,
     answers.Reached: _reached,
+    answers.Reported: _reported,
     answers.Script: _script,
     answers.Session: _session,
     answers.Shown: _shown,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers import RemoteResult
+from tmuxreap.core.answers import Freed, RemoteResult
 from tmuxreap.core.errors import Failure, printing
 from tmuxreap.core.results import Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
@@ -130,8 +130,21 @@ def _verb(result: Result) -> Verb:
     return VERBS.get(result.command) or Verb(result.command, "")
 
 
+def _freed_line(freed: Freed) -> str:
+    """Sum up a report in the one line that people quote."""
+    from tmuxreap.interfaces.text.page import counted, size  # only reports need it
+
+    ended = counted(freed.sessions, "session", "sessions")
+    processes = counted(freed.processes, "process", "processes")
+    survivors = counted(freed.survivors, "survivor", "survivors")
+    return f"ended: {ended}, {processes}, {size(freed.freed_mb)}, {survivors}"
+
+
 def _summary_lines(result: Result) -> Iterator[str]:
     """Sum up several results in one line; after a plan of `reap` say that nothing was done."""
+    freed = result.more.get("freed")
+    if isinstance(freed, Freed):
+        yield _freed_line(freed)
     outcomes = [str(item.as_json().get("outcome")) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:
         count = outcomes.count("planned")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tmuxreap.core.answers import Freed, Reported
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
@@ -209,3 +211,48 @@ def do_reconcile(
     from tmuxreap.commands.reconcile.reconcile import run
 
     return run(call.context, dry_run=dry_run)
+
+
+def do_report(
+    call: Call,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="D", help="How far back, e.g. 8h or 7d. [24h]"),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Also write it to FILE, as one page with a bar for each session.",
+            autocompletion=complete.files,
+        ),
+    ] = None,
+) -> Result:
+    """Report what was ended and freed, and what each session did.
+
+    \b
+    tmuxreap report                              the last 24 hours
+    tmuxreap report --since 7d --html week.html  a week, also as a page
+
+    Times are those that hooks and `watch` recorded; where nobody looked they are unknown.
+    """
+    from tmuxreap.commands.report import DAY_S, ReportRequest, run
+
+    result = run(call.context, ReportRequest(seconds(since, "--since", DAY_S)))
+    if html is not None:
+        _write_page(call.context.settings.cwd / html, result)
+    return result
+
+
+def _write_page(path: Path, result: Result) -> None:
+    from tmuxreap.interfaces.text.page import page
+
+    sessions = [item for item in result.results if isinstance(item, Reported)]
+    freed = result.more["freed"]
+    assert isinstance(freed, Freed)  # noqa: S101 - by `report`
+    try:
+        path.write_text(page(sessions, freed), encoding="utf-8")
+    except OSError as error:
+        reason = f"could not write the report to {path}: {error.strerror}"
+        raise Failure(Code.USAGE, reason, "name another file with --html") from None

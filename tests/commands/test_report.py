@@ -1,0 +1,78 @@
+"""`report`: what was ended and freed, and how long each session was in which state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.ending.test_plan import STOP
+from tests.fakes import Story
+from tests.reaping import passes
+from tmuxreap.commands.report import ReportRequest, run
+from tmuxreap.commands.stop import EndRequest
+from tmuxreap.commands.stop import run as stop
+from tmuxreap.core.answers import Freed, Reported
+from tmuxreap.ledger.records import Heartbeat, NewEvent
+
+
+def begin(story: Story, name: str) -> None:
+    with story.ledger() as ledger:
+        ledger.record_event(NewEvent(name, "started", {"agent": "demo"}), story.clock.now())
+
+
+def beat(story: Story, name: str, state: str) -> None:
+    books = story.app().books
+    books.beat(Heartbeat(name, story.clock.now(), state, "prompt", None, {}))
+
+
+def report(story: Story, since_s: float = 3600.0) -> tuple[dict[str, Reported], Freed]:
+    result = run(story.app(), ReportRequest(since_s))
+    freed: Any = result.more["freed"]
+    return {item.name: item for item in result.results}, freed  # type: ignore[misc]
+
+
+def test_times_are_summed_by_state_and_unknown_where_nobody_looked(story: Story) -> None:
+    story.agent("acme")
+    begin(story, "acme")
+    passes(story, 60)
+    beat(story, "acme", "working")
+    passes(story, 120)
+    beat(story, "acme", "idle")
+    passes(story, 30)
+    one = report(story)[0]["acme"]
+    assert (one.unknown_s, one.working_s, one.idle_s, one.waiting_s) == (60, 120, 30, 0)
+    assert [span.state for span in one.spans] == ["unknown", "working", "idle"]
+    assert one.ended_at is None
+
+
+def test_an_ending_is_told_with_what_it_freed(story: Story) -> None:
+    story.agent("acme")
+    begin(story, "acme")
+    passes(story, 10)
+    stop(story.app(), EndRequest(("acme",), STOP))
+    sessions, freed = report(story)
+    one = sessions["acme"]
+    assert (one.stopped_by, one.stop_reason, one.processes) == ("exit_keys", "manual_stop", 1)
+    assert one.freed_mb > 0
+    assert one.ended_at is not None
+    assert (freed.sessions, freed.processes, freed.survivors) == (1, 1, 0)
+    assert freed.freed_mb == one.freed_mb
+
+
+def test_a_session_that_ended_before_the_time_is_not_told(story: Story) -> None:
+    story.agent("acme")
+    begin(story, "acme")
+    stop(story.app(), EndRequest(("acme",), STOP))
+    passes(story, 7200)
+    sessions, freed = report(story)
+    assert (sessions, freed.sessions) == ({}, 0)
+
+
+def test_a_report_of_an_ended_session_is_nobody_s_time(story: Story) -> None:
+    story.agent("acme")
+    begin(story, "acme")
+    passes(story, 10)
+    stop(story.app(), EndRequest(("acme",), STOP))
+    passes(story, 60)
+    beat(story, "acme", "working")
+    passes(story, 60)
+    assert report(story)[0]["acme"].working_s == 0
