@@ -81,7 +81,7 @@ def test_why_no_keys(
 
 def planned(policy: Policy, **sight: object) -> list[tuple[str, object]]:
     plan = make_plan("acme", "demo", replace(SIGHT, **sight), None, DEMO, policy)  # type: ignore[arg-type]
-    rungs = plan.as_json()["rungs"]
+    rungs = plan.recorded().as_json()["rungs"]
     assert isinstance(rungs, list)
     return [(rung["name"], rung["skipped"] or rung["waits_ms"]) for rung in rungs]
 
@@ -105,7 +105,11 @@ def test_options_are_changed_for_keys_only() -> None:
 
 
 def test_the_plan_as_data() -> None:
-    plan = make_plan("acme", "demo", SIGHT, Screen(State.DRAFT, "secret"), DEMO, STOP).as_json()
+    plan = (
+        make_plan("acme", "demo", SIGHT, Screen(State.DRAFT, "secret"), DEMO, STOP)
+        .recorded()
+        .as_json()
+    )
     assert plan["processes"] == [{"pid": 100, "start": 7, "name": "python3", "why": "pane"}]
     assert (plan["session"], plan["pane"], plan["state"]) == ("$0", "%0", "draft")
     assert "secret" not in str(plan)

@@ -55,7 +55,7 @@ def test_options_are_read_for_keys_and_not_for_a_kill(story: Story) -> None:
     agent = story.agent()
     story.tmux.change(agent.pane, synchronized=True)
     plan = ending(story).plan
-    assert [(one["option"], one["during"]) for one in plan.as_json()["options"]] == [  # type: ignore[attr-defined]
+    assert [(one.option, one.during) for one in plan.recorded().options] == [
         ("remain-on-exit", "on"),
         ("synchronize-panes", "off"),
     ]

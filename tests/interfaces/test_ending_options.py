@@ -138,7 +138,6 @@ def test_no_interface_makes_a_policy_of_its_own() -> None:
         "ending/plan.py",
         "ending/end.py",  # reads one that it wrote for the finisher
         "ending/interrupt.py",  # ends a turn: nothing to choose
-        "commands/reconcile/drift.py",  # repeats what an intent recorded
     }
 
 

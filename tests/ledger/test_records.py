@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
+import tmuxreap
 from tests.ledger_records import intent
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import (
+    AfterTurn,
     Intent,
     Moment,
     PaneOption,
+    PlannedOption,
+    PlannedProcess,
+    PlannedStep,
+    RecordedPlan,
+    RecordedStart,
     from_json,
     moment_of,
     options_from_json,
@@ -79,3 +88,50 @@ def test_what_is_to_be_put_back_stays_known_however_many_die_over_it() -> None:
     )
     taken = with_inherited_options(before, replace(intent(), options=(OPTION,)))
     assert taken.options == (OPTION, older)
+
+
+WHOLE = RecordedPlan(
+    "acme",
+    "stop",
+    "agent",
+    "night",
+    rungs=(PlannedStep("keys", 3000, "there is no pane"),),
+    options=(PlannedOption("%1", "remain-on-exit", None, "on"),),
+    processes=(PlannedProcess(7, 8, "claude", "pane"),),
+    purge=True,
+    purges=("/a",),
+    left=(),
+    task_status="ready",
+    cleanup=True,
+    after_turn=AfterTurn(60_000),
+)
+
+
+def test_a_plan_comes_back_as_it_was_recorded() -> None:
+    assert RecordedPlan.from_text(WHOLE.to_text()) == WHOLE
+    assert RecordedPlan.from_text(RecordedPlan("acme").to_text()) == RecordedPlan("acme")
+    start = RecordedStart("/tmp/s", None, "tmux", "claude", ("mark-2", "mark-1"))
+    assert RecordedStart.from_text(start.to_text()) == start
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"processes": 7, "marks": "x", "rungs": [1]}'])
+def test_a_plan_that_no_version_wrote_plans_nothing(text: str) -> None:
+    assert RecordedPlan.from_text(text) == RecordedPlan()
+    assert RecordedStart.from_text(text) == RecordedStart()
+
+
+def test_a_plan_of_an_older_version_is_read_as_far_as_it_goes() -> None:
+    text = '{"name": "acme", "processes": [{"pid": 7, "name": "sh", "why": "pane"}, {"pid": "8"}]}'
+    plan = RecordedPlan.from_text(text)
+    assert plan.processes == (PlannedProcess(7, None, "sh", "pane"),)
+    assert (plan.purge, plan.cleanup, plan.after_turn) == (None, None, None)
+
+
+def test_plans_are_read_in_one_place() -> None:
+    package = Path(tmuxreap.__file__).parent
+    elsewhere = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if re.search(r"(json\.loads|from_json|read_facts)\([^)]*\bplan\b", path.read_text("utf-8"))
+    ]
+    assert elsewhere == []

@@ -78,7 +78,7 @@ def _in_form(form: Any, value: object) -> object:
 
 
 def _members(form: Any, value: object) -> object:
-    if not isinstance(value, list):
+    if not isinstance(value, (list, tuple)):
         return NOTHING
     members = (_in_form(form, one) for one in value)
     return tuple(one for one in members if one is not NOTHING)

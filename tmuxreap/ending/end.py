@@ -368,9 +368,9 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
     )
 
     for row, intent in ended:
-        plan = json.loads(intent.plan)
-        set_task(context.books, row, plan.get("task_status"), intent.reason)
-        if plan.get("cleanup") is not True:
+        plan = intent.recorded
+        set_task(context.books, row, plan.task_status, intent.reason)
+        if not plan.cleanup:
             continue
         removed = remove_worktree(context, row)
         if isinstance(removed, Failure):

@@ -265,4 +265,6 @@ def dry_run_answers(
 def _planned(finder: Finder, ending: Ending) -> EndResult:
     result = pending_result(ending, Outcome.PLANNED)
     left = finder.background_warnings(ending.known, ending.profile, planned=True)
-    return replace(result, plan=ending.plan.as_json(), warnings=(*result.warnings, *left))
+    return replace(
+        result, plan=ending.plan.recorded().as_json(), warnings=(*result.warnings, *left)
+    )

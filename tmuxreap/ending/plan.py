@@ -12,7 +12,15 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Pane, Scope, Server, Status, Verb
 from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ledger.records import PaneOption
+from tmuxreap.ledger.records import (
+    AfterTurn,
+    Intent,
+    PaneOption,
+    PlannedOption,
+    PlannedProcess,
+    PlannedStep,
+    RecordedPlan,
+)
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.panes import describe_panes, in_foreground
 from tmuxreap.proof.sight import Sight
@@ -153,12 +161,8 @@ class PlannedRung:
     wait_s: float
     skipped: str | None = None
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "name": self.rung.value,
-            "waits_ms": round(self.wait_s * 1000),
-            "skipped": self.skipped,
-        }
+    def recorded(self) -> PlannedStep:
+        return PlannedStep(self.rung.value, round(self.wait_s * 1000), self.skipped)
 
 
 @frozen
@@ -189,33 +193,43 @@ class Plan:
         """The time that the agent has to end its turn; its hooks read it in the intent."""
         return self.policy.after_turn_s if self.sight.live is Live.ALIVE else None
 
-    def as_json(self) -> dict[str, object]:
-        """Return the plan as an intent records it: another process can finish it by that."""
+    def recorded(self) -> RecordedPlan:
+        """Return the plan as an intent records it."""
         policy, sight = self.policy, self.sight
-        facts: dict[str, object] = {
-            "name": self.name,
-            "verb": policy.verb.value,
-            "scope": policy.scope.value,
-            "reason": policy.reason,
-            "agent": self.agent,
-            "socket": sight.socket,
-            "session": sight.session.id if sight.session else None,
-            "pane": sight.pane.id if sight.pane else None,
-            "state": self.screen.state.value if self.screen else None,
-            "rungs": [rung.as_json() for rung in self.rungs],
-            "options": [_option(option) for option in self.options],
-            "processes": [_belonging(belonging) for belonging in sight.owned.own],
-            "spared": [_belonging(belonging) for belonging in sight.owned.spared],
-        }
-        if policy.purge:
-            facts |= {"purge": True, "purges": list(self.purges), "left": list(self.left)}
-        if policy.task_status:
-            facts["task_status"] = policy.task_status
-        if policy.cleanup:
-            facts["cleanup"] = True
-        if self.after_turn_s is not None:
-            facts["after_turn"] = {"waits_ms": round(self.after_turn_s * 1000)}
-        return facts
+        after_turn = self.after_turn_s
+        return RecordedPlan(
+            name=self.name,
+            verb=policy.verb.value,
+            scope=policy.scope.value,
+            reason=policy.reason,
+            agent=self.agent,
+            socket=sight.socket,
+            session=sight.session.id if sight.session else None,
+            pane=sight.pane.id if sight.pane else None,
+            state=self.screen.state.value if self.screen else None,
+            rungs=tuple(rung.recorded() for rung in self.rungs),
+            options=tuple(map(_option, self.options)),
+            processes=tuple(map(_belonging, sight.owned.own)),
+            spared=tuple(map(_belonging, sight.owned.spared)),
+            purge=policy.purge or None,
+            purges=self.purges if policy.purge else None,
+            left=self.left if policy.purge else None,
+            task_status=policy.task_status,
+            cleanup=policy.cleanup or None,
+            after_turn=None if after_turn is None else AfterTurn(round(after_turn * 1000)),
+        )
+
+
+def recorded_policy(intent: Intent) -> Policy:
+    """Return what an intent asked for, as far as it matters once the agent is gone."""
+    plan = intent.recorded
+    return Policy(
+        Verb(intent.verb),
+        intent.reason,
+        scope=Scope(intent.scope),
+        task_status=plan.task_status,
+        cleanup=plan.cleanup is True,
+    )
 
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
@@ -343,20 +357,10 @@ def _rung(
     return PlannedRung(rung, policy.grace, "--grace 0" if no_term else None)
 
 
-def _option(option: PaneOption) -> dict[str, object]:
-    return {
-        "pane": option.pane,
-        "option": option.option,
-        "before": option.before,
-        "during": WHILE_KEYS[option.option],
-    }
+def _option(option: PaneOption) -> PlannedOption:
+    return PlannedOption(option.pane, option.option, option.before, WHILE_KEYS[option.option])
 
 
-def _belonging(belonging: Belonging) -> dict[str, object]:
+def _belonging(belonging: Belonging) -> PlannedProcess:
     process = belonging.process
-    return {
-        "pid": process.pid,
-        "start": process.id.start,
-        "name": process.comm,
-        "why": belonging.why,
-    }
+    return PlannedProcess(process.pid, process.id.start, process.comm, belonging.why)

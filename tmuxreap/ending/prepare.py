@@ -7,7 +7,6 @@ A kill skips the checks: the process that it ends may be filling the disk."""
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -267,7 +266,7 @@ def _new_intent(processes: Processes, clock: Clock, place: Place, ending: Ending
         boot_id=place.boot_id,
         deadline=clock.now() + longest_s + DEADLINE_SLACK_S,
         options=plan.options,
-        plan=json.dumps(plan.as_json()),
+        plan=plan.recorded().to_text(),
     )
 
 

@@ -4,7 +4,6 @@ where it differs from the registry, the registry is right."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tmuxreap.core import faults
@@ -140,9 +139,9 @@ class Ledger(Database):
         it ended the session, which was the only evidence of them."""
         return {
             name: frozenset(
-                ProcessId(one["pid"], one["start"])
-                for one in json.loads(intent.plan).get("processes", ())
-                if "start" in one
+                ProcessId(one.pid, one.start)
+                for one in intent.recorded.processes
+                if one.start is not None
             )
             for name, intent in self.open_intents().items()
             if intent.boot_id == boot_id

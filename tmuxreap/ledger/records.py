@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Clock, Processes
+from tmuxreap.core.results import Answer
 from tmuxreap.core.values import as_dict, field, frozen, replace
 
+T = TypeVar("T")
 START = "start"  # the verb of an intent that creates a session; all others end one
 _ENCODER = json.JSONEncoder(default=str, skipkeys=True)
 
@@ -69,6 +71,105 @@ class PaneOption:
 
 
 @frozen
+class PlannedStep(Answer):
+    """A rung of the ladder, as it was planned."""
+
+    name: str
+    waits_ms: int = 0
+    skipped: str | None = None
+
+
+@frozen
+class PlannedOption(Answer):
+    """A pane option, and what it is while keys are sent."""
+
+    pane: str
+    option: str
+    before: str | None = None
+    during: str | None = None
+
+
+@frozen
+class PlannedProcess(Answer):
+    """A process that is to be ended, or spared, and the evidence."""
+
+    pid: int
+    start: int | None = None
+    name: str = ""
+    why: str = ""
+
+
+@frozen
+class AfterTurn(Answer):
+    """How long the agent may take to end its turn."""
+
+    waits_ms: float
+
+
+@frozen
+class RecordedPlan(Answer):
+    """What is to be done to one session, as `--dry-run` prints it and an intent records it: another
+    process can finish it by that. A part that an older version did not write has its default."""
+
+    RARE = frozenset({"purge", "purges", "left", "task_status", "cleanup", "after_turn"})
+
+    name: str = ""
+    verb: str = ""
+    scope: str = ""
+    reason: str = ""
+    agent: str | None = None
+    socket: str | None = None
+    session: str | None = None
+    pane: str | None = None
+    state: str | None = None
+    rungs: tuple[PlannedStep, ...] = ()
+    options: tuple[PlannedOption, ...] = ()
+    processes: tuple[PlannedProcess, ...] = ()
+    spared: tuple[PlannedProcess, ...] = ()
+    purge: bool | None = None
+    purges: tuple[str, ...] | None = None
+    left: tuple[str, ...] | None = None
+    task_status: str | None = None
+    cleanup: bool | None = None
+    after_turn: AfterTurn | None = None
+
+    def to_text(self) -> str:
+        return json.dumps(self.as_json())
+
+    @classmethod
+    def from_text(cls, text: str) -> RecordedPlan:
+        return cls.from_facts(from_json(text))
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, object]) -> RecordedPlan:
+        return _read(cls, facts) or cls()
+
+
+@frozen
+class RecordedStart(Answer):
+    """What a start makes: by that, another process finds what is left of it."""
+
+    socket: str = ""
+    server: str | None = None
+    terminal: str = ""
+    agent: str = ""
+    marks: tuple[str, ...] = ()  # its own first, then those of dead starts that it took over
+
+    def to_text(self) -> str:
+        return json.dumps(self.as_json())
+
+    @classmethod
+    def from_text(cls, text: str) -> RecordedStart:
+        return _read(cls, from_json(text)) or cls()
+
+
+def _read(kind: type[T], facts: Mapping[str, object]) -> T | None:
+    from tmuxreap.core.foreign import read  # rarely is anything under way
+
+    return read(kind, facts)
+
+
+@frozen
 class NewIntent:
     name: str
     verb: str
@@ -79,7 +180,7 @@ class NewIntent:
     boot_id: str
     deadline: float
     options: tuple[PaneOption, ...]
-    plan: str  # stored verbatim
+    plan: str  # a RecordedPlan or, of a start, a RecordedStart; stored verbatim
 
 
 @frozen
@@ -93,6 +194,14 @@ class Intent(NewIntent):
     closed_at: float | None
     taken_over_by: int | None
     handed_from: int | None  # the pid of the owner before this one
+
+    @property
+    def recorded(self) -> RecordedPlan:
+        return RecordedPlan.from_text(self.plan)
+
+    @property
+    def recorded_start(self) -> RecordedStart:
+        return RecordedStart.from_text(self.plan)
 
 
 @frozen
@@ -232,7 +341,7 @@ def to_json(data: Mapping[str, object]) -> str:
 def from_json(text: str | None) -> dict[str, object]:
     try:
         data = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 

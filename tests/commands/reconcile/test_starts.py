@@ -76,3 +76,13 @@ def test_while_its_session_may_hide_in_an_unreadable_line_it_stays_open(
 
     monkeypatch.setattr(story.tmux, "look", odd)
     assert left(story) is None
+
+
+def test_a_start_that_recorded_nothing_useful_is_closed(story: Story) -> None:
+    story.agent("neighbour")
+    assert left(story) is not None
+    app = story.app()
+    intent = replace(app.books.open_intents()["acme"], plan="{}")
+    drift = drift_of_start(app, app.registry.look().usable, intent)
+    assert drift is not None
+    assert (drift.kind, drift.intent) == (DriftKind.INTENT, intent)

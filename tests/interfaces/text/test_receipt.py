@@ -79,7 +79,7 @@ def test_of_many_that_were_swept_some_are_named() -> None:
 
 def test_a_plan_says_what_would_be_done() -> None:
     plan = make_plan("acme", "demo", SIGHT, None, DEMO, replace(STOP, force=False))
-    lines = told(Ending("acme", Outcome.PLANNED, plan=plan.as_json()))
+    lines = told(Ending("acme", Outcome.PLANNED, plan=plan.recorded().as_json()))
     assert lines[0] == "acme: would stop it (reason: manual_stop)"
     assert "  hangup        waits up to 5 s" in lines
     assert "  SIGKILL       skipped: --no-force" in lines

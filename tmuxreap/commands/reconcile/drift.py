@@ -3,11 +3,10 @@ Never writes, and never judges a row that another verb changed during the look."
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
@@ -16,7 +15,6 @@ from tmuxreap.core.errors import command
 from tmuxreap.core.model import (
     Live,
     Row,
-    Scope,
     Server,
     ServerLook,
     Session,
@@ -27,7 +25,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.plan import Policy, recorded_policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import life_changes
@@ -199,7 +197,7 @@ def _known(context: Context, row: Row, sight: Sight) -> Known:
 
 def _has_purged(intent: Intent, conversation: Conversation) -> bool:
     """Tell whether the purge was carried out and only its record is missing."""
-    return json.loads(intent.plan).get("purge") is True and not conversation.exists
+    return intent.recorded.purge is True and not conversation.exists
 
 
 def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Drift:
@@ -238,14 +236,7 @@ def _half_done(row: Row, intent: Intent) -> Drift:
         f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the"
         " rest"
     )
-    facts = json.loads(intent.plan)
-    policy = Policy(
-        Verb(intent.verb),
-        intent.reason,
-        scope=Scope(intent.scope),
-        task_status=facts.get("task_status"),
-        cleanup=facts.get("cleanup") is True,
-    )
+    policy = recorded_policy(intent)
     return Drift(row.name, DriftKind.INTENT, evidence, finish=policy)
 
 
@@ -288,37 +279,37 @@ def _survivors(row: Row, sight: Sight, verb: str, intent: Intent | None = None) 
 def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Drift | None:
     """Report the session that the start made, as long as it exists and no row records it; else
     close the intent. None if tmux cannot tell."""
-    facts = json.loads(intent.plan)
+    start = intent.recorded_start
     row = next((row for row in rows if row.name == intent.name), None)
     if is_headless(intent):
-        return _of_headless(context, row, intent, facts)
-    server = context.tmux.look(facts["socket"])
+        return _of_headless(context, row, intent)
+    if not start.socket:  # no version of ours wrote that: nothing can be found by it
+        return _closed(intent)
+    server = context.tmux.look(start.socket)
     if isinstance(server, Unreachable):
         return None
     session = server.named(intent.name) if isinstance(server, Server) else None
     if not isinstance(server, Server) or session is None:
         hidden = isinstance(server, Server) and server.may_hide(None, intent.name)
         return None if hidden else _closed(intent)
-    if not _made_by(context, session, intent, facts):
+    if not _made_by(context, session, intent):
         return _closed(intent)
     # a start keeps dead panes until it has confirmed the agent
     kept = (pane for pane in session.panes if pane.remain_on_exit == "on")
     options = tuple(PaneOption(server.socket, pane.id, BANNER_OPTION, None) for pane in kept)
     if row is not None and _is_recorded(row, session):  # recorded by the start, or adopted since
         return _closed(intent, options)
-    flag = ("--server", str(facts["server"])) if facts["server"] else ()
-    hint = command("adopt", intent.name, "--agent", facts["agent"], *flag)
+    flag = ("--server", start.server) if start.server else ()
+    hint = command("adopt", intent.name, "--agent", start.agent, *flag)
     return _unrecorded(row, intent, "its session", hint, options)
 
 
 def is_headless(intent: Intent) -> bool:
     """Tell whether the start made a process without tmux, and no session."""
-    return bool(json.loads(intent.plan).get("terminal") == Terminal.NONE.value)
+    return intent.recorded_start.terminal == Terminal.NONE.value
 
 
-def _of_headless(
-    context: Context, row: Row | None, intent: Intent, facts: Mapping[str, Any]
-) -> Drift:
+def _of_headless(context: Context, row: Row | None, intent: Intent) -> Drift:
     from tmuxreap.commands.starting.outside import process_of  # few sessions need it
 
     process = process_of(context, intent)
@@ -326,7 +317,8 @@ def _of_headless(
         return _closed(intent)
     if row is not None and not row.status.ended and row.pane.pid == process.pid:
         return _closed(intent)
-    hint = command("adopt", intent.name, "--pid", str(process.pid), "--agent", facts["agent"])
+    agent = intent.recorded_start.agent
+    hint = command("adopt", intent.name, "--pid", str(process.pid), "--agent", agent)
     return _unrecorded(row, intent, f"its process {process.pid}", hint)
 
 
@@ -348,11 +340,13 @@ def _is_recorded(row: Row, session: Session) -> bool:
     return not row.status.ended and known == (session.id, session.created)
 
 
-def _made_by(context: Context, session: Session, intent: Intent, facts: Mapping[str, Any]) -> bool:
+def _made_by(context: Context, session: Session, intent: Intent) -> bool:
     """Tell whether the start made this session: by its mark or, if none is left, by its age."""
     leaders = (context.processes.identify(pane.pid or 0) for pane in session.panes if not pane.dead)
     marks = {(context.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
-    return bool(marks & {*facts["marks"]}) if marks else session.created >= int(intent.created_at)
+    if marks:
+        return not marks.isdisjoint(intent.recorded_start.marks)
+    return session.created >= int(intent.created_at)
 
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})

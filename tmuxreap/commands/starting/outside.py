@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from itertools import chain
 
@@ -47,7 +46,7 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
 def process_of(context: Context, intent: Intent) -> Process | None:
     """Return the live process that a start made without tmux, found by its mark."""
     index = context.observer.look([], 0).index
-    marks = json.loads(intent.plan)["marks"]
+    marks = intent.recorded_start.marks
     marked = list(chain.from_iterable(index.by_mark.get(mark, ()) for mark in marks))
     processes = (index.processes[pid] for pid in sorted(marked))
     return next((process for process in processes if process.pid == process.sid), None)

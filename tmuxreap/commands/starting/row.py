@@ -5,7 +5,6 @@ or ends anything."""
 from __future__ import annotations
 
 import contextlib
-import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
 from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ledger import surroundings as stored
-from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewEvent, NewIntent
+from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewEvent, NewIntent, RecordedStart
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.edits import Unsafe
@@ -308,10 +307,10 @@ def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
     """Keep the intent open until the row is written (`closing`) or everything is cleared;
     otherwise `reconcile` reports what is left."""
     old_marks = _marks_of_dead_start(context, spec.name)
-    place = {"socket": spec.socket, "server": spec.server, "terminal": spec.terminal.value}
-    plan = json.dumps({**place, "agent": spec.agent, "marks": [mark, *old_marks]})
+    marks = (mark, *old_marks)
+    plan = RecordedStart(spec.socket, spec.server, spec.terminal.value, spec.agent, marks)
     with under_way(context.books) as set_intents:
-        intent = _open_intent(context, spec.name, spec.event.value, plan)
+        intent = _open_intent(context, spec.name, spec.event.value, plan.to_text())
         set_intents([intent] if intent else [])
         start = Start(mark, (Closing(intent.id, spec.event.value),) if intent else ())
         try:
@@ -332,12 +331,12 @@ def marks_of(context: Context, spec: Launch, mark: str) -> dict[str, str]:
     return {**spec.environment, MARK: mark, REGISTRY_MARK: registry, PARENT: started_from}
 
 
-def _marks_of_dead_start(context: Context, name: str) -> list[str]:
+def _marks_of_dead_start(context: Context, name: str) -> tuple[str, ...]:
     """Return the marks of a dead start that this one takes over: its session may still exist."""
     intent = context.books.open_intents().get(name)
     if intent is None or intent.verb != START:
-        return []
-    return list(json.loads(intent.plan)["marks"])
+        return ()
+    return intent.recorded_start.marks
 
 
 def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent | None:

@@ -16,7 +16,7 @@ import time
 
 from tmuxreap.agents.hooks import events as words_of
 from tmuxreap.interfaces.hook import speaker as speaking
-from tmuxreap.interfaces.hook.speaker import Facts, part_of, read_facts
+from tmuxreap.interfaces.hook.speaker import Facts, read_facts
 from tmuxreap.ledger import schema as schema
 from tmuxreap.ledger import tables
 
@@ -221,11 +221,13 @@ def requested_stop(db: sqlite3.Connection, name: str, now: float) -> str | None:
     query = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
         FROM intents WHERE name = ? AND outcome IS NULL"""
     row = db.execute(query, (name,)).fetchone()
-    if row is None or '"after_turn"' not in row[0]:
+    if row is None:
         return None
+    from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending under way
+
     plan, reason, since, pid, start, boot_id = row
-    waits_ms = part_of(read_facts(plan), "after_turn").get("waits_ms")
-    if not isinstance(waits_ms, (int, float)) or now >= since + waits_ms / 1000:
+    after_turn = RecordedPlan.from_text(plan).after_turn
+    if after_turn is None or now >= since + after_turn.waits_ms / 1000:
         return None
     if not speaking.is_alive(pid, start, boot_id):
         return None

@@ -75,8 +75,9 @@ def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
     for name, plan in db.execute(
         "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb = 'start'"
     ):
-        marks = read_facts(str(plan)).get("marks")
-        if isinstance(marks, list) and marks[:1] == [mark]:
+        from tmuxreap.ledger.records import RecordedStart  # rarely is a start under way
+
+        if RecordedStart.from_text(plan).marks[:1] == (mark,):
             return str(name)
     match = db.execute("SELECT name FROM marks WHERE mark = ?", (mark,)).fetchone()
     latest = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC LIMIT 1"
@@ -104,9 +105,11 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
     socket, above = server_and_ancestors()
     endings = db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb != 'start'")
     for name, text in endings.fetchall() if above else ():
-        plan = read_facts(str(text))
-        is_here = (plan.get("socket"), plan.get("pane")) == (socket, os.environ.get("TMUX_PANE"))
-        if is_here and not _pids(plan).isdisjoint(above):
+        from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending under way
+
+        plan = RecordedPlan.from_text(text)
+        is_here = (plan.socket, plan.pane) == (socket, os.environ.get("TMUX_PANE"))
+        if is_here and any(process.pid in above for process in plan.processes):
             return str(name)
     for pid in above:
         for name, row in _running(db, f'"pid": {pid}'):
@@ -114,12 +117,6 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
             if matches and same_server(row.get("tmux_server"), socket):
                 return name
     return None
-
-
-def _pids(plan: Facts) -> set[object]:
-    listed = plan.get("processes")
-    entries = listed if isinstance(listed, list) else []
-    return {entry.get("pid") for entry in entries if isinstance(entry, dict)}
 
 
 def server_and_ancestors() -> tuple[str, dict[int, tuple[str, int, int, int]]]:

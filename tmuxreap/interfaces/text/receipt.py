@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import command
@@ -11,6 +10,7 @@ from tmuxreap.core.model import Outcome, StoppedBy
 from tmuxreap.core.results import Process
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import short_duration
+from tmuxreap.ledger.records import RecordedPlan
 
 WAYS: dict[str, str] = {
     StoppedBy.EXIT_KEYS: "exited on its own exit keys",
@@ -26,7 +26,7 @@ SHOWN_NAMES = 6
 def receipt(one: Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     """Yield the receipt of one ending. `brief`: one line, and what needs attention."""
     if one.outcome == Outcome.PLANNED and one.plan is not None:
-        yield from _planned(one.plan, style)
+        yield from _planned(RecordedPlan.from_facts(one.plan), style)
         return
     if one.outcome == Outcome.ALREADY_STOPPED:
         when = f" at {one.ended_at}" if one.ended_at else ""
@@ -116,24 +116,22 @@ def _left(one: Ending) -> Iterator[str]:
     yield from (f"warning       {warning}" for warning in one.warnings)
 
 
-def _planned(plan: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """Yield a plan as `ending.plan` records it."""
-    yield f"{style.paint(plan['name'], 'bold')}: would {plan['verb']} it (reason: {plan['reason']})"
-    if "after_turn" in plan:
-        wait_s = plan["after_turn"]["waits_ms"] / 1000
+def _planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
+    yield f"{style.paint(plan.name, 'bold')}: would {plan.verb} it (reason: {plan.reason})"
+    if plan.after_turn is not None:
+        wait_s = plan.after_turn.waits_ms / 1000
         yield f"  turn          waits up to {wait_s:g} s for the agent to end it"
-    purges = plan.get("purges", ())
-    yield from (f"  deletes       {path}" for path in purges)
-    yield from (f"  leaves        {path}" for path in plan.get("left", ()))
-    if plan.get("purge") and not purges:
+    yield from (f"  deletes       {path}" for path in plan.purges or ())
+    yield from (f"  leaves        {path}" for path in plan.left or ())
+    if plan.purge and not plan.purges:
         yield "  deletes       what the agent names as it exits; no file is known yet"
-    for rung in plan["rungs"]:
-        waits = f"waits up to {rung['waits_ms'] / 1000:g} s"
-        skipped = f"skipped: {rung['skipped']}" if rung["skipped"] else None
-        yield f"  {STEPS[rung['name']]:<12}  {skipped or waits}"
-    for word, kind in (("ends", "processes"), ("spares", "spared")):
-        for process in plan[kind]:
-            yield f"  {word:<12}  {process['name']} ({process['pid']}): {process['why']}"
+    for rung in plan.rungs:
+        waits = f"waits up to {rung.waits_ms / 1000:g} s"
+        skipped = f"skipped: {rung.skipped}" if rung.skipped else None
+        yield f"  {STEPS[rung.name]:<12}  {skipped or waits}"
+    for word, found in (("ends", plan.processes), ("spares", plan.spared)):
+        for process in found:
+            yield f"  {word:<12}  {process.name} ({process.pid}): {process.why}"
 
 
 def _names(found: Iterable[Process]) -> str:
