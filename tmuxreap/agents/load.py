@@ -37,6 +37,8 @@ from tmuxreap.agents.profiles import (
 from tmuxreap.agents.screens import MARKS, State, Tall
 from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cache_stamp, cached_value
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.system import own_files
+from tmuxreap.system.own_files import Fault
 
 if TYPE_CHECKING:
     from tmuxreap.system.own_files import Fault  # late elsewhere: few users have such a file
@@ -377,8 +379,6 @@ def _with_theirs(
     _state: str, user_file: Path, state_folder: Path | None
 ) -> tuple[dict[str, object], tuple[Fault, ...]]:
     """Return our blocks with those of the user's that can be used, and what cannot be."""
-    from tmuxreap.system import own_files
-
     ours, uid = _ours(_stamp(BUILT_IN)), os.getuid()
     last = own_files.recall(user_file, state_folder, uid)
     try:
@@ -397,8 +397,6 @@ def _with_theirs(
 def _fault(
     file: Path, reason: str, text: str, last: Mapping[str, object] | None, hint: str = ""
 ) -> Fault:
-    from tmuxreap.system.own_files import Fault
-
     message = f"could not read the agents' profiles: {file}: {reason}"
     return Fault("", message, hint or EDIT, text, remembered=last is not None)
 
@@ -411,8 +409,6 @@ def _usable(
     last: Mapping[str, object],
 ) -> tuple[dict[str, object], tuple[Fault, ...]]:
     """Replace each wrong block by the last good one, or leave it out."""
-    from tmuxreap.system.own_files import Fault
-
     faults: dict[Path_, Fault] = {}
     while True:
         try:

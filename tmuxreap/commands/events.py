@@ -8,7 +8,7 @@ from tmuxreap.core import answers
 from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
-from tmuxreap.registry.targets import Chosen
+from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.sessions.context import Context
 
 FOLLOW_LOOK_S = 0.25
@@ -60,7 +60,6 @@ def _chosen(context: Context, request: EventsRequest) -> Chosen | None:
     if not request.targets:
         return None
     from tmuxreap.commands.targets import choose_rows
-    from tmuxreap.registry.targets import Wanted
 
     return choose_rows(context, context.registry.look(), request.targets, Wanted.ALL)
 

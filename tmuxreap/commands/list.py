@@ -13,8 +13,10 @@ from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.rows import as_trees
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.elsewhere import all_newcomers
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.results import session_results
 
@@ -144,8 +146,6 @@ def _not_registered(
     servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
-    # imported late: usually every session has a row
-    from tmuxreap.sessions.elsewhere import all_newcomers
 
     near = [] if rows else context.servers.default_sockets(context.default_server)
     return [newcomer.as_json() for newcomer in all_newcomers(context, rows, sights, near)]
@@ -153,8 +153,6 @@ def _not_registered(
 
 def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session]:
     """Sort each session below the one that started it."""
-    from tmuxreap.registry.rows import as_trees
-
     by_name, row_of = {session.name: session for session in found}, {row.name: row for row in rows}
     placed = as_trees([row_of[session.name] for session in found])
     return [Listed(**as_dict(by_name[name]), depth=depth) for name, depth in placed]

@@ -17,10 +17,12 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.registries import note_registry
+from tmuxreap.system.git import find_worktree
 
 if TYPE_CHECKING:
     from tmuxreap.agents.profiles import Profile
@@ -82,7 +84,6 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
     """Reject unreadable restart options, or a limit without a restart, before creating anything."""
     if request.restart is None and request.restart_limit is None:
         return
-    from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 
     flag = "--restart"
     try:
@@ -191,7 +192,6 @@ def _terminal(request: StartRequest, row: Row | None) -> Terminal:
 def _worktree(context: Context, request: StartRequest) -> Worktree | None:
     if request.worktree is None:
         return None
-    from tmuxreap.system.git import find_worktree  # few starts need it
 
     repository = _folder(request, request.cwd or _here(context))
     check_encodable(request.name, request.worktree)

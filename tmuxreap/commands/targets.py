@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import parent_of, row_invalid
+from tmuxreap.registry.rows import parent_of, row_invalid, running_below
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
@@ -109,8 +110,6 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     """Add a warning to each ended session about the sessions that it started and that still run."""
     if not any(parent_of(row) for row in look.usable):
         return list(items)
-    from tmuxreap.core.answers import Ending
-    from tmuxreap.registry.rows import running_below
 
     names = [item.name for item in items if isinstance(item, Ending) and item.ok]
     running = dict(running_below(look.usable, names))

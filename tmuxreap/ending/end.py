@@ -23,7 +23,7 @@ from tmuxreap.core.model import Outcome, Row, Scope, Verb
 from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import as_dict, replace
-from tmuxreap.ending.clean_up import early_answer
+from tmuxreap.ending.clean_up import early_answer, note_removed, remove_worktree, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
 from tmuxreap.ending.ending import Ending, failed_target
 from tmuxreap.ending.one_at_a_time import (
@@ -361,11 +361,6 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
     context.warnings.extend(warnings)
     if not ended:
         return
-    from tmuxreap.ending.clean_up import (  # late: rarely needed
-        note_removed,
-        remove_worktree,
-        set_task,
-    )
 
     for row, intent in ended:
         plan = intent.recorded

@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, read
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Plan
 from tmuxreap.ledger.books import Books
@@ -156,8 +157,6 @@ def _joined(closed: Intent | None) -> Item | None:
     recorded = dict(closed.result or {}) if closed else {}
     if "outcome" not in recorded:
         return None  # taken over or lost: the caller looks again
-    from tmuxreap.core.answers import Ending as EndResult
-    from tmuxreap.core.results import read
 
     return replace(read(EndResult, recorded), joined=True)
 

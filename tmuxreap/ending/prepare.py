@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
-from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable
+from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable, would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
@@ -127,8 +127,6 @@ def _ending(
     failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
     ending.answer = _early_answer(ending, failure, lambda: context.registry.look().usable)
     if ending.answer is None and policy.purge:
-        from tmuxreap.agents.conversations.purge import would_purge
-
         purge = would_purge(profile, known.clues.store, ending.conversation)
         ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
     return ending

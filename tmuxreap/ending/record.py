@@ -21,6 +21,7 @@ from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.outcome import changes_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.prepare import purge_now
 from tmuxreap.ending.twins import twins_of
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
@@ -153,8 +154,6 @@ def _screen_of(context: Context, ending: Ending) -> str | None:
 
 
 def _purge(context: Context, batch: Iterable[Ending]) -> None:
-    from tmuxreap.ending.prepare import purge_now  # late: rarely needed
-
     for ending in batch:
         ours = ending.intent is None or context.books.still_open(ending.intent.id)
         if ours and ending.stopped_by is not None:

@@ -14,6 +14,7 @@ from tmuxreap.core.ports import Clock
 from tmuxreap.ledger import schema as schema
 from tmuxreap.ledger.database import Connection, in_transaction, ledger_path
 from tmuxreap.ledger.ledger import Ledger, add_events, close_all
+from tmuxreap.ledger.mirror import update
 from tmuxreap.ledger.records import (
     Closing,
     Heartbeat,
@@ -176,8 +177,6 @@ class Books(Ledger):
         closings: Sequence[Closing],
     ) -> None:
         if mirror is not None:
-            from tmuxreap.ledger.mirror import update  # imported late: many commands only look
-
             update(db, mirror)
         self._save_cache(db)
         add_events(db, events, self.clock.now())

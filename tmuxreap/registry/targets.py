@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
-from tmuxreap.registry.rows import BadRow, is_protected
+from tmuxreap.registry.rows import BadRow, below, is_protected
 
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits, as in the kernel's largest numbers; int() refuses very long ones
@@ -145,8 +145,6 @@ def _is_selected(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bo
 def _matching(rows: Sequence[AnyRow], target: str, ask: Questions) -> Callable[[AnyRow], bool]:
     kind, _, word = target.partition(":")
     if kind == "tree" and word:
-        from tmuxreap.registry.rows import below  # imported late: rarely used
-
         names = {word, *below((row for row in rows if isinstance(row, Row)), word)}
         return lambda row: row.name in names
     return lambda row: _matches(row, target, ask)

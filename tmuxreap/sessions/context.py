@@ -17,16 +17,16 @@ from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
 from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
 from tmuxreap.proof.observe import Observer, Place
+from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
+from tmuxreap.sessions.caller import Caller
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
     import re
 
-    from tmuxreap.proof.servers import RowAgents, Servers
     from tmuxreap.proof.state import States
-    from tmuxreap.sessions.caller import Caller
     from tmuxreap.sessions.conversation import Finder
     from tmuxreap.sessions.restarts import RestartLog
     from tmuxreap.system.own_files import Fault
@@ -240,24 +240,16 @@ class Context:
 
         return row_of_report(said, at, rows, self.servers, self.processes)
 
-    # Imported by the commands that use them: `--version`, say, needs none.
-
     @cached_property
     def caller(self) -> Caller:
-        from tmuxreap.sessions.caller import Caller
-
         return Caller(self.settings, self.place, self.tool)
 
     @cached_property
     def servers(self) -> Servers:
-        from tmuxreap.proof.servers import Servers
-
         return Servers(self.settings, self.place.boot_id)
 
     @cached_property
     def agents(self) -> RowAgents:
-        from tmuxreap.proof.servers import RowAgents
-
         return RowAgents(self.profiles, self.processes.clients)
 
     @cached_property

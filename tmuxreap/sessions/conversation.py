@@ -21,6 +21,7 @@ from tmuxreap.agents.conversations.background import (
 )
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
+from tmuxreap.agents.hooks.events import SESSION_END, may_be_agent
 from tmuxreap.agents.profiles import Carriers, Profile, program_names
 from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
 from tmuxreap.core.model import Live, Process, ProcessId, Row
@@ -203,7 +204,6 @@ class Finder:
         SESSION_END is ignored: it may arrive after the hooks of the next conversation."""
         if not agents or not any(locator.kind == "hook" for locator in profile.locators):
             return None
-        from tmuxreap.agents.hooks.events import SESSION_END  # only for agents with hooks
 
         ours = {(agent.id.pid, agent.id.start) for agent in agents}
         since = min(agent.started_epoch for agent in agents)
@@ -344,8 +344,6 @@ def _above(folder: str, below: str) -> str:
 def _heartbeat_is_of(
     beat: Heartbeat, profile: Profile, own_processes: Container[tuple[object, ...]], since: float
 ) -> bool:
-    from tmuxreap.agents.hooks.events import may_be_agent
-
     below = beat.data.get("below")
     shells = [tuple(it) for it in below if isinstance(it, list)] if isinstance(below, list) else []
     if any(it in own_processes for it in [(beat.data.get("pid"), beat.data.get("start")), *shells]):

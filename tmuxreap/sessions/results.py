@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.core import text
 from tmuxreap.core.answers import Author, Locator, Session, Shown
+from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Status, Terminal
 from tmuxreap.core.ports import Processes, Question, Tmux
 from tmuxreap.core.results import Process, megabytes, problem_of, read
@@ -17,6 +18,7 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.proof.identity import pid_of
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Sight
+from tmuxreap.proof.state import screen_state, state_of
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import REVERTED, newer_rows
@@ -137,8 +139,6 @@ def drift_of(row: Row, sight: Sight) -> str | None:
 
 def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) -> Shown:
     """Build the answer of `show`: with processes, conversation and screen."""
-    from tmuxreap.core.masking import kept_screen
-    from tmuxreap.proof.state import screen_state, state_of
     from tmuxreap.sessions.conversation import read_agent_screen  # late: imports the agents' stores
 
     profile = context.agents.profile(row, sight)

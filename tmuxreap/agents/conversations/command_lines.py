@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.profiles import Flags, Profile, program_names
+from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.values import frozen
 
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]\"']")
@@ -74,8 +75,6 @@ def _with_values(words: Sequence[str]) -> list[list[str]]:
 
 
 def _holds_secret(flag: str, values: Sequence[str]) -> bool:
-    from tmuxreap.core.masking import mask_secrets  # late: only `adopt` asks
-
     said = [flag, *values, *(f"{flag}={value}" for value in values)]
     return any(mask_secrets(words) != words for words in said)
 

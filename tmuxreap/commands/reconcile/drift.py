@@ -23,6 +23,7 @@ from tmuxreap.core.model import (
     Verb,
 )
 from tmuxreap.core.results import Conversation
+from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy, recorded_policy
@@ -40,7 +41,7 @@ from tmuxreap.registry.transitions import (
     wants_restart,
 )
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of
+from tmuxreap.sessions.elsewhere import all_newcomers, owners_of
 from tmuxreap.sessions.look import BANNER_OPTION, sights_of
 from tmuxreap.sessions.restarts import REBOOT, SERVER
 from tmuxreap.sessions.reverted import PAUSE_S, Newer, newer_rows, why_reverted
@@ -186,8 +187,6 @@ def _is_in_other_registry(context: Context, sight: Sight) -> bool:
 
 
 def _where_it_went(forked: Forked) -> str:
-    from tmuxreap.core.text import plain  # late: few conversations are forked
-
     return plain(forked.warning().partition(": ")[2])
 
 
@@ -459,7 +458,6 @@ def _unregistered(context: Context, seen: Seen) -> list[Drift]:
     """Report agents in unregistered sessions, on the servers that the registry names."""
     if not any(isinstance(sight.server, Server) for _, sight in seen):
         return []
-    from tmuxreap.sessions.elsewhere import all_newcomers  # needed once a look, never during a stop
 
     return [
         Drift(

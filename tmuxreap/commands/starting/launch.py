@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.starting.outside import with_process
+from tmuxreap.commands.starting.outside import process_of, with_process
 from tmuxreap.commands.starting.row import (
     Launch,
     Start,
@@ -43,11 +43,13 @@ from tmuxreap.core.model import (
 from tmuxreap.core.model import Session as TmuxSession
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Item, failure_in
+from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import START
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import BANNER_OPTION, sight_of
 from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
@@ -66,7 +68,6 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     if past is None and not row.tmux.known:
         return False
     from tmuxreap.ending.end import end_unregistered  # only failed starts need it
-    from tmuxreap.ending.plan import EndingOptions, make_policy
 
     options = EndingOptions("start_failed", grace=1.0, whole_session=True)
     policy = make_policy(Verb.KILL, options, {})
@@ -174,15 +175,11 @@ def make_way(
 
 def _replacing(context: Context) -> Policy:
     """Return how a session makes way for a new one: like a stop, with the user's grace."""
-    from tmuxreap.ending.plan import EndingOptions, make_policy  # few starts need it
-
     return make_policy(Verb.STOP, EndingOptions("replaced"), context.defaults)
 
 
 def _check_no_remains(context: Context, spec: Launch) -> None:
     """Refuse if a start of that name died before it recorded its process, and the process runs."""
-    from tmuxreap.commands.starting.outside import process_of  # few sessions need it
-
     intent = context.books.open_intents().get(spec.name)
     if intent is None or intent.verb != START:
         return
@@ -310,7 +307,6 @@ def session_exists(
 
 def _taken(context: Context, name: str, server: Server, session: TmuxSession) -> Failure:
     """Return the failure for a name that a session has; if it is another project's, name that."""
-    from tmuxreap.sessions.elsewhere import owners_of  # rarely needed
     from tmuxreap.sessions.registries import project_of
 
     ours, boot_id = context.own_registry, context.place.boot_id

@@ -23,6 +23,7 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
     ask,
 )
+from tmuxreap.ending.ladder.turns import finish_turn
 from tmuxreap.ending.plan import PlannedRung, Rung
 
 LOOK_AGAIN_S = 0.05
@@ -52,8 +53,6 @@ def climb(ending: Ending) -> Steps[None]:
 
 def _run_rungs(ending: Ending) -> Steps[Outcome]:
     if ending.plan.after_turn_s is not None:
-        from tmuxreap.ending.ladder.turns import finish_turn  # late: rarely needed
-
         if not (yield from finish_turn(ending, ending.plan.after_turn_s)):
             return Outcome.TAKEN_OVER
         if ending.blocked:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from tmuxreap.commands.reap.verdicts import kinds_wanted
 from tmuxreap.core.answers import Ending, Interrupted
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
@@ -107,7 +108,6 @@ class Stopping:
         """End what evidence shows to be stalled, idle, past its ttl or left behind; without any of
         the four, all kinds. Without `yes` it only returns the plan."""
         from tmuxreap.commands.reap import reap as verb
-        from tmuxreap.commands.reap.verdicts import kinds_wanted
 
         options = EndingOptions(reason, grace=grace, cleanup=cleanup, task_status=task_status)
 

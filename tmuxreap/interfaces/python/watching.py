@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
+from tmuxreap.commands import events as verb
+from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.answers import Awaited, Change, Event
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result, read
@@ -94,7 +96,6 @@ class Watching:
 
     def events(self, *targets: Target, since: float | str | None = None) -> list[Event]:
         """Return what happened, oldest first; `since` in seconds, or text such as `"2h"`."""
-        from tmuxreap.commands import events as verb
 
         def work(context: Context) -> Result:
             return verb.run(context, verb.EventsRequest(words_of(context, targets), seconds(since)))
@@ -103,8 +104,6 @@ class Watching:
 
     def follow(self, *targets: Target, since: float | str | None = None) -> Stream[Event]:
         """Yield what happened, then new events, until the stream is closed."""
-        from tmuxreap.commands import events as verb
-
         since_s = seconds(since)
 
         def work(tell: Tell, ending: CloseRequest) -> None:
@@ -119,7 +118,6 @@ class Watching:
         """Yield each drift when it appears, until the stream is closed. Nothing is written unless
         `settle` is given: then what is certain is settled, as by `tmuxreap watch`."""
         from tmuxreap.commands.watch import watch as verb
-        from tmuxreap.commands.watch.waiting import Waiter
 
         interval_s = max(seconds(interval) or 0.0, verb.LEAST_INTERVAL_S)
 

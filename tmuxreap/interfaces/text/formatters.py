@@ -14,6 +14,7 @@ from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
+from tmuxreap.interfaces.text.receipt import receipt, verdict
 
 WITH_ERROR = (answers.Ending, answers.Session, answers.Shown)  # printed even if they have an error
 
@@ -31,8 +32,6 @@ def item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str
 
 
 def _ending(item: answers.Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
-    from tmuxreap.interfaces.text.receipt import receipt, verdict  # only endings need it
-
     if item.verdict is not None:
         yield from verdict(item, style)
     if item.joined:

@@ -10,14 +10,16 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.answers import Freed, RemoteResult
+from tmuxreap.core.answers import Freed, RemoteResult, Session
 from tmuxreap.core.errors import Failure, printing
 from tmuxreap.core.results import Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
+from tmuxreap.interfaces.text.formatters import item_lines
+from tmuxreap.interfaces.text.table import summary, table
 
 if TYPE_CHECKING:
-    from tmuxreap.core.answers import Counts, Session
+    from tmuxreap.core.answers import Counts
 
 
 def report(result: Result, style: Style) -> None:
@@ -61,7 +63,7 @@ def report_line(item: Item, style: Style) -> None:
     printed = (
         [json.dumps(item.as_json(), default=str)]
         if style.json
-        else list(_item_lines(plain_value(item), style))
+        else list(item_lines(plain_value(item), style))
     )
     with printing():
         for line in printed:
@@ -91,8 +93,6 @@ def lines(result: Result, style: Style) -> Iterator[str]:
     items: list[Item] = [plain_value(item) for item in result.results]
     seen = [item.shown if isinstance(item, RemoteResult) and item.shown else item for item in items]
     if result.command == "list" and (sessions := _sessions(seen)):
-        from tmuxreap.interfaces.text.table import summary, table
-
         yield from table(sessions, style)
         if style.width is not None:
             yield from (style.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
@@ -108,20 +108,12 @@ def lines(result: Result, style: Style) -> Iterator[str]:
         yield f"would start it: {shlex.join(launch['command'])}"
     brief = len(items) > (1 if _verb(result).lined else MANY)
     for item in items:
-        yield from _item_lines(item, style, brief=brief)
+        yield from item_lines(item, style, brief=brief)
     yield from _summary_lines(result)
-
-
-def _item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str]:
-    from tmuxreap.interfaces.text.formatters import item_lines  # imported only for results
-
-    return item_lines(item, style, brief=brief)
 
 
 def _sessions(items: Iterable[Item]) -> list[Session]:
     """Return the existing sessions; missing ones are printed as errors."""
-    from tmuxreap.core.answers import Session
-
     return [item for item in items if isinstance(item, Session) and item.live is not None]
 
 

@@ -10,15 +10,26 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import Server, ServerLook, Session, Unreachable
+from tmuxreap.core.model import Created, Server, ServerLook, Session, Unreachable
 from tmuxreap.core.ports import Question, Surroundings
-from tmuxreap.system.tmux.client import Answer, TooSlow, ask, find_program
+from tmuxreap.system.tmux.client import (
+    CREATED,
+    Answer,
+    TooSlow,
+    ask,
+    command_of,
+    creation_of,
+    find_program,
+    notice,
+    question,
+    quoted,
+)
 from tmuxreap.system.tmux.sockets import why_no_answer
 from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, unpadded
 from tmuxreap.system.whereabouts import without_caller
 
 if TYPE_CHECKING:
-    from tmuxreap.core.model import Created, Deed, NewSession
+    from tmuxreap.core.model import Deed, NewSession
 
 TIMEOUT_S = 5.0
 HUNG_S = 1.0  # the timeout for a server that has timed out before, until it answers again
@@ -52,8 +63,6 @@ class RealTmux:
             time.sleep(RETRY_S)
 
     def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
-        from tmuxreap.system.tmux.client import command_of  # a look needs none
-
         return self.run(socket, [command_of(deed) for deed in deeds])
 
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
@@ -65,8 +74,6 @@ class RealTmux:
     def ask(
         self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
-        from tmuxreap.system.tmux.client import command_of, question
-
         mark = os.urandom(8).hex()
         commands = [question(each, f"{mark} {number}") for number, each in enumerate(questions)]
         before = [command_of(deed) for deed in first]
@@ -87,9 +94,6 @@ class RealTmux:
         self, socket: str, new: NewSession, *, within: Surroundings | None = None
     ) -> Created | str:
         """Create a session. It may exist even if another command of the same call fails."""
-        from tmuxreap.core.model import Created
-        from tmuxreap.system.tmux.client import CREATED, creation_of
-
         _make_folder(socket)
         commands = creation_of(new)
         words = list(chain.from_iterable((";", *map(_escape_end, command)) for command in commands))
@@ -102,8 +106,6 @@ class RealTmux:
         return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _error(answer)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
-        from tmuxreap.system.tmux.client import notice
-
         answer = self._ask(
             socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
         )
@@ -117,8 +119,6 @@ class RealTmux:
         return None if seen is None or seen.unread else seen
 
     def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
-        from tmuxreap.system.tmux.client import quoted
-
         script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
@@ -151,8 +151,8 @@ class RealTmux:
             return Unreachable(socket, str(error), "check the setup with: tmuxreap doctor")
 
 
-def _answer_text(question: Question, output: str | None) -> str | None:
-    if question.option is not None:
+def _answer_text(asked: Question, output: str | None) -> str | None:
+    if asked.option is not None:
         return output.removesuffix("\n") if output else None
     return unpadded(output).rstrip("\n ") if output is not None else None
 
