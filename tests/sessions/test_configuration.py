@@ -11,12 +11,12 @@ import pytest
 from tests.command_line import tmuxreap as run
 from tests.fakes import Story
 from tmuxreap.commands import stop
-from tmuxreap.commands.reap.reap import defaults
+from tmuxreap.commands.reap.reap import request_of
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.masking import kept_screen, mask_also, mask_secrets
 from tmuxreap.core.model import Verb
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.plan import EndingOptions, Policy
 from tmuxreap.sessions import configuration
 from tmuxreap.sessions.configuration import Given, read_given, read_usable
 from tmuxreap.sessions.context import Context
@@ -244,9 +244,9 @@ def _stopped(folder: Path, *words: str) -> dict[str, Any]:
 
 def test_reap_takes_what_is_due_to_it(story: Story) -> None:
     app = configured(story, "grace: 1\nreap: {stalled_after: 5m, grace: 7}\ncleanup: true\n")
-    request = defaults(app, ())
+    request = request_of(app, (), EndingOptions())
     assert (request.limits.stalled_after_s, request.limits.idle_after_s) == (300.0, 7200.0)
-    assert (request.grace_s, request.cleanup) == (7.0, True)
+    assert (request.policy.grace_s, request.policy.cleanup) == (7.0, True)
 
 
 def test_the_server_is_that_of_a_new_row(story: Story) -> None:
