@@ -13,6 +13,7 @@ import yaml
 from tests import plain_yaml
 from tests.command_line import tmuxreap
 from tests.real import DEMO, Real, alive, answer
+from tmuxreap.commands import forget
 
 pytestmark = pytest.mark.live
 
@@ -100,3 +101,19 @@ def test_a_row_that_only_remembers_the_pid_keeps_its_conversation(real: Real) ->
     assert answer(real.stop("b"))["outcome"] == "stopped"
     assert real.registry.read_text().endswith(stale)
     assert real.row("b")["demo_conversation_id_own"] not in (None, "FIRST")
+
+
+def test_what_a_dumped_row_shares_stays_when_it_is_started_again_or_forgotten(real: Real) -> None:
+    dumped(real, "abc")
+    real.say("hello", "a")
+    for name in "ab":
+        assert answer(real.stop(name))["error"] is None
+    assert real.resume("a").get("error") is None
+    real.shows("a", "You said: hello")
+    begun = real.start("b", tags=("mine",))
+    assert (begun.get("error"), begun["tags"]) == (None, ["mine"])
+    assert answer(real.stop("a"))["error"] is None
+    with real.app() as app:
+        assert forget.run(app, forget.ForgetRequest(("a",))).failure is None
+    rows = real.rows()
+    assert {name: row["tags"] for name, row in rows.items()} == {"b": ["mine"], "c": ["nightly"]}

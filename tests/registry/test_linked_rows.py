@@ -50,17 +50,49 @@ def test_a_value_that_repeats_another_is_written_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "field", "value"),
     [
-        {("tmux", "server_pid"): 4},
-        {("tmux",): REMOVE},
-        {("tags",): ["y"]},
-        {("tags",): REMOVE},
+        ({("tmux", "server_pid"): 4}, "tmux", {"socket": "/run/t", "server_pid": 4}),
+        ({("tmux",): REMOVE}, "tmux", None),
+        ({("tags",): ["y"]}, "tags", ["y"]),
+        ({("tags",): REMOVE}, "tags", None),
     ],
 )
-def test_a_value_that_others_repeat_is_not_changed(changes: Any) -> None:
-    with pytest.raises(Unsafe):
-        set_one(dumped(), changes)
+def test_a_value_that_others_repeat_moves_to_the_first_of_them(
+    changes: Any, field: str, value: object
+) -> None:
+    before = dumped()
+    after = set_one(before, changes)
+    want = load(before)
+    want["tmux_sessions"][0].pop(field)
+    if value is not None:
+        want["tmux_sessions"][0][field] = value
+    assert load(after) == want
+    assert [after.count(sign) for sign in ("&id001", "*id001", "&id002", "*id002")].count(1) == 3
+
+
+@pytest.mark.parametrize("gone", [(0,), (1,), (0, 1), (0, 2)])
+def test_a_row_that_goes_leaves_what_others_share_with_it(gone: tuple[int, ...]) -> None:
+    before = dumped()
+    after = remove_rows(parse(before), *gone)
+    want = load(before)
+    for index in reversed(gone):
+        want["tmux_sessions"].pop(index)
+    assert load(after) == want
+
+
+def test_a_value_that_moves_is_written_as_it_reads() -> None:
+    text = (
+        "tmux_sessions:\n- name: a\n  tags: &t\n  - 'a, b'\n  - 7\n- name: b\n  tags: *t # both\n"
+    )
+    after = remove_rows(parse(text), 0)
+    assert after == 'tmux_sessions:\n- name: b\n  tags: &t ["a, b", 7] # both\n'
+
+
+def test_a_date_does_not_move() -> None:
+    text = "tmux_sessions:\n- name: a\n  since: &t [2026-11-18]\n- name: b\n  since: *t\n"
+    with pytest.raises(Unsafe, match="another place repeats a value of it"):
+        remove_rows(parse(text), 0)
 
 
 MERGED = """\
@@ -118,8 +150,7 @@ def test_an_anchor_that_nobody_repeats_hinders_nothing() -> None:
         set_one(text, {("n",): "y"})
 
 
-def test_a_row_that_others_repeat_stays() -> None:
+def test_a_row_that_another_one_merges_goes() -> None:
     document = parse("tmux_sessions:\n- &a\n  name: a\n- <<: *a\n  name: b\n")
-    with pytest.raises(Unsafe, match="another place repeats a value of it"):
-        remove_rows(document, 0)
+    assert remove_rows(document, 0) == "tmux_sessions:\n- <<: &a {name: a}\n  name: b\n"
     assert remove_rows(document, 1) == "tmux_sessions:\n- &a\n  name: a\n"

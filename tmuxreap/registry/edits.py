@@ -6,16 +6,17 @@ everything else must still mean the same. Knows no field's purpose, and never to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from tmuxreap.registry.yaml.parse import (
     BREAKS,
     LIST_KEY,
-    UNDEFINED,
     Document,
     Malformed,
     RowText,
     Shape,
     Trouble,
+    Undefined,
     after_break,
     line_end,
     line_start,
@@ -64,13 +65,24 @@ def warm_up() -> None:
 
 def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
     """Make all edits or none; `Unsafe.index` is the row that prevents it."""
+    try:
+        return _edited(document, edits)
+    except Unsafe:
+        if not document.aliased:
+            raise
+    return _edited(document, edits, apart=True)
+
+
+def _edited(document: Document, edits: Mapping[int, Changes], *, apart: bool = False) -> str:
+    """Make the edits. `apart`: what they change inside of a value with an anchor becomes a value of
+    its own, as other places may repeat that value."""
     all_splices, wanted = [], list[RowText | object](document.rows)
     for index, changes in edits.items():
         row = document.rows[index]
         if row.trouble is not None or row.data is None:
             reason = row.trouble or "it is not a mapping"
             raise Unsafe(reason, row.trouble_line, row.trouble_column, index)
-        splices, data = _edit_row(document, row, changes)
+        splices, data = _edit_row(document, row, changes, apart)
         all_splices += splices
         wanted[index] = data
     if not all_splices:
@@ -82,7 +94,7 @@ def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
             raise
         # Find out which row it is: a single edit raises with its own index.
         for index, changes in edits.items() if len(edits) > 1 else ():
-            edit_rows(document, {index: changes})
+            _edited(document, {index: changes}, apart=apart)
         row = document.rows[next(iter(edits))]
         raise Unsafe(refusal.reason, row.line, row.column, row.index) from refusal
 
@@ -128,7 +140,9 @@ def remove_rows(document: Document, *indices: int) -> str:
     return _checked(document, text, [each for each in document.rows if each.index not in gone])
 
 
-def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[Splice], object]:
+def _edit_row(
+    document: Document, row: RowText, changes: Changes, apart: bool
+) -> tuple[list[Splice], object]:
     """Edit the row's text on its own, with spaces in place of what precedes it on its line."""
     text, in_flow = document.text, document.list.shape is Shape.FLOW
     end = row.end if in_flow else after_break(text, line_end(text, row.end))
@@ -136,7 +150,7 @@ def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[
     before = indent + text[row.start : end]
     try:
         newline = newline_at(text, row.end, newline_of(text))
-        after, data = changed(before, row.data or {}, changes, newline)
+        after, data = changed(before, row.data or {}, changes, newline, apart=apart)
     except CannotSplice as reason:
         position = row.start + max(reason.position - len(indent), 0)
         raise _unsafe(text, reason.reason, position, row.index) from reason
@@ -146,24 +160,48 @@ def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[
 def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) -> str:
     """Return the text if it means what is wanted: each RowText as before, anything else as that
     data."""
+    edited = text
     try:
+        text = _with_values_moved(document, edited)
         result = parse(text)
+    except Undefined as error:
+        reason = f"another place repeats a value of it ({error.reason})"
+        raise Unsafe(reason, error.line, error.column) from error
     except Malformed as error:
         reason = f"the edited text would be no registry: {error.reason}"
-        if error.reason.startswith(UNDEFINED):
-            reason = f"another place repeats a value of it ({error.reason})"
         raise Unsafe(reason, error.line, error.column) from error
     if result.frame != document.frame or len(result.rows) != len(wanted):
         raise Unsafe("the edit would change what stands around the rows", 1, 1)
     for row, want in zip(result.rows, wanted, strict=True):
         if isinstance(want, RowText):
-            kept = row.meaning == want.meaning
+            kept = row.meaning == want.meaning or (text != edited and _reads_the_same(row, want))
         else:
             kept = row.trouble is None and same(row.data, want)
         if not kept:
             reason = "the edited row would not read as asked for"
             raise Unsafe(reason, row.line, row.column, row.index)
     return text
+
+
+def _with_values_moved(document: Document, text: str) -> str:
+    """Write each value that went with its anchor where it was repeated first; raise Undefined for
+    one that cannot be written there."""
+    while True:
+        try:
+            parse(text)
+        except Undefined as lost:
+            try:
+                value = written(cast(Value, document.anchored[lost.anchor]))
+            except (KeyError, TypeError):  # there are values in it that are not plain, as dates are
+                raise lost from None
+            text = spliced(text, [Splice(lost.start, lost.end, f"&{lost.anchor} {value}")])
+        else:
+            return text
+
+
+def _reads_the_same(row: RowText, before: RowText) -> bool:
+    plain = row.trouble is None and before.trouble is None
+    return plain and same(row.data, before.data)
 
 
 def _unsafe(text: str, reason: str, position: int, index: int | None) -> Unsafe:

@@ -37,6 +37,16 @@ class Malformed(Trouble):
     """The text is not a registry; none of it can be trusted. Caught where the file is opened."""
 
 
+class Undefined(Malformed):
+    """An alias whose anchor is not there. `start` and `end` enclose the alias."""
+
+    def __init__(self, anchor: str, line: int, column: int, start: int, end: int) -> None:
+        super().__init__(f"undefined alias {anchor!r}", line, column)
+        self.anchor = anchor
+        self.start = start
+        self.end = end
+
+
 class Shape(Enum):
     NULL = "null"
     FLOW = "flow"
@@ -83,6 +93,7 @@ class Document:
     list: ListText
     frame: tuple[str, ...] = field(repr=False)  # the meaning of everything outside the list
     aliased: bool = False  # an edit in one place may mean another value elsewhere
+    anchored: Mapping[str, object] = field(default_factory=dict, repr=False)  # by their anchors
 
 
 def line_end(text: str, position: int) -> int:
@@ -159,7 +170,6 @@ def newline_at(text: str, position: int, default: str) -> str:
 
 MAPPING_TAGS = (None, "!", "tag:yaml.org,2002:map")
 MERGE_KEY = "<<"
-UNDEFINED = "undefined alias"
 MOST_BY_ALIASES = 20_000  # values in one row: aliases of aliases multiply
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -229,7 +239,9 @@ class _Reader:
         self.next()
         if not isinstance(more := self.next(), yaml.StreamEndEvent):
             raise _at_event("more than one document", more)
-        return Document(self.text, tuple(rows), where, tuple(self.meaning), self.aliased)
+        anchors = self.anchors.items()
+        plain = {name: it.value for name, it in anchors if it is not None and it.trouble is None}
+        return Document(self.text, tuple(rows), where, tuple(self.meaning), self.aliased, plain)
 
     def top_level(self, top: Any) -> tuple[list[RowText], ListText]:
         if top.anchor is not None:
@@ -326,7 +338,9 @@ class _Reader:
         self.last = event
         self.aliased = True
         if event.anchor not in self.anchors:
-            raise _at_event(f"{UNDEFINED} {event.anchor!r}", event)
+            mark, after = event.start_mark, event.end_mark
+            place = mark.index + self.shift, after.index + self.shift
+            raise Undefined(event.anchor, mark.line + 1, mark.column + 1, *place)
         anchored = self.anchors[event.anchor]
         if anchored is None:
             self.meaning.append("*" + event.anchor)

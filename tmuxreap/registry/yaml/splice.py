@@ -318,12 +318,13 @@ class _Inner(_Data):
 
 
 def changed(
-    text: str, data: Mapping[str, object], changes: Changes, newline: str
+    text: str, data: Mapping[str, object], changes: Changes, newline: str, *, apart: bool = False
 ) -> tuple[str, _Data]:
-    """Apply changes to a row. `text` is the row alone, indented as in its file."""
+    """Apply changes to a row. `text` is the row alone, indented as in its file. `apart`: a value
+    with an anchor is not changed in its place, but written anew, without it."""
     result: dict[Any, Any] = {key: as_loaded(value) for key, value in data.items()}
     for step in _steps(changes):
-        edit = _Edit(text, newline)
+        edit = _Edit(text, newline, apart=apart)
         edit.plan(read_row(text), result, step, ())
         text = spliced(text, edit.splices)
         for path in edit.removals:
@@ -365,9 +366,10 @@ class _Edit:
     """Collects the splices for values that are set or added, and the paths to be removed after
     that."""
 
-    def __init__(self, text: str, newline: str) -> None:
+    def __init__(self, text: str, newline: str, *, apart: bool) -> None:
         self.text = text
         self.newline = newline
+        self.apart = apart
         self.splices: list[Splice] = []
         self.removals: list[tuple[object, ...]] = []
 
@@ -399,7 +401,7 @@ class _Edit:
         old = data[key]
         if change is REMOVE:
             self.removals.append(path)
-        elif isinstance(entry.value, Leaf) and entry.value.style == ALIAS:
+        elif self.stands_elsewhere(entry):
             self.replace(mapping, entry, data, key, _in_whole(entry.key.start, old, change))
         elif isinstance(change, _Inner) and isinstance(old, dict):
             self.plan(entry.value, old, change, path)
@@ -412,6 +414,12 @@ class _Edit:
             self.plan(entry.value, old, _Inner(value | gone), path)
         else:
             self.replace(mapping, entry, data, key, value)
+
+    def stands_elsewhere(self, entry: Entry) -> bool:
+        """Tell whether the value is another's, or must stay as it is for others."""
+        if isinstance(entry.value, Leaf) and entry.value.style == ALIAS:
+            return True
+        return self.apart and self.text[entry.value.start : entry.value.start + 1] == "&"
 
     def replace(
         self, mapping: MappingNode, entry: Entry, data: _Data, key: object, value: Any
