@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.real import Real, alive, answer, until
-from tmuxreap.commands import adopt, wait
+from tmuxreap.commands import adopt, start, wait
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code
 
 pytestmark = pytest.mark.live
 
@@ -79,6 +81,9 @@ def test_what_was_never_seen_is_named_until_it_is_adopted(real: Real, what: str)
     end(real, what)
     before = real.registry.read_bytes()
     assert found(real) == ["survivors"]
+    plan = answer(real.stop(dry_run=True))["plan"]
+    assert {one["pid"] for one in plan["unproven"]} >= {agent, helper}
+    assert plan["processes"] == []
     for ended in (real.stop(grace_s=0.1), real.kill(grace_s=0.1)):
         told = answer(ended)
         assert (told["outcome"], int(ended.exit)) == ("survived", 1)
@@ -89,6 +94,24 @@ def test_what_was_never_seen_is_named_until_it_is_adopted(real: Real, what: str)
         adopt.run(app, adopt.AdoptRequest("acme", pid=agent))
     assert answer(real.stop(grace_s=0.1))["outcome"] == "stopped"
     assert not alive(agent)
+
+
+def test_no_start_writes_over_a_row_whose_agent_may_still_run(real: Real) -> None:
+    agent, helper = deaf(real, ours=False)
+    real.bystander()
+    end(real, "session")
+    before = real.registry.read_bytes()
+    for replace in (False, True):
+        request = start.StartRequest("acme", "demo", server=real.socket, replace=replace)
+        with real.app() as app:
+            failure = real.fails(partial(start.run, app, request))
+        assert failure.code is Code.STILL_RUNNING
+        assert f"({agent})" in failure.message
+        assert f"tmuxreap adopt acme --pid {agent}" in str(failure.hint)
+    assert (alive(agent), real.registry.read_bytes()) == (True, before)
+    assert real.sessions() == {"quiet"}
+    for pid in (agent, helper):
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_its_end_settles_the_row(real: Real) -> None:

@@ -211,6 +211,7 @@ class Plan:
             options=tuple(map(_option, self.options)),
             processes=tuple(map(_belonging, sight.owned.own)),
             spared=tuple(map(_belonging, sight.owned.spared)),
+            unproven=tuple(map(_belonging, sight.named_only)) or None,
             purge=policy.purge or None,
             purges=self.purges if policy.purge else None,
             left=self.left if policy.purge else None,

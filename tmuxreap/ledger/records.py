@@ -111,7 +111,9 @@ class RecordedPlan(Answer):
     """What is to be done to one session, as `--dry-run` prints it and an intent records it: another
     process can finish it by that. A part that an older version did not write has its default."""
 
-    RARE = frozenset({"purge", "purges", "left", "task_status", "cleanup", "after_turn"})
+    RARE = frozenset(
+        {"unproven", "purge", "purges", "left", "task_status", "cleanup", "after_turn"}
+    )
 
     name: str = ""
     verb: str = ""
@@ -126,6 +128,7 @@ class RecordedPlan(Answer):
     options: tuple[PlannedOption, ...] = ()
     processes: tuple[PlannedProcess, ...] = ()
     spared: tuple[PlannedProcess, ...] = ()
+    unproven: tuple[PlannedProcess, ...] | None = None  # named, not ended
     purge: bool | None = None
     purges: tuple[str, ...] | None = None
     left: tuple[str, ...] | None = None

@@ -10,7 +10,7 @@ from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import News, SeenPane
-from tmuxreap.proof.ownership import Owned, Reach, Wanted, World
+from tmuxreap.proof.ownership import Belonging, Owned, Reach, Wanted, World
 from tmuxreap.proof.panes import Carried, Nested, leader_of
 from tmuxreap.system.tmux.versions import spellings
 
@@ -57,6 +57,11 @@ class Sight:
     # named, never signalled.
     unproven: tuple[Process, ...] = ()
     found: str | None = None  # the only agent that runs there, where the row names none
+
+    @property
+    def named_only(self) -> tuple[Belonging, ...]:
+        """What is unproven, with the reason why it is named."""
+        return tuple(Belonging(process, "recorded pid") for process in self.unproven)
 
     def adopts_unproven(self, name: str) -> str:
         """Return the command that records what is unproven as the row's."""

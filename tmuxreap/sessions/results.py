@@ -161,10 +161,7 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
         **{**summary, "error": problem_of(trouble)},
         processes=tuple(
             _process(context.processes, belonging)
-            for belonging in (
-                *sight.owned.own,
-                *(Belonging(process, "recorded pid") for process in sight.unproven),
-            )
+            for belonging in (*sight.owned.own, *sight.named_only)
         ),
         protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
         pane_state=screen.state.value if screen else sight.live.value,

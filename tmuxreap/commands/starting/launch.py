@@ -151,6 +151,8 @@ def make_way(
         sight = sight_of(context, row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
             raise sight.trouble
+        if sight.unproven:
+            raise _may_still_run(spec.name, sight)
         if exists(row, sight):
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
@@ -290,6 +292,14 @@ def _not_created(context: Context, spec: Launch, error: str) -> Failure:
     if not os.path.isdir(folder):  # noqa: PTH112
         hint = f"make the folder of that socket: mkdir -p -m 700 {shlex.quote(folder)}"
     return could_not("start", spec.name, f"tmux said: {error}", hint, Code.START_FAILED)
+
+
+def _may_still_run(name: str, sight: Sight) -> Failure:
+    """Return the failure for a row whose recorded process lives without its session: a new start
+    would write over the only thing that tells of it."""
+    names = ", ".join(f"{process.comm} ({process.pid})" for process in sight.unproven)
+    hint = f"if it is its agent, record it: {sight.adopts_unproven(name)}"
+    return could_not("start", name, f"still alive: {names}", hint, Code.STILL_RUNNING)
 
 
 def session_exists(

@@ -129,7 +129,8 @@ def _planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
         waits = f"waits up to {rung.waits_ms / 1000:g} s"
         skipped = f"skipped: {rung.skipped}" if rung.skipped else None
         yield f"  {STEPS[rung.name]:<12}  {skipped or waits}"
-    for word, found in (("ends", plan.processes), ("spares", plan.spared)):
+    words = {"ends": plan.processes, "spares": plan.spared, "names only": plan.unproven or ()}
+    for word, found in words.items():
         for process in found:
             yield f"  {word:<12}  {process.name} ({process.pid}): {process.why}"
 
