@@ -8,15 +8,14 @@ from tmuxreap.core.model import Row
 from tmuxreap.registry.rows import (
     Limit,
     Restart,
-    is_lost,
     loss_key,
     parse_limit,
     parse_restart,
     pause_s,
     policy_of,
     read_row,
-    wants_restart,
 )
+from tmuxreap.registry.transitions import is_lost, wants_restart
 
 
 def row(**data: object) -> Row:

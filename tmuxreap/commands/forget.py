@@ -11,7 +11,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
-from tmuxreap.ledger import surroundings as surroundings
+from tmuxreap.ledger import surroundings
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.look import RegistryLook

@@ -11,7 +11,7 @@ from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.ports import Clock
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import schema
 from tmuxreap.ledger.database import Connection, in_transaction, ledger_path
 from tmuxreap.ledger.ledger import Ledger, add_events, close_all
 from tmuxreap.ledger.mirror import update

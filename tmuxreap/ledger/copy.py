@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import schema
 
 TRIES = 3  # a writer may change the files while they are copied
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tmuxreap.core.ports import Clock
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import schema
 from tmuxreap.ledger.tables import MODE, connect, create, prepare, version_of
 from tmuxreap.system.whereabouts import ledger_beside
 

@@ -10,8 +10,7 @@ from tmuxreap.core import faults
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.times import iso
-from tmuxreap.ledger import records as records
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import records, schema
 from tmuxreap.ledger.database import Connection, Database, in_transaction
 from tmuxreap.ledger.records import (
     Begun,

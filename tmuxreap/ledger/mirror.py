@@ -3,7 +3,7 @@ of a row."""
 
 from __future__ import annotations
 
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import schema
 from tmuxreap.ledger.database import Connection
 from tmuxreap.ledger.records import Mirror, to_json
 from tmuxreap.ledger.tables import supports_json

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sqlite3
 
-from tmuxreap.ledger import schema as schema
+from tmuxreap.ledger import schema
 
 MODE = 0o600  # it contains drafts and screens
 

@@ -15,8 +15,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 from tmuxreap.core.times import epoch_of, parse_duration
 from tmuxreap.core.values import frozen
-from tmuxreap.registry.transitions import is_lost as is_lost
-from tmuxreap.registry.transitions import wants_restart as wants_restart
+from tmuxreap.registry.transitions import wants_restart
 
 if TYPE_CHECKING:
     from tmuxreap.registry.edits import Unsafe  # it loads YAML

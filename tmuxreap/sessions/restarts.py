@@ -16,7 +16,8 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
 from tmuxreap.proof.observe import Place
 from tmuxreap.registry.lives import Life, is_same_process, with_beginning
-from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, is_lost, loss_key, policy_of
+from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, loss_key, policy_of
+from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.system.environment import user_here
 

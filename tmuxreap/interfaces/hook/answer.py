@@ -17,8 +17,7 @@ import time
 from tmuxreap.agents.hooks import events as words_of
 from tmuxreap.interfaces.hook import speaker as speaking
 from tmuxreap.interfaces.hook.speaker import Facts, read_facts
-from tmuxreap.ledger import schema as schema
-from tmuxreap.ledger import tables
+from tmuxreap.ledger import schema, tables
 
 BUSY_S = 2.0  # how long to wait for a locked ledger
 INPUT_S = 2.0  # a pipe that is never closed must not delay the agent

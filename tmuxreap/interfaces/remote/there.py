@@ -31,7 +31,7 @@ from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of, say
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import result_of
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.ledger import requests as requests
+from tmuxreap.ledger import requests
 from tmuxreap.ledger.records import is_owned
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import DEAD
