@@ -22,7 +22,7 @@ from tests.ledger_records import Ledger
 from tests.schemas import checked
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
-from tmuxreap.core.model import ProcessId, Row, Verb
+from tmuxreap.core.model import EndVerb, ProcessId, Row
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
@@ -208,10 +208,10 @@ class Story:
         return app
 
     def stop(self, *targets: str, pid: int = OWN_PID, **policy: object) -> Result:
-        return self._end(targets, Policy(Verb.STOP, "manual_stop"), pid, policy)
+        return self._end(targets, Policy(EndVerb.STOP, "manual_stop"), pid, policy)
 
     def kill(self, *targets: str, pid: int = OWN_PID, **policy: object) -> Result:
-        return self._end(targets, Policy(Verb.KILL, "killed"), pid, policy)
+        return self._end(targets, Policy(EndVerb.KILL, "killed"), pid, policy)
 
     def _end(
         self, targets: tuple[str, ...], policy: Policy, pid: int, given: dict[str, object]

@@ -21,7 +21,7 @@ from tmuxreap.app import real_app
 from tmuxreap.commands import adopt, resume, show, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.ports import Tmux
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
@@ -110,10 +110,10 @@ class Real:
         return begun
 
     def stop(self, *targets: str, dry_run: bool = False, **policy: Any) -> Result:
-        return self._end(Policy(Verb.STOP, "manual_stop"), targets, dry_run, policy)
+        return self._end(Policy(EndVerb.STOP, "manual_stop"), targets, dry_run, policy)
 
     def kill(self, *targets: str, dry_run: bool = False, **policy: Any) -> Result:
-        return self._end(Policy(Verb.KILL, "killed"), targets, dry_run, policy)
+        return self._end(Policy(EndVerb.KILL, "killed"), targets, dry_run, policy)
 
     def _end(
         self, policy: Policy, targets: Sequence[str], dry_run: bool, given: dict[str, Any]

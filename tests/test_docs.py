@@ -21,7 +21,7 @@ from tmuxreap.commands.reconcile.drift import Drift, DriftKind
 from tmuxreap.core import answers
 from tmuxreap.core.answers import Ending, Session
 from tmuxreap.core.errors import Code, Exit
-from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
+from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Conversation, Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
@@ -148,12 +148,12 @@ def test_the_table_of_exits_is_that_of_the_code() -> None:
 
 def test_the_table_of_rungs_is_that_of_the_code() -> None:
     rungs = table(section(STOPPING, "How a stop works"))
-    assert [Rung(name) for name in rungs] == list(RUNGS[Verb.STOP])
+    assert [Rung(name) for name in rungs] == list(RUNGS[EndVerb.STOP])
     waits = {name: float(re.findall(r"[\d.]+", cells[1])[0]) for name, cells in rungs.items()}
     assert waits == {"keys": AGENTS["demo"].leave_s, "hangup": HANGUP_GRACE_S, "kill": KILL_WAIT_S}
     told = [StoppedBy(codes(cells[2])[0]) for cells in rungs.values()]
     assert told == [StoppedBy.EXIT_KEYS, StoppedBy.HANGUP, StoppedBy.SIGKILL]
-    assert [rung.value for rung in RUNGS[Verb.KILL]] == ["term", "kill"]
+    assert [rung.value for rung in RUNGS[EndVerb.KILL]] == ["term", "kill"]
     assert f"`kill` has the rungs `term` ({TERM_GRACE_S:g} s, `sigterm`) and `kill`" in " ".join(
         STOPPING.split()
     )

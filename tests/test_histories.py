@@ -41,7 +41,7 @@ from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.database import Database, ledger_path
@@ -269,14 +269,14 @@ class Histories(RuleBasedStateMachine):
 
     @rule(
         name=st.sampled_from(NAMES),
-        verb=st.sampled_from([Verb.STOP, Verb.KILL]),
+        verb=st.sampled_from([EndVerb.STOP, EndVerb.KILL]),
         force=st.booleans(),
         server=st.booleans(),
     )
-    def end(self, name: str, verb: Verb, force: bool, server: bool) -> None:
-        verb = verb if self.kills else Verb.STOP
+    def end(self, name: str, verb: EndVerb, force: bool, server: bool) -> None:
+        verb = verb if self.kills else EndVerb.STOP
         policy = Policy(verb, f"{verb.value} it", grace_s=1.0, force=force)
-        if verb is Verb.KILL:
+        if verb is EndVerb.KILL:
             self.killed.add(name)
         self.act(
             verb.value,

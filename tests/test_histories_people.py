@@ -13,7 +13,7 @@ from tests.fakes import FakePane
 from tests.test_histories import NAMES, Actor, Histories, tell
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
-from tmuxreap.core.model import ProcessId, Scope, Verb
+from tmuxreap.core.model import EndVerb, ProcessId, Scope
 from tmuxreap.ending.plan import Policy
 
 DEEDS = (
@@ -48,7 +48,7 @@ class WithPeople(Histories):
 
     @rule(name=st.sampled_from(NAMES), scope=st.sampled_from([Scope.SESSION, Scope.AGENT]))
     def end_after_turn(self, name: str, scope: Scope) -> None:
-        policy = Policy(Verb.STOP, "stop it", grace_s=1.0, scope=scope, after_turn_s=5.0)
+        policy = Policy(EndVerb.STOP, "stop it", grace_s=1.0, scope=scope, after_turn_s=5.0)
         work = EndRequest((name,), policy, False)
         actor = self.act("stop", name, lambda app: ending.run(app, work))
         if actor is not None and scope is Scope.SESSION:

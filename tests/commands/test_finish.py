@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.fakes import OWN_PID, Story
 from tmuxreap.commands import finish
-from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending.end import to_text
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Begun, NewIntent
 
-STOP = Policy(Verb.STOP, "done")
+STOP = Policy(EndVerb.STOP, "done")
 
 
 def handed(story: Story, name: str, owner: ProcessId) -> int:

@@ -10,7 +10,7 @@ from tests.fakes import Story, row_of
 from tests.restarting import die, kinds, lost, wanting, write
 from tmuxreap.commands import forget, resume, start, stop
 from tmuxreap.commands.restart import run
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent
@@ -102,7 +102,7 @@ def by_start(story: Story) -> None:
 
 
 def by_purge(story: Story) -> None:
-    policy = Policy(Verb.STOP, "manual_stop", purge=True)
+    policy = Policy(EndVerb.STOP, "manual_stop", purge=True)
     stop.run(story.app(), stop.EndRequest(("acme",), policy, yes=True))
 
 

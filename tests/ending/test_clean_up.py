@@ -48,13 +48,13 @@ def at_work(story: Story, worktree: object, name: str = "acme", cwd: str = "/") 
 def stopped(story: Story, **environ: str) -> dict[str, Any]:
     """Return the answer; in any case the row is ended."""
     from tmuxreap.commands import stop
-    from tmuxreap.core.model import Verb
+    from tmuxreap.core.model import EndVerb
     from tmuxreap.ending.plan import Policy
 
     app = story.app()
     app.settings.environ.update({"PATH": "/usr/bin:/bin", **environ})  # type: ignore[attr-defined]
     (item,) = stop.run(
-        app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))
+        app, stop.EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop", cleanup=True))
     ).results
     answer = item.as_json()
     assert (answer["outcome"], story.row()["status"]) == ("stopped", "stopped")
@@ -179,13 +179,13 @@ def test_a_detached_one_whose_commit_is_held_goes(story: Story, trees: tuple[Pat
 
 def again(story: Story) -> tuple[object, object]:
     from tmuxreap.commands import stop
-    from tmuxreap.core.model import Verb
+    from tmuxreap.core.model import EndVerb
     from tmuxreap.ending.plan import Policy
 
     app = story.app()
     app.settings.environ["PATH"] = "/usr/bin:/bin"  # type: ignore[index]
     (item,) = stop.run(
-        app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))
+        app, stop.EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop", cleanup=True))
     ).results
     answer = item.as_json()
     return answer["outcome"], answer["error"]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes import OWN_PID, Story
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import ProcessId, Scope, Verb
+from tmuxreap.core.model import EndVerb, ProcessId, Scope
 from tmuxreap.core.ports import Processes
 from tmuxreap.ending import end
 from tmuxreap.ending.plan import Policy
@@ -21,7 +21,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.system.ourselves import own_command
 
 POLICY = Policy(
-    verb=Verb.KILL,
+    verb=EndVerb.KILL,
     reason='it\'s "done"',
     keys_timeout_s=0.5,
     grace_s=0.0,

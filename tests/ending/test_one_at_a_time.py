@@ -20,7 +20,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import ProcessId, SetOption, Verb
+from tmuxreap.core.model import EndVerb, ProcessId, SetOption
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
@@ -243,7 +243,7 @@ def test_what_was_begun_in_the_background_is_named_before_it_is_ended(story: Sto
     spared = story.processes.add("gvim", new_session=True, environ=mark)
     app, heard = story.app(), Heard()
     app.progress = heard
-    stop.run(app, EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
+    stop.run(app, EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop")))
     assert heard.said == [f"acme: also redis-server ({left.pid})"]
     alive = {one for one in (helper, left, below, spared) if story.processes.alive(one)}
     assert alive == {spared}
@@ -269,7 +269,7 @@ def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
     another_stop(story, 40.0, "T")
     heard = Heard()
     app = story.app(progress=heard)
-    (item,) = stop.run(app, EndRequest(("acme",), Policy(Verb.STOP, "manual_stop"))).results
+    (item,) = stop.run(app, EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop"))).results
     answer = item.as_json()
     (message,) = heard.said
     assert "is suspended" in message

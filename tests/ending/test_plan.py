@@ -10,7 +10,17 @@ from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Pane, Process, ProcessId, Scope, Server, Session, Status, Verb
+from tmuxreap.core.model import (
+    EndVerb,
+    Live,
+    Pane,
+    Process,
+    ProcessId,
+    Scope,
+    Server,
+    Session,
+    Status,
+)
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import (
     DEFAULTS_OF_REAP,
@@ -42,7 +52,7 @@ SIGHT = Sight(
     keyed=(AGENT,),
     owned=Owned((Belonging(AGENT, "pane"),)),
 )
-STOP, KILL = Policy(Verb.STOP, "manual_stop"), Policy(Verb.KILL, "killed")
+STOP, KILL = Policy(EndVerb.STOP, "manual_stop"), Policy(EndVerb.KILL, "killed")
 OTHER = replace(PANE, id="%1", pid=300)
 
 
@@ -183,18 +193,18 @@ def test_the_quick_keys_go_to_an_empty_prompt_only(screen: Screen | None, quick:
     assert exits_quickly(screen, DEMO) is quick
 
 
-def asked(verb: Verb = Verb.STOP, **options: Any) -> Policy:
+def asked(verb: EndVerb = EndVerb.STOP, **options: Any) -> Policy:
     return make_policy(verb, EndingOptions(**options), {})
 
 
 def test_options_become_a_policy() -> None:
     stop = asked(reason="done", grace="2s", keys_timeout=1, after_turn="1m", pane_only=True)
-    assert (stop.verb, stop.reason, stop.grace_s) == (Verb.STOP, "done", 2.0)
+    assert (stop.verb, stop.reason, stop.grace_s) == (EndVerb.STOP, "done", 2.0)
     assert (stop.keys_timeout_s, stop.after_turn_s, stop.scope) == (1.0, 60.0, Scope.PANE)
-    kill = asked(Verb.KILL, no_force=True, whole_session=True)
+    kill = asked(EndVerb.KILL, no_force=True, whole_session=True)
     assert (kill.reason, kill.task_status, kill.force) == ("killed", "failed", False)
     assert (kill.purge, kill.cleanup, kill.scope) == (False, False, Scope.SESSION)
-    assert asked() == Policy(Verb.STOP, "manual_stop")
+    assert asked() == Policy(EndVerb.STOP, "manual_stop")
 
 
 @pytest.mark.parametrize(
@@ -217,11 +227,13 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, Any], said: st
 
 def test_the_users_defaults_fill_in_what_was_not_given() -> None:
     defaults = {"reason": "night", "grace": 8.0, "cleanup": True, "reap.grace": 20.0}
-    plain = make_policy(Verb.STOP, EndingOptions(), defaults)
+    plain = make_policy(EndVerb.STOP, EndingOptions(), defaults)
     assert (plain.reason, plain.grace, plain.cleanup) == ("night", 8.0, False)
-    chosen = make_policy(Verb.STOP, EndingOptions("mine", grace=0), defaults)
+    chosen = make_policy(EndVerb.STOP, EndingOptions("mine", grace=0), defaults)
     assert (chosen.reason, chosen.grace) == ("mine", 0.0)
-    swept = make_policy(Verb.STOP, EndingOptions("idle"), defaults, DEFAULTS_OF_REAP)
+    swept = make_policy(EndVerb.STOP, EndingOptions("idle"), defaults, DEFAULTS_OF_REAP)
     assert (swept.reason, swept.grace, swept.cleanup) == ("idle", 20.0, True)
-    kept = make_policy(Verb.STOP, EndingOptions("idle", cleanup=False), defaults, DEFAULTS_OF_REAP)
+    kept = make_policy(
+        EndVerb.STOP, EndingOptions("idle", cleanup=False), defaults, DEFAULTS_OF_REAP
+    )
     assert not kept.cleanup

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.fakes import Story
-from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending.end import finish_ending, finish_recorded, restore_options
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
@@ -44,18 +44,18 @@ def seen_to(story: Story, **plan: object) -> Context:
 
 def test_what_was_begun_is_carried_out(story: Story) -> None:
     story.agent()
-    done = finish_ending(story.app(), "acme", Policy(Verb.KILL, "enough"))
+    done = finish_ending(story.app(), "acme", Policy(EndVerb.KILL, "enough"))
     assert (done, story.row()["status"]) == ("finished its kill", "stopped")
 
 
 def test_a_row_that_has_gone_has_nothing_left_to_end(story: Story) -> None:
-    assert finish_ending(story.app(), "acme", Policy(Verb.STOP, "enough")) == "finished its stop"
+    assert finish_ending(story.app(), "acme", Policy(EndVerb.STOP, "enough")) == "finished its stop"
 
 
 def test_what_stands_in_the_way_is_said(story: Story) -> None:
     story.agent()
     story.tmux.hung.add(story.SOCKET)
-    message = finish_ending(story.app(), "acme", Policy(Verb.STOP, "enough"))
+    message = finish_ending(story.app(), "acme", Policy(EndVerb.STOP, "enough"))
     assert message.startswith("could not look at acme: ")
     assert story.row()["status"] == "running"
 

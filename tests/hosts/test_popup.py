@@ -16,7 +16,7 @@ from tests.hosts.conftest import PROGRAM, Fleet
 from tests.hosts.test_morning import Morning, begun
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, Verb
+from tmuxreap.core.model import EndVerb, Live
 from tmuxreap.interfaces.popup.actions import Desk, HostAnswer, silent_progress
 from tmuxreap.system.environment import Settings
 
@@ -68,7 +68,7 @@ def test_without_hosts_it_says_where_they_are_listed(fleet: Fleet) -> None:
 
 
 def test_what_is_ended_there_is_told_by_its_target_and_by_nobody_else(fleet: Fleet) -> None:
-    result = desk_of(fleet).end("b", Verb.STOP, ["web@b"], silent_progress())
+    result = desk_of(fleet).end("b", EndVerb.STOP, ["web@b"], silent_progress())
     assert [one.as_json()["target"] for one in result.results] == ["web@b"]
     assert fleet.rows("b")["web"]["status"] == "stopped"
     assert fleet.rows("b")["db"]["status"] == "running"
@@ -76,7 +76,7 @@ def test_what_is_ended_there_is_told_by_its_target_and_by_nobody_else(fleet: Fle
 
 
 def test_a_row_there_that_is_called_like_a_word_of_ours_ends_nobody(fleet: Fleet) -> None:
-    result = desk_of(fleet).end("b", Verb.KILL, ["all@b"], silent_progress())
+    result = desk_of(fleet).end("b", EndVerb.KILL, ["all@b"], silent_progress())
     assert result.failure is not None
     assert result.failure.code.text == "row_invalid"
     assert {row["status"] for row in fleet.rows("b").values()} == {"running"}

@@ -13,7 +13,7 @@ import pytest
 import tmuxreap
 from tests.fakes import Story, plans_of
 from tmuxreap.commands.reap import reap
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.verbs import VERBS
@@ -49,7 +49,7 @@ def by_tool(story: Story) -> None:
 
 
 def by_popup(story: Story) -> None:
-    Desk(story.app).end("", Verb.STOP, ["acme"], silent_progress())
+    Desk(story.app).end("", EndVerb.STOP, ["acme"], silent_progress())
 
 
 def by_python(story: Story) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.real import CONFIRM_S, Real
 from tmuxreap.commands import start, stop
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 
@@ -62,7 +62,7 @@ def test_it_leaves_by_c_c_twice(begun: Real) -> None:
 
 
 def test_a_purge_takes_its_own_and_nothing_else(begun: Real, store: Path) -> None:
-    policy = Policy(Verb.STOP, "manual_stop", purge=True)
+    policy = Policy(EndVerb.STOP, "manual_stop", purge=True)
     with begun.app() as app:
         (told,) = [
             one.as_json()

@@ -14,7 +14,7 @@ from tests.real import Real, alive, answer
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 
@@ -95,7 +95,7 @@ def test_a_disk_that_fills_during_the_stop(small: Real) -> None:
             return meanwhile(processes, timeout_s)  # type: ignore[arg-type]
 
         app.processes.wait = filling  # type: ignore[method-assign,assignment]
-        result = ending.run(app, ending.EndRequest(("acme",), Policy(Verb.STOP, reason)))
+        result = ending.run(app, ending.EndRequest(("acme",), Policy(EndVerb.STOP, reason)))
     assert code(result) is Code.REGISTRY_UNWRITABLE
     (small.folder / "filler").unlink()
     with small.app() as app:

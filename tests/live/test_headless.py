@@ -21,7 +21,7 @@ from tests.ledger_records import Ledger
 from tests.real import Real, alive, answer, until
 from tmuxreap.commands import adopt
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.system.processes.linux import LinuxProcesses
@@ -64,13 +64,13 @@ def register(real: Real, pane: str, terminal: str = "none", more: str = "") -> N
     real.registry.write_text("tmux_sessions:\n" + row)
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_by_its_process_and_start(real: Real, start: Start, verb: Verb) -> None:
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
+def test_by_its_process_and_start(real: Real, start: Start, verb: EndVerb) -> None:
     pid, neighbour = start("sh", "-c", "sleep 600 & sleep 600"), start("sleep", "600")
     until("its children", lambda: len(children(pid)) == 2)
     family = [pid, *children(pid)]
     register(real, f"pid: {pid}, created_epoch: {started(pid):.2f}")
-    end = real.stop if verb is Verb.STOP else real.kill
+    end = real.stop if verb is EndVerb.STOP else real.kill
     result = end()
     told = answer(result)
     outcome = {"stop": "stopped", "kill": "killed"}[verb.value]
@@ -84,19 +84,19 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_a_stranger_with_its_pid_lives(real: Real, start: Start, verb: Verb) -> None:
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
+def test_a_stranger_with_its_pid_lives(real: Real, start: Start, verb: EndVerb) -> None:
     stranger = start("sleep", "600")
     register(real, f"pid: {stranger}, created_epoch: {started(stranger) - 3.0:.2f}")
-    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    told = answer(real.stop() if verb is EndVerb.STOP else real.kill())
     assert (told["stopped_by"], told["swept"]) == ("already_gone", [])
     assert alive(stranger)
 
 
 @pytest.mark.parametrize("boot", [True, False])
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 def test_a_stranger_that_got_its_pid_within_the_second_lives(
-    real: Real, start: Start, verb: Verb, boot: bool
+    real: Real, start: Start, verb: EndVerb, boot: bool
 ) -> None:
     stranger = start("sleep", "600")
     ticks = int(Path(f"/proc/{stranger}/stat").read_text().rpartition(")")[2].split()[19])
@@ -104,7 +104,7 @@ def test_a_stranger_that_got_its_pid_within_the_second_lives(
     more = f", tmux: {{boot_id: {boot_id}}}" if boot else ""
     pane = f"pid: {stranger}, created_epoch: {started(stranger):.2f}, start_ticks: "
     register(real, f"{pane}{ticks - 80}", more=more)
-    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    told = answer(real.stop() if verb is EndVerb.STOP else real.kill())
     assert (told["stopped_by"], told["swept"]) == ("already_gone", [])
     assert alive(stranger)
     register(real, f"{pane}{ticks}", more=more)
@@ -113,12 +113,12 @@ def test_a_stranger_that_got_its_pid_within_the_second_lives(
 
 
 @pytest.mark.parametrize("pane", ["cwd: /", "pid: PID", "pid: PID, created_epoch: null"])
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_a_pid_alone_is_no_process(real: Real, start: Start, verb: Verb, pane: str) -> None:
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
+def test_a_pid_alone_is_no_process(real: Real, start: Start, verb: EndVerb, pane: str) -> None:
     stranger = start("sleep", "600")
     register(real, pane.replace("PID", str(stranger)))
     before = real.registry.read_bytes()
-    result = real.stop() if verb is Verb.STOP else real.kill()
+    result = real.stop() if verb is EndVerb.STOP else real.kill()
     assert (int(result.exit), answer(result)["error"]["code"]) == (3, "no_tracked_pid")
     assert alive(stranger)
     assert real.registry.read_bytes() == before
@@ -183,14 +183,14 @@ CALLS = {"kitty": "@ close-window --match id:7\n", "wezterm": "cli kill-pane --p
 
 
 @pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 def test_its_pane_is_closed(
-    real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: Verb
+    real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: EndVerb
 ) -> None:
     calls = stand_in(terminal)
     pid = start("sleep", "600")
     register(real, f"id: 7, pid: {pid}, created_epoch: {started(pid):.2f}", terminal)
-    result = real.stop() if verb is Verb.STOP else real.kill()
+    result = real.stop() if verb is EndVerb.STOP else real.kill()
     assert (int(result.exit), answer(result)["error"]) == (0, None)
     assert not alive(pid)
     assert calls.read_text() == CALLS[terminal]
@@ -226,9 +226,9 @@ def test_a_pane_whose_process_had_gone_is_a_stranger_s(
     assert (calls.exists(), alive(stranger)) == (False, True)
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 def test_a_row_of_another_tool_outlives_its_tmux_session(
-    real: Real, start: Start, verb: Verb
+    real: Real, start: Start, verb: EndVerb
 ) -> None:
     """Its pid and start identify the process, even without a session or server."""
     pid, neighbour = start("sleep", "600"), start("sleep", "600")
@@ -238,7 +238,7 @@ def test_a_row_of_another_tool_outlives_its_tmux_session(
     with real.app() as app:
         found: Any = reconcile.run(app).as_json()["drifts"]
     assert [one["drift"] for one in found if one["name"]] == ["survivors"]
-    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    told = answer(real.stop() if verb is EndVerb.STOP else real.kill())
     assert told["stopped_by"] == {"stop": "hangup", "kill": "sigterm"}[verb.value]
     assert (alive(pid), alive(neighbour), real.row()["status"]) == (False, True, "stopped")
 

@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import GUARD
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands import adopt
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 
 pytestmark = [
     pytest.mark.live,
@@ -145,9 +145,9 @@ def adopted(
             )
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 def test_an_agent_in_a_window_is_taken_in_and_ended_with_it(
-    real: Real, kitty: Kitty, verb: Verb, monkeypatch: pytest.MonkeyPatch
+    real: Real, kitty: Kitty, verb: EndVerb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From elsewhere, through the address in its row. The neighbor's window stays."""
     window = kitty.open(*DEMO, "--spawn", "1")
@@ -158,7 +158,7 @@ def test_an_agent_in_a_window_is_taken_in_and_ended_with_it(
     row = real.row()
     assert (row["terminal"], row["pane"]["listen_on"]) == ("kitty", kitty.address)
     helpers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    result = real.stop() if verb is Verb.STOP else real.kill()
+    result = real.stop() if verb is EndVerb.STOP else real.kill()
     assert (int(result.exit), answer(result)["error"]) == (0, None)
     assert not any(alive(one) for one in (pid, *map(int, helpers)))
     assert list(kitty.windows().values()) == [pid for pid in kitty.windows().values() if alive(pid)]

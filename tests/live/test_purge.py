@@ -12,7 +12,7 @@ import pytest
 from tests.real import Real, answer
 from tmuxreap.commands import stop
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.ending.plan import Policy
@@ -32,7 +32,7 @@ def talked(real: Real, name: str = "acme") -> str:
 
 
 def purged(real: Real) -> Result:
-    request = stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", purge=True), yes=True)
+    request = stop.EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop", purge=True), yes=True)
     with real.app() as app:
         return stop.run(app, request)
 

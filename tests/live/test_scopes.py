@@ -16,7 +16,7 @@ import pytest
 
 from tests.kinds import ALL, FEW, for_each
 from tests.real import Real, alive, answer, until
-from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.model import EndVerb, Scope
 from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
@@ -67,24 +67,24 @@ def test_an_idle_shell_beside_it_is_no_reason(real: Real) -> None:
     assert not alive(shell)
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 @for_each(FEW)
-def test_the_whole_session(real: Real, verb: Verb) -> None:
+def test_the_whole_session(real: Real, verb: EndVerb) -> None:
     real.start()
     stranger = real.bystander()
     agent, other = real.pid(), beside(real, "sh", "-c", "trap '' HUP; sleep 600")
-    end = real.stop if verb is Verb.STOP else real.kill
+    end = real.stop if verb is EndVerb.STOP else real.kill
     result = answer(end(scope=Scope.SESSION))
-    assert result["stopped_by"] == {Verb.STOP: real.leaves_by, Verb.KILL: "sigterm"}[verb]
+    assert result["stopped_by"] == {EndVerb.STOP: real.leaves_by, EndVerb.KILL: "sigterm"}[verb]
     assert not alive(agent) and not alive(other)
     assert other in [one["pid"] for one in result["swept"]]
     assert (alive(stranger), real.sessions()) == (True, {"quiet"})
     assert "scope" not in real.row()
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 @for_each(FEW)
-def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
+def test_the_agent_s_pane_alone(real: Real, verb: EndVerb) -> None:
     """The other pane has the mark too: there it is no evidence."""
     real.start("acme", "--spawn", "1")
     daemon = (
@@ -101,9 +101,9 @@ def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     )
     marked = int((real.folder / "daemon").read_text())
     (helper,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
-    end = real.stop if verb is Verb.STOP else real.kill
+    end = real.stop if verb is EndVerb.STOP else real.kill
     result = answer(end(scope=Scope.PANE))
-    assert result["stopped_by"] == {Verb.STOP: real.leaves_by, Verb.KILL: "sigterm"}[verb]
+    assert result["stopped_by"] == {EndVerb.STOP: real.leaves_by, EndVerb.KILL: "sigterm"}[verb]
     assert not alive(agent) and not alive(int(helper))
     assert other not in [one["pid"] for one in (*result["swept"], *result["survivors"])]
     assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (

@@ -17,7 +17,7 @@ from tmuxreap.commands import adopt, stop
 from tmuxreap.commands import list as list_sessions
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 
@@ -44,7 +44,7 @@ def talked(real: Real, name: str = "acme") -> str:
 
 def purged(real: Real, name: str = "acme", **policy: Any) -> Result:
     request = stop.EndRequest(
-        (name,), Policy(Verb.STOP, "manual_stop", purge=True, **policy), yes=True
+        (name,), Policy(EndVerb.STOP, "manual_stop", purge=True, **policy), yes=True
     )
     with real.app() as app:
         return stop.run(app, request)

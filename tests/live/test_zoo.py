@@ -20,7 +20,7 @@ from tests.conftest import GUARD, marked
 from tests.live.zoo import MEMBERS, OURS_ONLY, Member, Zoo, open_zoo
 from tests.real import Real, alive, until
 from tmuxreap.__main__ import main
-from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending import plan
 
 pytestmark = pytest.mark.live
@@ -42,7 +42,7 @@ NAMES = [member.name for member in MEMBERS]
 class Ended:
     """One whole zoo after its ending."""
 
-    verb: Verb
+    verb: EndVerb
     others_rows: bool
     zoo: Zoo
     before: dict[str, tuple[set[ProcessId], set[ProcessId]]]
@@ -50,9 +50,9 @@ class Ended:
 
 
 WAYS = {
-    "stop": (Verb.STOP, False),
-    "kill": (Verb.KILL, False),
-    "stop-rows-of-others": (Verb.STOP, True),
+    "stop": (EndVerb.STOP, False),
+    "kill": (EndVerb.KILL, False),
+    "stop-rows-of-others": (EndVerb.STOP, True),
 }
 
 
@@ -89,9 +89,9 @@ def ended(
             shutil.rmtree(home)
 
 
-def _end(zoo: Zoo, verb: Verb, others_rows: bool) -> Ended:
+def _end(zoo: Zoo, verb: EndVerb, others_rows: bool) -> Ended:
     before = {name: (zoo.known(name, "mine"), zoo.known(name, "others")) for name in NAMES}
-    end = zoo.real.stop if verb is Verb.STOP else zoo.real.kill
+    end = zoo.real.stop if verb is EndVerb.STOP else zoo.real.kill
     started = time.monotonic()
     with pytest.MonkeyPatch.context() as patch:
         # Limits, not verdicts: a chain forks as fast as we look, and a process exits on TERM
@@ -104,7 +104,7 @@ def _end(zoo: Zoo, verb: Verb, others_rows: bool) -> Ended:
     return Ended(verb, others_rows, zoo, before, told)
 
 
-def _show(verb: Verb, told: dict[str, dict[str, Any]], took_s: float) -> None:
+def _show(verb: EndVerb, told: dict[str, dict[str, Any]], took_s: float) -> None:
     """Print it, for pytest -s."""
     print(f"\n{verb.value}: the whole zoo in {took_s:.2f} s")
     for name, one in told.items():
@@ -138,8 +138,8 @@ def test_member(member: Member, ended: Ended) -> None:
         assert (result["outcome"], result["error"]["code"]) == ("refused", member.refused)
         assert row["status"] == "running"
         return
-    stopped_by = member.stop if ended.verb is Verb.STOP else member.kill
-    outcome = {Verb.STOP: "stopped", Verb.KILL: "killed"}[ended.verb]
+    stopped_by = member.stop if ended.verb is EndVerb.STOP else member.kill
+    outcome = {EndVerb.STOP: "stopped", EndVerb.KILL: "killed"}[ended.verb]
     assert (result["outcome"], result["error"], result["survivors"]) == (outcome, None, [])
     assert (result["stopped_by"], row["stopped_by"]) == (stopped_by, stopped_by)
     assert [rung["name"] for rung in result["rungs"] if rung["enough"]] == ENOUGH[stopped_by]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.model import Status, StoppedBy, Verb
+from tmuxreap.core.model import EndVerb, Status, StoppedBy
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.registry.transitions import (
@@ -89,10 +89,10 @@ def test_what_cannot_happen_is_an_error_of_ours(status: Status, event: Event) ->
 
 
 def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
-    ending = set(Verb) - {Verb.INTERRUPT}  # it ends a turn and writes no row
+    ending = set(EndVerb) - {EndVerb.INTERRUPT}  # it ends a turn and writes no row
     assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {
-        Verb.STOP: Event.STOPPED,
-        Verb.KILL: Event.KILLED,
+        EndVerb.STOP: Event.STOPPED,
+        EndVerb.KILL: Event.KILLED,
     }
     assert MODES == {
         Event.STOPPED: "graceful",

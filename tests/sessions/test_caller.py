@@ -22,10 +22,10 @@ def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
     story.agent()
     app = story.app(tool="mcp")
     from tmuxreap.commands import stop
-    from tmuxreap.core.model import Verb
+    from tmuxreap.core.model import EndVerb
     from tmuxreap.ending.plan import Policy
 
-    stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "why")))
+    stop.run(app, stop.EndRequest(("acme",), Policy(EndVerb.STOP, "why")))
     (answer,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
     by = answer["ended_by"]
     assert isinstance(by, dict)

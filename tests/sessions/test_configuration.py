@@ -14,7 +14,7 @@ from tmuxreap.commands import stop
 from tmuxreap.commands.reap.reap import request_of
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.masking import kept_screen, mask_also, mask_secrets
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import EndingOptions, Policy
 from tmuxreap.sessions import configuration
@@ -186,7 +186,7 @@ def test_no_screen_is_kept_while_it_is_not_known_what_to_mask(story: Story, text
     story.agent()
     try:
         app = configured(story, text)
-        stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
+        stop.run(app, stop.EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop")))
         assert kept_screen("acme-77") == ""
     finally:
         mask_also()
@@ -271,7 +271,7 @@ def test_a_pattern_that_backtracks_holds_up_no_stop(story: Story, pattern: str) 
     try:
         app = configured(story, f"secrets: ['{pattern}']\n")
         agent.pane.screen = f"{'a' * 140}!\n{agent.pane.screen}"
-        result = stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
+        result = stop.run(app, stop.EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop")))
     finally:
         mask_also()
     assert story.row()["status"] == "stopped"

@@ -13,7 +13,7 @@ from tmuxreap.commands.targets import (
     warned_of_children,
 )
 from tmuxreap.core.errors import Code, Failure, declined
-from tmuxreap.core.model import RecordedTmux, Row, Server, Unreachable, Verb
+from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
@@ -48,7 +48,7 @@ def run(context: Context, request: EndRequest) -> Result:
     if look is None:
         return _end_without_registry(context, request)
     look, starting = _after_starts(context, look, request)
-    kill = request.policy.verb is Verb.KILL
+    kill = request.policy.verb is EndVerb.KILL
     chosen = choose_rows(
         context, look, request.targets, Wanted.RUNNING, leftovers=kill, skip_protected=True
     )

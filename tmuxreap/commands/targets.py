@@ -7,7 +7,7 @@ from functools import cache
 
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Row, Verb
+from tmuxreap.core.model import EndVerb, Row
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.registry.look import RegistryLook
@@ -124,12 +124,12 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     return warned
 
 
-def check_spares(context: Context, verb: Verb) -> None:
+def check_spares(context: Context, verb: EndVerb) -> None:
     """Refuse a stop while it is not known which programs the user spares; a kill warns."""
     lost = context.spares_lost
     if lost is None:
         return
-    if verb is Verb.STOP:
+    if verb is EndVerb.STOP:
         hint = f"{lost.hint}; to end it all the same: tmuxreap kill"
         message = f"{lost.message}; it is not known which programs you spare"
         raise Failure(lost.code, f"could not stop anything: {message}", hint)

@@ -43,7 +43,7 @@ class Terminal(Enum):
     WEZTERM = "wezterm"
 
 
-class Verb(Enum):
+class EndVerb(Enum):
     """The verbs that end sessions, or their turns."""
 
     STOP = "stop"

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.core.answers import Ending as EndResult
-from tmuxreap.core.model import Outcome, Row, Verb
+from tmuxreap.core.model import EndVerb, Outcome, Row
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent, NewEvent
 
-ENDED = {Verb.STOP: "completed", Verb.KILL: "cancelled"}
+ENDED = {EndVerb.STOP: "completed", EndVerb.KILL: "cancelled"}
 SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another process reports it
 
 
@@ -40,7 +40,7 @@ def report_started(
 
 
 def report_ended(
-    registry: Path, at: float, verb: Verb, results: Mapping[Row, EndResult]
+    registry: Path, at: float, verb: EndVerb, results: Mapping[Row, EndResult]
 ) -> tuple[dict[str, EndResult], list[NewEvent]]:
     """Report the ends. Return the results, with a warning for each failed report, and the events
     for the ledger."""
@@ -90,7 +90,7 @@ def _new_report(row: Row, at: float, event: str, detail: str | None) -> JobRepor
     return JobReport(str(job_of(row)), row.name, event, detail, at)
 
 
-def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
+def _end(verb: EndVerb, result: EndResult) -> tuple[str, str | None]:
     if result.stopped_by is None or result.outcome is Outcome.SURVIVED:
         return (
             "error",

@@ -19,7 +19,7 @@ from tmuxreap.core import model
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Outcome, Row, Scope, Verb
+from tmuxreap.core.model import EndVerb, Outcome, Row, Scope
 from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import as_dict, replace
@@ -337,7 +337,7 @@ def to_text(policy: Policy) -> str:
 
 def from_text(text: str) -> Policy:
     fields = json.loads(text)
-    return Policy(**{**fields, "verb": Verb(fields["verb"]), "scope": Scope(fields["scope"])})
+    return Policy(**{**fields, "verb": EndVerb(fields["verb"]), "scope": Scope(fields["scope"])})
 
 
 Ended = Sequence[tuple[Row, Intent]]
@@ -346,7 +346,7 @@ Ended = Sequence[tuple[Row, Intent]]
 def finish_ending(context: Context, name: str, policy: Policy) -> str:
     """End what is left of a session and return a message about the result."""
     lost = context.spares_lost
-    if policy.verb is Verb.STOP and lost is not None:
+    if policy.verb is EndVerb.STOP and lost is not None:
         return f"it is not ended while it is not known which programs you spare: {lost.message}"
     row = context.registry.look().named(name)
     ended = end_rows(context, [row], policy) if row is not None else []

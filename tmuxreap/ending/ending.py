@@ -12,7 +12,7 @@ from tmuxreap.agents.screens import Screen
 from tmuxreap.core.answers import Counts
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Outcome, Process, ProcessId, Row, StoppedBy, Verb
+from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
 from tmuxreap.core.results import Conversation, Draft, Item, problem_of
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.values import field, frozen, replace, slotted
@@ -64,7 +64,7 @@ def failed_target(name: str, failure: Failure) -> EndResult:
     return EndResult(name=name, outcome=outcome, error=problem_of(failure))
 
 
-def out_of_reach(verb: Verb, name: str, carrier: str | None) -> Failure:
+def out_of_reach(verb: EndVerb, name: str, carrier: str | None) -> Failure:
     """Return the failure for an agent of which only the carrier was ended."""
     what = f"what {name} ran behind {carrier}"
     reason = (

@@ -9,7 +9,7 @@ from tmuxreap.agents.profiles import Key
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
+from tmuxreap.core.model import EndVerb, Live, Outcome, Row, Scope
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
@@ -25,7 +25,7 @@ from tmuxreap.proof.state import STATE_OF_SCREEN
 from tmuxreap.sessions.context import Context
 
 # Other panes of the session are not touched.
-POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)
+POLICY = Policy(EndVerb.INTERRUPT, "interrupted", scope=Scope.PANE)
 
 
 def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:

@@ -10,7 +10,7 @@ from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.answers import Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import is_blind, kept_screen
-from tmuxreap.core.model import Outcome, Row, Scope, StoppedBy, Terminal, Verb
+from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, StoppedBy, Terminal
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Conversation, Item, Process, megabytes, problem_of
 from tmuxreap.core.times import iso
@@ -185,7 +185,7 @@ def _still_alive(ending: Ending) -> Failure:
     left = [f"{process.comm} ({process.pid})" for process in ending.left]
     names = ", ".join(left) or "its tmux session"
     hint = f"see what holds them: {command('show', ending.name)}"
-    if policy.verb is Verb.KILL:
+    if policy.verb is EndVerb.KILL:
         code = Code.KILL_FAILED
     if not policy.force:
         hint = "try again without --no-force"

@@ -9,7 +9,7 @@ from enum import Enum
 from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Live, Pane, Scope, Server, Status, Verb
+from tmuxreap.core.model import EndVerb, Live, Pane, Scope, Server, Status
 from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import (
@@ -44,14 +44,14 @@ class Rung(Enum):
     KILL = "kill"
 
 
-RUNGS: dict[Verb, tuple[Rung, ...]] = {
-    Verb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
-    Verb.KILL: (Rung.TERM, Rung.KILL),
-    Verb.INTERRUPT: (Rung.KEYS,),
+RUNGS: dict[EndVerb, tuple[Rung, ...]] = {
+    EndVerb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
+    EndVerb.KILL: (Rung.TERM, Rung.KILL),
+    EndVerb.INTERRUPT: (Rung.KEYS,),
 }
 
 
-REASONS: dict[Verb, str] = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}  # the defaults
+REASONS: dict[EndVerb, str] = {EndVerb.STOP: "manual_stop", EndVerb.KILL: "killed"}  # the defaults
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 # The options that the user's defaults fill in, and their keys in config.yaml.
@@ -83,7 +83,7 @@ class EndingOptions:
 class Policy:
     """What the caller asked for."""
 
-    verb: Verb
+    verb: EndVerb
     reason: str
     keys_timeout_s: float | None = None
     grace_s: float | None = None
@@ -101,11 +101,11 @@ class Policy:
     def grace(self) -> float:
         if self.grace_s is not None:
             return self.grace_s
-        return HANGUP_GRACE_S if self.verb is Verb.STOP else TERM_GRACE_S
+        return HANGUP_GRACE_S if self.verb is EndVerb.STOP else TERM_GRACE_S
 
 
 def make_policy(
-    verb: Verb,
+    verb: EndVerb,
     options: EndingOptions,
     defaults: Mapping[str, object],
     keys: Mapping[str, str] = DEFAULTS,
@@ -116,7 +116,7 @@ def make_policy(
         if getattr(options, name) in (None, "") and key in defaults:
             options = replace(options, **{name: defaults[key]})
     task_status = options.task_status
-    if task_status is None and verb is Verb.KILL:
+    if task_status is None and verb is EndVerb.KILL:
         task_status = TASK_STATUSES[0]
     return Policy(
         verb=verb,
@@ -225,7 +225,7 @@ def recorded_policy(intent: Intent) -> Policy:
     """Return what an intent asked for, as far as it matters once the agent is gone."""
     plan = intent.recorded
     return Policy(
-        Verb(intent.verb),
+        EndVerb(intent.verb),
         intent.reason,
         scope=Scope(intent.scope),
         task_status=plan.task_status,
@@ -262,7 +262,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     return could_not(policy.verb.value, name, reason, hint, Code.BEYOND_REACH)
 
 
-def foreign_panes(panes: Iterable[Pane], verb: Verb, name: str) -> Failure:
+def foreign_panes(panes: Iterable[Pane], verb: EndVerb, name: str) -> Failure:
     reason = f"other panes of the session are at work: {describe_panes(panes)}"
     hint = "end them too with --whole-session, or only the agent's pane with --pane-only"
     return could_not(verb.value, name, reason, hint, Code.FOREIGN_PANES)
@@ -292,7 +292,7 @@ def why_no_keys(
     """Return why no keys may be sent; None for a known agent in the foreground of a pane that
     accepts input."""
     pane = sight.pane
-    if policy.verb is Verb.KILL:
+    if policy.verb is EndVerb.KILL:
         return "a kill sends none"
     if policy.keys_timeout_s == 0:
         return "--keys-timeout 0"

@@ -16,7 +16,7 @@ from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
-from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, Terminal, Verb
+from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status, Terminal
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
@@ -225,7 +225,7 @@ def begin(
         ports = context.processes, context.clock, context.place
         news = [_new_intent(*ports, ending) for ending in fresh]
         answers = context.books.begin(
-            news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is Verb.KILL
+            news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is EndVerb.KILL
         )
         mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
     started = context.clock.monotonic()
@@ -275,7 +275,7 @@ def _lock_registry(registry: Registry, policy: Policy) -> Iterator[None]:
         try:
             stack.enter_context(registry.locked())
         except Failure as failure:
-            if policy.verb is not Verb.KILL or failure.code is not Code.REGISTRY_UNWRITABLE:
+            if policy.verb is not EndVerb.KILL or failure.code is not Code.REGISTRY_UNWRITABLE:
                 raise
         yield
 
@@ -285,7 +285,7 @@ def recordable(
 ) -> list[Ending]:
     """Return the endings whose end could be written, and answer the others. Raise a Failure when
     the registry as a whole cannot be written. A plan goes through the same trial."""
-    if policy.verb is Verb.KILL or not endings:
+    if policy.verb is EndVerb.KILL or not endings:
         return list(endings)
     registry.check_writable()
     registry.check_space(look)
@@ -370,7 +370,7 @@ def _banner_expected(ending: Ending) -> bool:
     """Tell whether the agent's exit banner will name the conversation for certain: until then a
     guess is no reason to refuse."""
     policy = ending.policy
-    keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
+    keyed = policy.verb is EndVerb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
     return keyed and ending.profile is not None and ending.profile.prints_exit_banner
 
 

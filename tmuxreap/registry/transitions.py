@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from tmuxreap.core.model import Row, Status, StoppedBy, Verb
+from tmuxreap.core.model import EndVerb, Row, Status, StoppedBy
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
@@ -48,7 +48,7 @@ TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
     Event.RESUMED: {R: R, S: R, T: R, A: R},
 }
 
-EVENT_OF_VERB: dict[Verb, Event] = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
+EVENT_OF_VERB: dict[EndVerb, Event] = {EndVerb.STOP: Event.STOPPED, EndVerb.KILL: Event.KILLED}
 MODES: dict[Event, str] = {
     Event.STOPPED: "graceful",
     Event.KILLED: "kill",

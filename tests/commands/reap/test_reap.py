@@ -12,7 +12,7 @@ from tests.fakes import FakeAgent, Story
 from tests.reaping import draws, hung, kept, passes, reaped, says, tells, told
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind, Limits
-from tmuxreap.core.model import ProcessId, Unreachable, Verb
+from tmuxreap.core.model import EndVerb, ProcessId, Unreachable
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import NewIntent
@@ -164,7 +164,7 @@ def test_its_task_becomes_what_was_asked_for(story: Story, status: str) -> None:
     story.path.write_text(
         text.replace('"agent": "demo"', '"agent": "demo", "task_id": "TASK-31-1"')
     )
-    policy = make_policy(Verb.STOP, EndingOptions(task_status=status), {})
+    policy = make_policy(EndVerb.STOP, EndingOptions(task_status=status), {})
     reaped(story, Kind.STALLED, policy=policy)
     assert tasks(story) == [("TASK-31-1", status, "Agent killed: stalled")]
 

@@ -19,7 +19,7 @@ from tmuxreap.commands import adopt, attach, forget, interrupt, start, stop
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 
@@ -76,8 +76,8 @@ def nothing_runs(real: Real) -> bool:
     return True
 
 
-@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_it_is_started_seen_and_ended_with_all_that_it_began(real: Real, verb: Verb) -> None:
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
+def test_it_is_started_seen_and_ended_with_all_that_it_began(real: Real, verb: EndVerb) -> None:
     helper = "setsid sleep 600 </dev/null >/dev/null 2>&1 & exec "
     begun = begin(real, "sh", "-c", helper + " ".join(DEMO), confirm_s=THROUGH_A_SHELL_S)
     pid = ready(real)
@@ -88,7 +88,7 @@ def test_it_is_started_seen_and_ended_with_all_that_it_began(real: Real, verb: V
     assert {one["name"] for one in shown["processes"]} == {"python", "sleep"}
     assert "demo agent · conversation" in shown["screen"]
     assert [one["live"] for one in real.list()] == ["alive"]
-    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    told = answer(real.stop() if verb is EndVerb.STOP else real.kill())
     assert told["stopped_by"] == {"stop": "hangup", "kill": "sigterm"}[verb.value]
     assert nothing_runs(real)
     assert (real.row()["status"], alive(pid)) == ("stopped", False)
@@ -275,7 +275,7 @@ def test_what_was_kept_of_it_goes_with_its_conversation_or_its_history(
     Store(real.store).append(real.row()["demo_conversation_id_own"], "user", "hello")
     real.stop()
     assert log(real).exists()
-    asked = EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", purge=True), yes=True)
+    asked = EndRequest(("acme",), Policy(EndVerb.STOP, "manual_stop", purge=True), yes=True)
     with real.app() as app:
         told = answer(stop.run(app, asked))
     assert (told["outcome"], log(real).exists()) == ("terminated", False)

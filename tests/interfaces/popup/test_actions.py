@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes import Story
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.popup.actions import Client, Desk, silent_progress
 
@@ -28,13 +28,13 @@ def test_a_look_shows_the_chosen_screen(story: Story) -> None:
 
 def test_what_was_asked_and_agreed_is_ended(story: Story) -> None:
     story.agent()
-    result = Desk(story.app).end("", Verb.STOP, ["acme"], silent_progress())
+    result = Desk(story.app).end("", EndVerb.STOP, ["acme"], silent_progress())
     assert [item.as_json()["outcome"] for item in result.results] == ["stopped"]
 
 
 def test_a_row_that_is_called_like_a_word_of_ours_ends_nobody(story: Story) -> None:
     story.agent()
-    result = Desk(story.app).end("", Verb.KILL, ["all"], silent_progress())
+    result = Desk(story.app).end("", EndVerb.KILL, ["all"], silent_progress())
     assert code(result) == "row_invalid"
     assert story.processes.alive(story.agents["acme"].process)
 

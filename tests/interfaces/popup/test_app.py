@@ -21,7 +21,7 @@ from tests.fakes import Story
 from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
@@ -42,9 +42,11 @@ class Held(Desk):
         super().__init__(story.app, Client(story.SOCKET, "/dev/pts/1"))
         self.may_end = threading.Event()
         self.may_end.set()
-        self.ended: list[tuple[Verb | None, tuple[str, ...]]] = []
+        self.ended: list[tuple[EndVerb | None, tuple[str, ...]]] = []
 
-    def end(self, host: str, verb: Verb | None, names: Sequence[str], progress: Progress) -> Result:
+    def end(
+        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
+    ) -> Result:
         self.may_end.wait(PATIENCE_S)
         self.ended.append((verb, tuple(names)))
         return super().end(host, verb, names, progress)
@@ -106,10 +108,10 @@ def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "verb", "how"), [("s", Verb.STOP, "exit keys"), ("x", Verb.KILL, "SIGTERM")]
+    ("key", "verb", "how"), [("s", EndVerb.STOP, "exit keys"), ("x", EndVerb.KILL, "SIGTERM")]
 )
 def test_one_key_ends_the_chosen_one_and_shows_the_receipt(
-    story: Story, key: str, verb: Verb, how: str
+    story: Story, key: str, verb: EndVerb, how: str
 ) -> None:
     story.agent("acme")
     story.agent("shop")
@@ -146,7 +148,7 @@ def test_many_are_ended_only_after_a_question(story: Story) -> None:
         await until(pilot, lambda: len(popup._receipts) == 2)
 
     played(desk, play, SMALL)
-    assert desk.ended == [(Verb.STOP, ("acme", "shop"))]
+    assert desk.ended == [(EndVerb.STOP, ("acme", "shop"))]
     assert story.row("web")["status"] == "running"
 
 
@@ -165,7 +167,7 @@ def test_what_is_under_way_is_shown_and_closing_waits_for_it(story: Story) -> No
         await until(pilot, lambda: not popup.is_running)
 
     played(desk, play)
-    assert desk.ended == [(Verb.STOP, ("acme",))]
+    assert desk.ended == [(EndVerb.STOP, ("acme",))]
     assert story.row()["status"] == "stopped"
 
 
@@ -524,7 +526,7 @@ def test_a_key_after_the_filter_is_meant_for_whom_it_leaves(story: Story) -> Non
         await until(pilot, lambda: desk.ended)
 
     played(desk, play)
-    assert desk.ended == [(Verb.STOP, ("shop",))]
+    assert desk.ended == [(EndVerb.STOP, ("shop",))]
 
 
 def test_a_form_is_filled_ahead(story: Story) -> None:
@@ -598,7 +600,7 @@ class Hosted(Held):
         super().__init__(story)
         self.told = told
         self.may_answer = threading.Event()
-        self.ended_there: list[tuple[Verb | None, tuple[str, ...]]] = []
+        self.ended_there: list[tuple[EndVerb | None, tuple[str, ...]]] = []
         self.choices = story.folder / "state" / "popup.json"
 
     def choices_file(self) -> Path:
@@ -616,7 +618,9 @@ class Hosted(Held):
     def remote_screen(self, target: str) -> str:
         return f"what {target} shows"
 
-    def end(self, host: str, verb: Verb | None, names: Sequence[str], progress: Progress) -> Result:
+    def end(
+        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
+    ) -> Result:
         if not host:
             return super().end(host, verb, names, progress)
         self.ended_there.append((verb, tuple(names)))
@@ -684,10 +688,10 @@ def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) ->
         assert str(popup._receipts["web@gpu"]) == "web@gpu: stopped"
 
     played(desk, play)
-    assert desk.ended == [(Verb.STOP, ("acme",))]
+    assert desk.ended == [(EndVerb.STOP, ("acme",))]
     assert sorted(desk.ended_there, key=str) == [
-        (Verb.STOP, ("api@gpu", "web@gpu")),
-        (Verb.STOP, ("web@dev",)),
+        (EndVerb.STOP, ("api@gpu", "web@gpu")),
+        (EndVerb.STOP, ("web@dev",)),
     ]
 
 

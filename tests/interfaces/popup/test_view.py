@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.answers import Ending, RemoteResult
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
+from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
@@ -35,9 +35,9 @@ def result(*items: object, failure: Failure | None = None) -> Result:
 
 
 def test_a_rung_is_told_with_its_time() -> None:
-    assert step_text(Verb.STOP, None, 5.0) == "stopping ..."
-    assert step_text(Verb.STOP, (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
-    assert step_text(Verb.STOP, (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
+    assert step_text(EndVerb.STOP, None, 5.0) == "stopping ..."
+    assert step_text(EndVerb.STOP, (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
+    assert step_text(EndVerb.STOP, (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
 
 
 def test_one_is_told_by_its_receipt_and_many_by_their_number() -> None:

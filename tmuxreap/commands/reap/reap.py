@@ -11,7 +11,7 @@ from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
 from tmuxreap.core.answers import Change, Ending, Kept
 from tmuxreap.core.errors import Failure, command
-from tmuxreap.core.model import Live, Verb
+from tmuxreap.core.model import EndVerb, Live
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
@@ -76,7 +76,7 @@ def request_of(
 def _policy(options: EndingOptions, defaults: Mapping[str, object]) -> Policy:
     if options.task_status is None:
         options = replace(options, task_status="failed")
-    return make_policy(Verb.STOP, options, defaults, DEFAULTS_OF_REAP)
+    return make_policy(EndVerb.STOP, options, defaults, DEFAULTS_OF_REAP)
 
 
 def run(context: Context, request: ReapRequest) -> Result:

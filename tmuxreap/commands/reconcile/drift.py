@@ -13,6 +13,7 @@ from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.core import answers
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import (
+    EndVerb,
     Live,
     Row,
     Server,
@@ -20,7 +21,6 @@ from tmuxreap.core.model import (
     Session,
     Terminal,
     Unreachable,
-    Verb,
 )
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.text import plain
@@ -211,7 +211,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     event, why = Event.FOUND_DEAD, ""
     if intent is not None:
         purged = _has_purged(intent, conversation)
-        event = Event.PURGED if purged else EVENT_OF_VERB[Verb(intent.verb)]
+        event = Event.PURGED if purged else EVENT_OF_VERB[EndVerb(intent.verb)]
         why = f"; {intent.verb} ({intent.reason}) was under way when its owner died"
     ending = End(
         event=event,

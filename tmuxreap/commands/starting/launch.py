@@ -28,6 +28,7 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import (
     Created,
+    EndVerb,
     Live,
     NewSession,
     ProcessId,
@@ -38,7 +39,6 @@ from tmuxreap.core.model import (
     SetOption,
     Terminal,
     Unreachable,
-    Verb,
 )
 from tmuxreap.core.model import Session as TmuxSession
 from tmuxreap.core.ports import Surroundings
@@ -70,7 +70,7 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     from tmuxreap.ending.end import end_unregistered  # only failed starts need it
 
     options = EndingOptions("start_failed", grace=1.0, whole_session=True)
-    policy = make_policy(Verb.KILL, options, {})
+    policy = make_policy(EndVerb.KILL, options, {})
     return end_unregistered(context, row, policy, past).error is None
 
 
@@ -146,7 +146,7 @@ def make_way(
 ) -> None:
     """Refuse if a session of that name is alive; with `replace`, end it first."""
     if replace:
-        check_spares(context, Verb.STOP)
+        check_spares(context, EndVerb.STOP)
     if row is not None and look is not None:
         sight = sight_of(context, row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
@@ -177,7 +177,7 @@ def make_way(
 
 def _replacing(context: Context) -> Policy:
     """Return how a session makes way for a new one: like a stop, with the user's grace."""
-    return make_policy(Verb.STOP, EndingOptions("replaced"), context.defaults)
+    return make_policy(EndVerb.STOP, EndingOptions("replaced"), context.defaults)
 
 
 def _check_no_remains(context: Context, spec: Launch) -> None:

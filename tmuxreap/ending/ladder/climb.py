@@ -10,7 +10,7 @@ import signal
 
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import Outcome, ProcessId, StoppedBy, Verb
+from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import Sent
 from tmuxreap.ending.ending import Ending, RungReport
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
@@ -201,7 +201,7 @@ def _outcome(ending: Ending, gone: bool) -> Outcome:
         return Outcome.SURVIVED if moved or trouble is None else Outcome.FAILED
     if ending.carrier_cut:  # the agent behind the carrier may still run
         return Outcome.SURVIVED
-    return Outcome.STOPPED if ending.policy.verb is Verb.STOP else Outcome.KILLED
+    return Outcome.STOPPED if ending.policy.verb is EndVerb.STOP else Outcome.KILLED
 
 
 def _stopped_by(ending: Ending) -> StoppedBy:

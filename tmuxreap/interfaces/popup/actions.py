@@ -21,7 +21,7 @@ from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.core.answers import Drift, RemoteResult, Session, Shown
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Row, Server, Status, SwitchClient, Verb
+from tmuxreap.core.model import EndVerb, Live, Row, Server, Status, SwitchClient
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import EndingOptions, make_policy
@@ -66,7 +66,7 @@ def screen(context: Context, target: str) -> str:
     return kept_screen(there.screen or "") if isinstance(there, Shown) else ""
 
 
-def end(context: Context, verb: Verb | None, targets: Sequence[str]) -> Result:
+def end(context: Context, verb: EndVerb | None, targets: Sequence[str]) -> Result:
     """End or resume remote sessions; the caller has already asked for confirmation."""
     word = verb.value if verb else "resume"
     result = run_on_hosts(context, word, None, {"targets": [*targets], "yes": True})
@@ -163,7 +163,9 @@ class Desk:
         seen = self._result_or_failure(lambda context: _look(context, chosen))
         return Seen(failure=seen) if isinstance(seen, Failure) else seen
 
-    def end(self, host: str, verb: Verb | None, names: Sequence[str], progress: Progress) -> Result:
+    def end(
+        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
+    ) -> Result:
         """End sessions of a host, "" for this machine, or resume them without a verb; the caller
         has already asked for confirmation."""
 

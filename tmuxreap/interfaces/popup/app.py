@@ -18,7 +18,7 @@ from textual.events import DescendantFocus, Event, Key, Resize
 from textual.widgets import DataTable, Input, Static
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.engines import run_in_terminal
@@ -219,7 +219,7 @@ class Popup(Drawing):
     def _entered(self) -> None:
         self.action_jump()
 
-    def _selected_names(self, verb: Verb | None = None) -> list[str]:
+    def _selected_names(self, verb: EndVerb | None = None) -> list[str]:
         """Return the marked sessions, else the one under the cursor. Busy ones are left out, except
         that a kill may take over a running stop."""
         chosen = self._chosen
@@ -228,12 +228,12 @@ class Popup(Drawing):
             names = [chosen]
         return [name for name in names if self._is_free(name, verb)]
 
-    def _is_free(self, name: str, verb: Verb | None) -> bool:
+    def _is_free(self, name: str, verb: EndVerb | None) -> bool:
         doing = self._doing.get(name)
-        return doing is None or (doing.verb, verb) == (Verb.STOP, Verb.KILL)
+        return doing is None or (doing.verb, verb) == (EndVerb.STOP, EndVerb.KILL)
 
     def action_end(self, word: str) -> None:
-        verb = Verb(word)
+        verb = EndVerb(word)
         names = self._selected_names(verb)
 
         def answered(agreed: bool | None) -> None:
@@ -249,7 +249,7 @@ class Popup(Drawing):
         if names := self._selected_names():
             self._start_work(None, names)
 
-    def _start_work(self, verb: Verb | None, names: list[str]) -> None:
+    def _start_work(self, verb: EndVerb | None, names: list[str]) -> None:
         """Start the work on each host separately: none waits for another."""
         self._message_text = None
         for host, targets in actions.by_host(names, self._host_of).items():

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.crowd import THREADS
@@ -29,7 +29,7 @@ WIDE = 150  # from here on list and screen are side by side
 class Doing:
     """What is being done with a session; without a verb it is being resumed."""
 
-    verb: Verb | None
+    verb: EndVerb | None
     progress: Progress
 
 

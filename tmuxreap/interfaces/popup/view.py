@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tmuxreap.core.answers import RemoteResult, Session
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live, Verb
+from tmuxreap.core.model import EndVerb, Live
 from tmuxreap.core.results import Problem, Result
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
@@ -189,7 +189,7 @@ RUNGS: dict[Enum, str] = {
     Rung.TERM: "SIGTERM",
     Rung.KILL: "SIGKILL",
 }
-DOING = {Verb.STOP: "stopping", Verb.KILL: "killing", None: "resuming"}
+DOING = {EndVerb.STOP: "stopping", EndVerb.KILL: "killing", None: "resuming"}
 COLORS: dict[str, str] = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
 STATE_COLOURS: dict[str, str] = {
     AgentState.WAITING.value: "bold reverse yellow",
@@ -263,7 +263,7 @@ def state(one: Session) -> Text:
     return Text(live.replace("_", " "), style=COLORS.get(live, "red"))
 
 
-def step_text(verb: Verb | None, rung: tuple[Enum, float] | None, now: float) -> str:
+def step_text(verb: EndVerb | None, rung: tuple[Enum, float] | None, now: float) -> str:
     return (
         f"{DOING[verb]} ..."
         if rung is None

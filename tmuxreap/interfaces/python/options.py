@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from tmuxreap.commands.wait import Until
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.times import parse_duration
 from tmuxreap.ending.plan import EndingOptions, Seconds
 
@@ -116,10 +116,10 @@ class KillOptions(EndOptions, total=False):
 OF_THE_CALL = ("dry_run", "yes")  # not of the ending itself
 
 
-def options_of(verb: Verb, how: StopOptions | KillOptions) -> EndingOptions:
+def options_of(verb: EndVerb, how: StopOptions | KillOptions) -> EndingOptions:
     """Return the options of a stop or a kill by the names that all interfaces have."""
     given: dict[str, Any] = {**how}
-    known = StopOptions if verb is Verb.STOP else KillOptions
+    known = StopOptions if verb is EndVerb.STOP else KillOptions
     if unknown := given.keys() - known.__annotations__.keys():
         raise TypeError(f"{verb.value}() got an unexpected option: {', '.join(sorted(unknown))}")
     for name in OF_THE_CALL:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from tmuxreap.commands.reap.verdicts import kinds_wanted
 from tmuxreap.core.answers import Ending, Interrupted
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.interfaces.python.calls import (
@@ -55,7 +55,7 @@ class Stopping:
         Options: `reason`, `keys_timeout`, `grace` and `after_turn` (seconds), `force=False` (never
         SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `purge_conversation` (with
         `yes`), `unregistered`, `dry_run`, `yes`."""
-        return self._end(Verb.STOP, target, how, check)
+        return self._end(EndVerb.STOP, target, how, check)
 
     @overload
     def kill(
@@ -70,7 +70,7 @@ class Stopping:
     ) -> Ending | list[Ending]:
         """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as for `stop`, except
         `keys_timeout` and `after_turn`; also `task_status` (`failed`, `ready`, `cancelled`)."""
-        return self._end(Verb.KILL, target, how, check)
+        return self._end(EndVerb.KILL, target, how, check)
 
     def interrupt(
         self, *targets: Target, dry_run: bool = False, yes: bool = False
@@ -127,7 +127,7 @@ class Stopping:
 
     def _end(
         self,
-        verb: Verb,
+        verb: EndVerb,
         target: Target | Several,
         how: StopOptions | KillOptions,
         check: bool,

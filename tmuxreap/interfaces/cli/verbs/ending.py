@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tmuxreap.core.model import Verb
+from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.ending.plan import (
@@ -129,7 +129,7 @@ def do_stop(
         cleanup=cleanup,
         unregistered=force_no_yaml,
     )
-    return _end(call, Verb.STOP, options, targets, dry_run, yes)
+    return _end(call, EndVerb.STOP, options, targets, dry_run, yes)
 
 
 def do_kill(
@@ -176,11 +176,11 @@ def do_kill(
         unregistered=force_no_yaml,
         task_status=task_status,
     )
-    return _end(call, Verb.KILL, options, targets, dry_run, yes)
+    return _end(call, EndVerb.KILL, options, targets, dry_run, yes)
 
 
 def _end(
-    call: Call, verb: Verb, options: EndingOptions, targets: Targets, dry_run: bool, yes: bool
+    call: Call, verb: EndVerb, options: EndingOptions, targets: Targets, dry_run: bool, yes: bool
 ) -> Result:
     from tmuxreap.commands.stop import EndRequest, run
 
