@@ -188,8 +188,8 @@ def _briefly(verb: str, planned: Sequence[Mapping[str, object]]) -> Iterator[str
 
 def confirm(asked: str) -> bool:
     """Ask the user; only y or yes means yes. An interrupt is a failure: nothing was begun yet."""
-    print(f"{asked} [y/N] ", end="", file=sys.stderr, flush=True)
-    try:
+    try:  # the question can be interrupted as soon as it stands there
+        print(f"{asked} [y/N] ", end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline()
     except KeyboardInterrupt:
         print(file=sys.stderr)
