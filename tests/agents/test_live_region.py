@@ -242,3 +242,14 @@ def test_a_wrapped_draft_is_one_line_at_each_width() -> None:
     for width in WIDTHS:
         typed = "\n  ".join(wrap(words, width - 3))
         assert seen("claude", as_claude("a", "b", typed, "c", width)).draft == words
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_limit_that_a_transcript_in_the_conversation_shows_is_none(width: int) -> None:
+    told = "  ⎿ \xa0You've hit your session limit · resets 5:02am (UTC)\n\n"
+    inner = box("❯\xa0", "", width)
+    at_a_limit = f"❯ hello\n{told}{inner}\n  ⏸ manual mode on"
+    shown = f"❯ cat transcript\n{told}{inner}\n\n"
+    quoted = shown + as_claude("and now?", "It was at a limit then.", "", "mock", width)
+    found = [seen("claude", screen).limit for screen in (at_a_limit, quoted)]
+    assert found == ["5:02am", None]

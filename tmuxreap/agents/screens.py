@@ -75,9 +75,9 @@ def read_screen(
     live = live_region(text, marks.get("live"), marks.get("edge"))
     if _shows(marks.get("setup"), live or text):
         return Screen(State.DIALOG, setup=True)
-    limit = _limit(marks.get("limited"), text)
     if not live:
-        return Screen(State.UNKNOWN, limit=limit)
+        return Screen(State.UNKNOWN)
+    limit = _limit(marks.get("limited"), text, _live_start(text, marks.get("live")))
     width = max(len(line) for line in (live if "edge" in marks else text).split("\n"))
     splits_words = "split" in marks
     typed = _search(patterns.get(State.DRAFT), live)
@@ -118,6 +118,11 @@ def live_region(
         return region
     width = len(drawn.group())
     return "\n".join(line[:width].rstrip(" ") for line in region.split("\n"))
+
+
+def _live_start(text: str, live: re.Pattern[str] | None) -> int:
+    match = (live or LAST_BLOCK).search(text)
+    return len(text) if match is None else match.start()
 
 
 def _without_typed(live: str, typed: re.Match[str] | None) -> str:
@@ -163,8 +168,11 @@ def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:
     return pattern is not None and pattern.search(text) is not None
 
 
-def _limit(pattern: re.Pattern[str] | None, text: str) -> str | None:
-    match = pattern.search(text) if pattern else None
+def _limit(pattern: re.Pattern[str] | None, text: str, live_start: int) -> str | None:
+    """Return when a limit ends. It is told in the live region or right above it: what stands in the
+    conversation is over, or somebody's words."""
+    found = pattern.finditer(text) if pattern else ()
+    match = next((each for each in found if each.end() > live_start), None)
     return None if match is None else (match.groupdict().get("until") or "").strip()
 
 
