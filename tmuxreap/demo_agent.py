@@ -6,6 +6,7 @@ Its store is `$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`. Rows have its modul
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import os
 import re
@@ -31,6 +32,7 @@ from tmuxreap.agents.demo import (
 )
 
 ESCAPE_S = 0.05  # an Escape followed by a character this soon is Alt, or part of a longer key
+CUT = re.compile(r"\x1b(?:\[[0-?]*)?\Z")  # a key of which more may come
 KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\x1b])|\x1b(?=\x1b)|[^\x1b]", re.DOTALL)
 
 
@@ -39,12 +41,13 @@ def raw_terminal(plain: bool) -> Iterator[None]:
     """Set the terminal to raw mode, and restore it at the end. A vanished terminal is no error."""
     saved = termios.tcgetattr(0)
     tty.setraw(0, termios.TCSANOW)
-    os.write(1, b"\x1b[?7l" if plain else b"\x1b[?7l\x1b[?1049h")
+    os.write(1, b"\x1b[?2004h\x1b[?7l" if plain else b"\x1b[?2004h\x1b[?7l\x1b[?1049h")
     try:
         yield
     finally:
         with contextlib.suppress(OSError, termios.error):
-            os.write(1, b"\x1b[?7h\r\n" if plain else b"\x1b[?7h\x1b[?1049l")
+            restored = b"\x1b[?2004l\x1b[?7h"
+            os.write(1, restored + (b"\r\n" if plain else b"\x1b[?1049l"))
             termios.tcsetattr(0, termios.TCSANOW, saved)
 
 
@@ -72,8 +75,17 @@ def caught_signals(agent: Agent, ignored: list[str]) -> int:
     return wake
 
 
+def split_keys(typed: str) -> tuple[list[str], str]:
+    """Split what was typed into keys, and the beginning of one of which more may come."""
+    cut = CUT.search(typed)
+    held = cut.group() if cut is not None else ""
+    whole = typed if held in ("", ESCAPE) else typed.removesuffix(held)
+    return KEY.findall(whole), held
+
+
 def converse(agent: Agent, wake: int) -> None:
     sources, held, reported = [0, wake], "", ("", State.IDLE)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while agent.leaves_at is None or time.monotonic() < agent.leaves_at:
         if reported != (agent.conversation_id, agent.state):
             reported = agent.conversation_id, agent.state
@@ -82,19 +94,19 @@ def converse(agent: Agent, wake: int) -> None:
         now = time.monotonic()
         patience_s = ESCAPE_S if held else max(0.0, agent.next_event(now) - now)
         ready, _, _ = select.select(sources, [], [], patience_s)
-        now, typed = time.monotonic(), ""
+        now, heard, typed = time.monotonic(), b"", ""
         if wake in ready:
             os.read(wake, 64)
         if 0 in ready:
             with contextlib.suppress(OSError):
-                typed = os.read(0, 4096).decode(errors="replace")
-            if not typed:  # the terminal is gone
+                heard = os.read(0, 4096)
+            if not heard:  # the terminal is gone
                 sources.remove(0)
                 if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
                     agent.leave(now)
-        keys = KEY.findall(held + typed) if typed else [held]
+        typed = decoder.decode(heard)
         # An Escape is a key of its own only if nothing follows it at once.
-        held = ESCAPE if typed.endswith(ESCAPE) else ""
+        keys, held = split_keys(held + typed) if typed else ([held], "")
         for key in filter(None, keys):
             agent.press(key, now)
         agent.tick(now)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.demo import Agent, State, Store, new_id
+from tmuxreap.agents.demo import PASTE_BEGINS, PASTE_ENDS, Agent, State, Store, new_id
+from tmuxreap.demo_agent import split_keys
 
 SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 
@@ -76,6 +77,35 @@ def test_escape_and_pairs_of_interrupts_leave_from_every_state(
     press(agent, {1.0: "\x1b", 1.8: "\x03", 2.1: "\x03", 5.1: "\x03", 5.4: "\x03"})
     assert agent.leaves_at is not None
     assert agent.transcript == []
+
+
+def test_a_paste_is_taken_whole_and_a_long_one_is_a_placeholder(agent: Agent) -> None:
+    for text in ("two\nlines", "x\n" * 20):
+        for key in (PASTE_BEGINS, *text, PASTE_ENDS):
+            agent.press(key, 1.0)
+    assert agent.draft == "two\nlines[Pasted text +20 lines]"
+    press(agent, {2.0: "\r"})
+    assert agent.transcript[0] == "user: two\nlines" + "x\n" * 20
+
+
+def test_a_dialog_takes_no_paste(agent: Agent) -> None:
+    agent.state = State.WAITING
+    for key in (PASTE_BEGINS, "y", "\r", PASTE_ENDS):
+        agent.press(key, 1.0)
+    assert (agent.state, agent.draft, agent.transcript) == (State.WAITING, "", [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys", "held"),
+    [
+        ("a\x1b[200~b", ["a", "\x1b[200~", "b"], ""),
+        ("a\x1b[20", ["a"], "\x1b[20"),
+        ("\x1b\x1b", ["\x1b"], "\x1b"),
+        ("\x1b[", [], "\x1b["),
+    ],
+)
+def test_a_key_may_come_in_pieces(typed: str, keys: list[str], held: str) -> None:
+    assert split_keys(typed) == (keys, held)
 
 
 def test_nothing_is_heard_while_it_leaves(agent: Agent) -> None:

@@ -23,6 +23,8 @@ DIALOG = "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
 WORKING = "· working (esc to interrupt)"
 ENTER, ESCAPE, C_C, C_D, C_U = "\r", "\x1b", "\x03", "\x04", "\x15"
 NEW_LINE = ("\n", "\x1b\r")  # C-j, Alt+Enter
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+LONG_LINES, LONG_CHARS = 10, 1000  # a paste from here on is shown as a placeholder
 
 
 class State(Enum):
@@ -115,6 +117,8 @@ class Agent:
         self.exit_delay_s = exit_delay_s
         self.state = State.IDLE
         self.draft = ""
+        self.pasting: list[str] | None = None  # the keys of a paste that has not ended
+        self.pastes: dict[str, str] = {}  # by their placeholders
         self.queue: list[str] = []
         self.transcript: list[str] = []
         self.tool: int | None = None
@@ -126,6 +130,16 @@ class Agent:
     def press(self, key: str, now: float) -> None:
         if self.leaves_at is not None:
             return
+        if key == PASTE_BEGINS:
+            self.pasting = []
+        elif key == PASTE_ENDS:
+            self._paste("".join(self.pasting or ()), now)
+        elif self.pasting is not None:
+            self.pasting.append(key)
+        else:
+            self._type(key, now)
+
+    def _type(self, key: str, now: float) -> None:
         if self.state is State.WAITING:
             if key == ENTER:
                 self.say("tool", "approved")
@@ -140,6 +154,18 @@ class Agent:
             self._ask_to_leave(now)
         elif key in NEW_LINE or key.isprintable():
             self.draft, self.text_at = self.draft + ("\n" if key in NEW_LINE else key), now
+
+    def _paste(self, text: str, now: float) -> None:
+        """Take a paste whole into the input; a dialog takes none."""
+        self.pasting = None
+        if self.state is State.WAITING:
+            return
+        text = text.replace("\r", "\n")
+        more = text.count("\n")
+        if more >= LONG_LINES - 1 or len(text) >= LONG_CHARS:
+            placeholder = f"[Pasted text +{more} lines]"
+            self.pastes[placeholder], text = text, placeholder
+        self.draft, self.text_at = self.draft + text, now
 
     def tick(self, now: float) -> None:
         if self.armed_until is not None and now >= self.armed_until:
@@ -182,7 +208,10 @@ class Agent:
         if now - self.text_at < BURST_S:
             self.draft += "\n"
         elif self.draft.strip():
-            self.queue, self.draft = [*self.queue, self.draft.strip()], ""
+            prompt = self.draft.strip()
+            for placeholder, text in self.pastes.items():
+                prompt = prompt.replace(placeholder, text)
+            self.queue, self.draft, self.pastes = [*self.queue, prompt], "", {}
 
     def _submit(self, prompt: str, now: float) -> None:
         command, _, argument = prompt.partition(" ")
@@ -201,7 +230,7 @@ class Agent:
 
 def wrapped(text: str, columns: int) -> list[str]:
     pieces: list[str] = []
-    for line in text.split("\n"):
+    for line in text.expandtabs(4).split("\n"):
         starts = range(0, len(line) or 1, columns)
         pieces += [line[at : at + columns] for at in starts]
     return pieces
