@@ -94,6 +94,7 @@ class FakeTmux:
         self.transcript: list[tuple[str, tuple[str, ...]]] = []
         self.within: list[Surroundings | None] = []  # of each created session
         self.told_status: list[tuple[str, str | None]] = []
+        self.buffers: dict[str, str] = {}
         self.notices: list[tuple[str, str]] = []
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
@@ -340,6 +341,9 @@ class FakeTmux:
         )
 
     def _do(self, socket: str, command: list[str]) -> bool:
+        if command[0] == "set-buffer":
+            self.buffers[command[2]] = command[4]
+            return True
         verb, target = command[0], command[command.index("-t") + 1]
         if verb == "if-shell":
             if target.startswith("$") and self._session(socket, target) is None:
@@ -355,6 +359,8 @@ class FakeTmux:
             return False
         if verb == "send-keys":
             self._send(socket, pane, command[command.index("--") + 1 :])
+        elif verb == "paste-buffer":
+            self._paste(pane, self.buffers.pop(command[command.index("-b") + 1]))
         elif verb == "copy-mode" and "-q" in command:
             self.change(pane, in_mode=False)
         elif verb == "set-option":
@@ -421,6 +427,12 @@ class FakeTmux:
                 if one.on_key:
                     one.on_key(key)
                 self.processes.type(one.tty, key)
+
+    def _paste(self, pane: FakePane, text: str) -> None:
+        pane.typed.append(text)
+        if pane.on_key:
+            pane.on_key(text)
+        self.processes.type(pane.tty, text)
 
     def _set(self, pane: FakePane, command: list[str]) -> None:
         option, *value = command[command.index("--") + 1 :]

@@ -75,6 +75,7 @@ class FakeAgent:
     heard: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     approved: bool = False
+    works: bool = False  # it begins a turn when it is given a prompt
     interrupts: int = 0
 
     def press(self, key: str) -> None:
@@ -105,7 +106,8 @@ class FakeAgent:
             )
         else:
             working = "· working (esc to interrupt)\n" if self.state == "busy" else ""
-            self.pane.screen = f"demo agent\n\n{working}> {self.draft}"
+            shown = self.draft.replace("\n", "\n  ")
+            self.pane.screen = f"demo agent\n\n{working}> {shown}"
 
     def leave(self) -> None:
         if self.leaves:
@@ -116,6 +118,7 @@ class FakeAgent:
             self.leave()
         else:
             self.submitted.append(self.draft)
+            self.state = "busy" if self.works else self.state
         self.draft = ""
 
     def _gone(self) -> None:

@@ -30,7 +30,7 @@ ROOMS = {
     "sessions": (
         "context look conversation results elsewhere registries configuration restarts reverted"
     ),
-    "ending": "end interrupt plan ending outcome one_at_a_time",
+    "ending": "end interrupt send plan ending outcome one_at_a_time",
     "commands": "*",
     "hosts": "*",
     "app": "*",
@@ -48,8 +48,8 @@ core.* registry.rows registry.lives registry.targets registry.transitions regist
 registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys
-ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts
-interfaces.python.options
+ending.ladder.prompts ending.ladder.requests ending.ladder.turns hosts.choose hosts.wire
+commands.reap.verdicts interfaces.python.options
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

@@ -20,6 +20,7 @@ from tmuxreap.core.model import (
     LeaveMode,
     NewSession,
     NoServer,
+    Paste,
     Press,
     Server,
     Session,
@@ -70,6 +71,9 @@ class Arena(Protocol):
     def option(self, name: str, value: str | None = None) -> str:
         """Set a server option if a value is given, and read it."""
 
+    def buffers(self) -> str:
+        """Return the names of all paste buffers."""
+
     def hang(self) -> None:
         """Make the server stop answering."""
 
@@ -109,6 +113,9 @@ class FakeArena:
         options = self.tmux.servers[self.socket].options
         options.update({} if value is None else {name: value})
         return options.get(name, "")
+
+    def buffers(self) -> str:
+        return "\n".join(self.tmux.buffers)
 
     def hang(self) -> None:
         self.tmux.hung.add(self.socket)
@@ -150,6 +157,10 @@ class RealArena:
         if value is not None:
             self.told("set-option", "-g", name, value)
         return self.told("show-options", "-gqv", name).strip()
+
+    def buffers(self) -> str:
+        words = ["tmux", "-N", "-S", self.socket, "list-buffers", "-F", "#{buffer_name}"]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
 
     def hang(self) -> None:
         server = look(self)
@@ -441,6 +452,21 @@ def test_a_pane_in_a_mode_gets_no_key_until_it_is_left(arena: Arena) -> None:
     assert not again(arena, session).panes[0].in_mode
     arena.tmux.do(arena.socket, [key])
     assert gone(arena, process)
+
+
+def test_a_paste_reaches_the_program_and_leaves_no_buffer(arena: Arena) -> None:
+    session = arena.open("one")
+    pane, process = session.panes[0], leader(arena, session)
+    server = look(arena)
+    arena.enter_mode(pane.id)
+    assert arena.tmux.do(arena.socket, [Paste(server, pane, "q")])
+    assert not gone(arena, process, within_s=0.1)
+    assert arena.buffers() == ""
+    arena.tmux.do(arena.socket, [LeaveMode(pane.id), Paste(server, pane, "-x $HOME #{pane_id}; ")])
+    assert not gone(arena, process, within_s=0.1)
+    arena.tmux.do(arena.socket, [Paste(server, pane, "q")])
+    assert gone(arena, process)
+    assert arena.buffers() == ""
 
 
 def test_a_key_for_one_pane_is_not_pressed_where_several_would_get_it(arena: Arena) -> None:

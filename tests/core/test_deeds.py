@@ -17,6 +17,7 @@ EVERY: dict[type, Deed] = {
         model.CloseSession(SERVER, SESSION, (PANE,)),
         model.ClosePane(SERVER, SESSION, PANE),
         model.Press(SERVER, PANE, ("C-c",)),
+        model.Paste(SERVER, PANE, "one\ntwo"),
         model.SetOption("%0", "remain-on-exit", "on"),
         model.LeaveMode("%0"),
         model.SwitchClient(SERVER, SESSION, PANE),

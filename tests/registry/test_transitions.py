@@ -89,7 +89,10 @@ def test_what_cannot_happen_is_an_error_of_ours(status: Status, event: Event) ->
 
 
 def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
-    ending = set(EndVerb) - {EndVerb.INTERRUPT}  # it ends a turn and writes no row
+    ending = set(EndVerb) - {
+        EndVerb.INTERRUPT,
+        EndVerb.SEND,
+    }  # they end no session and write no row
     assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {
         EndVerb.STOP: Event.STOPPED,
         EndVerb.KILL: Event.KILLED,

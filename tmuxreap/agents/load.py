@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tmuxreap.agents import blocks as yamlblocks
 from tmuxreap.agents.blocks import Block, Misplaced, Path_, Unreadable
 from tmuxreap.agents.profiles import (
+    LOCATOR_NEEDS,
     LOCATORS,
     UUID,
     Carrier,
@@ -30,6 +31,7 @@ from tmuxreap.agents.profiles import (
     Locator,
     Pause,
     Profile,
+    Prompt,
     Spare,
     Text,
     program_names,
@@ -46,19 +48,13 @@ if TYPE_CHECKING:
 
 BLOCK_KEYS = (
     *("about", "like", "verified", "process", "command", "launch", "resume", "flags", "screens"),
-    *("keys", "editor", "leave_s", "spare", "mates", "store", "conversation", "hooks"),
+    *("keys", "editor", "prompt", "leave_s", "spare", "mates", "store", "conversation", "hooks"),
 )
 TALK_KEYS = (
     *("id", "artifact", "message", "query", "candidates", "folder", "folder_file", "identity"),
     *("locators", "purge", "shared", "delete", "goes_on"),
 )
 KEYS = [name[: -len("_keys")] for name in Profile.__match_args__ if name.endswith("_keys")]
-LOCATOR_NEEDS = {
-    "pidfile": ("path", "id"),
-    "open-file": ("path",),
-    "exit-banner": ("pattern",),
-    "argv": ("flags",),
-}
 MINUTE_S = 60.0
 
 
@@ -91,6 +87,7 @@ def profile(name: str, data: Block) -> Profile:
         turn_again=keys.switch("turn_again", default=False),
         editor_file=editor.text("file"),
         editor_set=editor.pattern("set"),
+        prompt=_prompt(data.inner("prompt")),
         leave_s=data.number("leave_s", 3.0),
         spare=spares(data),
         mates=data.words("mates"),
@@ -131,6 +128,12 @@ def _screens(data: Block) -> dict[State, re.Pattern[str]]:
 def _tall(data: Block) -> Tall | None:
     data.only(Tall.__match_args__)
     return Tall(int(data.number("rows", 0)), data.number("share", 0)) if data.data else None
+
+
+def _prompt(data: Block) -> Prompt:
+    data.only(Prompt.__match_args__)
+    whole, command = data.switch("whole", default=False), data.pattern("command")
+    return Prompt(whole, data.pattern("placeholder"), command or Prompt().command)
 
 
 def _patterns(data: Block, words: Sequence[str]) -> dict[str, re.Pattern[str]]:

@@ -68,6 +68,12 @@ def _file_name(path: str) -> str:
 UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # In order of trust.
 LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
+LOCATOR_NEEDS = {
+    "pidfile": ("path", "id"),
+    "open-file": ("path",),
+    "exit-banner": ("pattern",),
+    "argv": ("flags",),
+}
 
 
 @frozen
@@ -208,6 +214,18 @@ class Flags:
 
 
 @frozen
+class Prompt:
+    """How an agent takes a prompt that is pasted into its input."""
+
+    whole: bool = False  # several lines, in one paste
+    # What a long paste looks like in the input; the groups `lines`, `more` (lines after the first)
+    # and `chars` count it.
+    placeholder: re.Pattern[str] | None = None
+    # A prompt that is a command to the agent itself; by default what most agents take for one.
+    command: re.Pattern[str] = re.compile(r"[/!#$]")
+
+
+@frozen
 class Hooks:
     """Where an agent's hooks are configured, and what an entry looks like."""
 
@@ -246,6 +264,7 @@ class Profile:
     editor_keys: tuple[KeyStep, ...] = ()  # open the draft in the user's editor
     editor_file: str | None = None  # in the store: the settings that may name an editor
     editor_set: re.Pattern[str] | None = None
+    prompt: Prompt = Prompt()
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
     mates: tuple[str, ...] = ()  # flags by which its teammates in other panes name its conversation

@@ -137,6 +137,20 @@ class Interrupted(Item):
 
 
 @frozen
+class Sent(Item):
+    """Whether an agent was given a prompt, and its state. `submitted`: Enter was pressed;
+    `waited_ms`: until it was idle."""
+
+    outcome: str = ""
+    agent: str | None = None
+    state: str | None = None
+    chars: int = 0
+    submitted: bool = False
+    waited_ms: int = 0
+    duration_ms: int = 0
+
+
+@frozen
 class Awaited(Item):
     """The state of a session's agent, and whether it is an awaited one."""
 

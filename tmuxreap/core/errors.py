@@ -43,6 +43,8 @@ class Code(Enum):
     GONE = ("gone", Exit.FAILED)
     NOT_INTERRUPTIBLE = ("not_interruptible", Exit.FAILED)
     DECLINED = ("declined", Exit.FAILED)
+    NOT_IDLE = ("not_idle", Exit.FAILED)
+    UNCONFIRMED = ("unconfirmed", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     HOST_UNKNOWN = ("host_unknown", Exit.USAGE)
     CONFIG_INVALID = ("config_invalid", Exit.USAGE)

@@ -44,11 +44,17 @@ class Terminal(Enum):
 
 
 class EndVerb(Enum):
-    """The verbs that end sessions, or their turns."""
+    """The verbs that send keys or signals: they end sessions or turns, or give a prompt."""
 
     STOP = "stop"
     KILL = "kill"
     INTERRUPT = "interrupt"
+    SEND = "send"
+
+    @property
+    def phrase(self) -> str:
+        """The verb as it stands before a session's name in a message."""
+        return "send to" if self is EndVerb.SEND else self.value
 
 
 class Scope(Enum):
@@ -80,6 +86,8 @@ class Outcome(Word):
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     ALREADY_IDLE = "already_idle"
+    SENT = "sent"
+    UNKNOWN = "unknown"
 
 
 class ProcessId(NamedTuple):
@@ -323,6 +331,16 @@ class Press:
 
 
 @frozen
+class Paste:
+    """Paste a text as a terminal does, under the conditions of `Press`; several lines only if the
+    program takes a paste whole. No buffer of it stays on the server."""
+
+    server: Server
+    pane: Pane
+    text: str
+
+
+@frozen
 class SetOption:
     """Set an option on this pane alone; None unsets it."""
 
@@ -356,7 +374,7 @@ class SetStatus:
     text: str | None
 
 
-Deed = CloseSession | ClosePane | Press | SetOption | LeaveMode | SwitchClient | SetStatus
+Deed = CloseSession | ClosePane | Press | Paste | SetOption | LeaveMode | SwitchClient | SetStatus
 
 
 @frozen

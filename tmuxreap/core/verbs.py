@@ -136,6 +136,15 @@ ALL = (
     Verb("attach", "starting", Group.EVERYDAY, synonyms="open", takes_terminal=True),
     Verb("wait", "looking", Group.EVERYDAY, lasts=True, on_hosts=True, result=answers.Awaited),
     Verb(
+        "send",
+        "working",
+        Group.EVERYDAY,
+        synonyms="prompt ask tell say type",
+        changes=True,
+        lasts=True,
+        result=answers.Sent,
+    ),
+    Verb(
         "interrupt",
         "ending",
         Group.EVERYDAY,

@@ -84,6 +84,7 @@ REFUSALS = frozenset(
         Code.REGISTERED_ELSEWHERE,
         Code.BEYOND_REACH,
         Code.NOT_INTERRUPTIBLE,
+        Code.NOT_IDLE,
     }
 )
 

@@ -48,6 +48,7 @@ RUNGS: dict[EndVerb, tuple[Rung, ...]] = {
     EndVerb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
     EndVerb.KILL: (Rung.TERM, Rung.KILL),
     EndVerb.INTERRUPT: (Rung.KEYS,),
+    EndVerb.SEND: (Rung.KEYS,),
 }
 
 
@@ -244,11 +245,11 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     if status.ended and (replaced or sight.session is not None):
         reason = f"its row is {status.value}, yet a session of that name is alive"
         hint = f"if it is yours, record it first: {command('adopt', name)}"
-        return could_not(policy.verb.value, name, reason, hint, Code.SESSION_ALIVE)
+        return could_not(policy.verb.phrase, name, reason, hint, Code.SESSION_ALIVE)
     if sight.contains_caller and not policy.own_session:
         reason = "this command runs inside it"
         hint = "use --self to end it all the same, or call from another session"
-        return could_not(policy.verb.value, name, reason, hint, Code.OWN_SESSION)
+        return could_not(policy.verb.phrase, name, reason, hint, Code.OWN_SESSION)
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)
     if sight.nested is None:
@@ -259,13 +260,13 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     )
     listing = f"tmux -S {socket} ls" if socket else "tmux ls"
     hint = f"end it there: its sessions are told by: {listing}"
-    return could_not(policy.verb.value, name, reason, hint, Code.BEYOND_REACH)
+    return could_not(policy.verb.phrase, name, reason, hint, Code.BEYOND_REACH)
 
 
 def foreign_panes(panes: Iterable[Pane], verb: EndVerb, name: str) -> Failure:
     reason = f"other panes of the session are at work: {describe_panes(panes)}"
     hint = "end them too with --whole-session, or only the agent's pane with --pane-only"
-    return could_not(verb.value, name, reason, hint, Code.FOREIGN_PANES)
+    return could_not(verb.phrase, name, reason, hint, Code.FOREIGN_PANES)
 
 
 def make_plan(

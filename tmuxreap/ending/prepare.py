@@ -160,7 +160,7 @@ def _registered_elsewhere(
     owner = owner_of(ours, boot_id, sight.server, sight.session, environment)
     if owner is None:
         return None
-    return registered_elsewhere(ending.policy.verb.value, ending.name, owner)
+    return registered_elsewhere(ending.policy.verb.phrase, ending.name, owner)
 
 
 def already_stopped(ending: Ending) -> EndResult:

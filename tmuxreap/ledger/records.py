@@ -13,7 +13,8 @@ from tmuxreap.core.results import Answer
 from tmuxreap.core.values import as_dict, field, frozen, replace
 
 T = TypeVar("T")
-START = "start"  # the verb of an intent that creates a session; all others end one
+START = "start"  # the verb of an intent that creates a session
+SEND = "send"  # of one that gives a session a prompt; all others end one
 _ENCODER = json.JSONEncoder(default=str, skipkeys=True)
 
 

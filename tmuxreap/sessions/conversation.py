@@ -36,6 +36,7 @@ from tmuxreap.registry.rows import recorded_conversation
 
 LIVE_LOCATORS = ("pidfile", "open-file", "argv")
 STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG}
+WORKING = "working"  # as hooks report it
 BACKGROUND = "shell"  # a background shell runs: no state, but its exit command would ask about it
 
 
@@ -64,6 +65,15 @@ class Known:
         if len(self.candidates) == 1:
             could = f"{self.candidates[0]}, but another agent of its kind runs in its folder"
         return (f"ambiguous_conversation: it could be {could}; none was recorded",)
+
+
+@frozen
+class Trace:
+    """What an agent leaves of a turn that has begun: its hooks' last word of work, and the size and
+    time of its conversation's file."""
+
+    worked_at: float = 0.0
+    written: tuple[str, int, int] | None = None
 
 
 @frozen
@@ -108,6 +118,22 @@ class Finder:
         since = min((self.processes.started_epoch(it.id) for it in sight.agent), default=0.0)
         beats = self.books.heartbeats_of(row.name)
         return next((beat.state for beat in beats if beat.state and beat.at >= since), "")
+
+    def trace_of(self, row: Row, sight: Sight, profile: Profile | None) -> Trace:
+        """Return the trace of its last turn. A file that other conversations share tells nothing of
+        this one."""
+        beats = self.books.heartbeats_of(row.name)
+        worked_at = max((beat.at for beat in beats if beat.state == WORKING), default=0.0)
+        if profile is None or profile.query is not None:
+            return Trace(worked_at)
+        path = self.known_of(row, sight, profile).conversation.path
+        try:
+            status = Path(path).stat() if path else None
+        except OSError:
+            status = None
+        if path is None or status is None:
+            return Trace(worked_at)
+        return Trace(worked_at, (path, status.st_size, status.st_mtime_ns))
 
     def background_warnings(
         self, known: Known, profile: Profile | None, *, planned: bool = False

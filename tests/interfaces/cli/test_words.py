@@ -27,6 +27,7 @@ ROWS = "tmux_sessions:\n" + "".join(
         ("end", "stop"),
         ("quit", "stop"),
         ("restore", "resume"),
+        ("prompt", "send"),
         ("stpo", "stop"),
     ],
 )
@@ -57,6 +58,12 @@ def test_a_usage_error_names_the_help_of_its_verb(registry: Path) -> None:
     )
     assert tmuxreap("list", "--nope", "--json").error["hint"] == "see: tmuxreap list --help"
     assert tmuxreap("stop", "acme", "--grace", "5x", "--json").error["hint"] == "as in: --grace 90s"
+
+
+def test_a_verb_of_this_machine_refuses_other_hosts(registry: Path) -> None:
+    error = tmuxreap("send", "acme", "go on", "--host", "gpu", "--json").error
+    assert (error["code"], "on this machine only" in error["message"]) == ("usage", True)
+    assert "ssh HOST tmuxreap send" in error["hint"]
 
 
 def test_a_registry_that_is_given_twice_is_an_error(registry: Path) -> None:

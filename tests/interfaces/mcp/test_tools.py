@@ -16,7 +16,7 @@ from tmuxreap.interfaces.mcp.tools import TOOLS, tools
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
 DESTRUCTIVE = {"stop_session", "kill_session", "reap", "remove_session"}
 READ_ONLY = {"list_sessions", "show_session", "events", "wait_session", "doctor"}
-BEGINS = {"start_session", "resume_session"}
+BEGINS = {"start_session", "resume_session", "send_prompt"}
 MOST_TOKENS = 4500
 SIGNS_A_TOKEN = 3  # the tokenizers of two vendors count 3.6 characters a token for this text
 
@@ -44,8 +44,9 @@ def test_a_host_is_an_argument_only_where_that_was_asked_for() -> None:
     assert not any("host" in tool.arguments.model_fields for tool in TOOLS.values())
     with_hosts = tools(hosts=True)
     assert list(with_hosts) == list(TOOLS)
-    assert all(VERBS[tool.verb].on_hosts for tool in with_hosts.values())
-    assert all("host" in tool.arguments.model_fields for tool in with_hosts.values())
+    for tool in with_hosts.values():
+        assert ("host" in tool.arguments.model_fields) is VERBS[tool.verb].on_hosts, tool.name
+    assert not VERBS[TOOLS["send_prompt"].verb].on_hosts
 
 
 @pytest.mark.parametrize("name", TOOLS)

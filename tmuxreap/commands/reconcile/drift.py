@@ -27,7 +27,7 @@ from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy, recorded_policy
-from tmuxreap.ledger.records import START, Intent, PaneOption
+from tmuxreap.ledger.records import SEND, START, Intent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import life_changes
 from tmuxreap.registry.look import RegistryLook
@@ -381,7 +381,8 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     others = _others_at_work(context, look, latest, intents)
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
     starts = [intent for intent in abandoned.values() if intent.verb == START]
-    endings = {name: intent for name, intent in abandoned.items() if intent.verb != START}
+    others_of = (START, SEND)
+    endings = {name: it for name, it in abandoned.items() if it.verb not in others_of}
     drifts: list[Drift] = []
     for row, sight in seen:
         if row.name in others:

@@ -32,6 +32,8 @@ def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> lis
     """Return the commands for a request; none if a key may not be sent right now."""
     if isinstance(request, requests.Press):
         return _press(ending, request.step, processes)
+    if isinstance(request, requests.Paste):
+        return _paste(ending, request.text, processes)
     return _close(ending)
 
 
@@ -61,12 +63,23 @@ def ready(ending: Ending) -> list[Deed]:
 def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]:
     """Return the command for a key, or none if the agent is not in the foreground right now."""
     pane, server = ending.sight.pane, ending.plan.server
-    now = (processes.refresh(process.id) for process in ending.sight.keyed)
-    in_front = any(process and in_foreground(process) for process in now)
-    if pane is None or server is None or not in_front:
+    if pane is None or server is None or not _is_in_front(ending, processes):
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
     return [model.Press(server, pane, keys, text)]
+
+
+def _paste(ending: Ending, text: str, processes: Processes) -> list[Deed]:
+    """Return the command for a paste, or none if the agent is not in the foreground right now."""
+    pane, server = ending.sight.pane, ending.plan.server
+    if pane is None or server is None or not _is_in_front(ending, processes):
+        return []
+    return [model.Paste(server, pane, text)]
+
+
+def _is_in_front(ending: Ending, processes: Processes) -> bool:
+    now = (processes.refresh(process.id) for process in ending.sight.keyed)
+    return any(process and in_foreground(process) for process in now)
 
 
 def restore(options: Iterable[PaneOption]) -> list[Deed]:
@@ -190,6 +203,9 @@ class Executor:
 
                 editor = opened(self._processes, ending.sight.keyed)
                 self._deliver(ending, request, editor)
+            case requests.ReadTrace():
+                trace = self._finder.trace_of(ending.row, ending.sight, ending.profile)
+                self._deliver(ending, request, trace)
             case requests.ReadTurn():
                 if self._progress:
                     self._progress.turn(ending.name)
@@ -315,5 +331,5 @@ def _oldest_start(ending: Ending) -> int:
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
-BATCHED = (requests.Close, requests.Press)
+BATCHED = (requests.Close, requests.Press, requests.Paste)
 READS_PANE = (requests.ReadScreen, requests.Capture, requests.Recall)

@@ -16,7 +16,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import SETTLE_S, Rung
 from tmuxreap.proof.sight import Sight
-from tmuxreap.sessions.conversation import Known
+from tmuxreap.sessions.conversation import Known, Trace
 
 if TYPE_CHECKING:
     from tmuxreap.sessions.conversation import Opened  # noqa: F401 - in a string
@@ -94,6 +94,18 @@ class Press(Request[bool]):
     sent?"""
 
     step: Key | Text
+
+
+@frozen
+class Paste(Request[bool]):
+    """Paste a text under the same conditions: was it sent?"""
+
+    text: str
+
+
+@frozen
+class ReadTrace(Request[Trace]):
+    """What do the agent's hooks and its conversation on disk show of its last turn?"""
 
 
 @frozen

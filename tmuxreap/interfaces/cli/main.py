@@ -169,6 +169,9 @@ def usage(words: Sequence[str], error: Any) -> Failure:
     takes_all = verb in VERBS and VERBS[verb].takes_all
     if getattr(error, "option_name", None) == "--all" and takes_all:
         hint = f"to {verb} every session: tmuxreap {verb} all"
+    if getattr(error, "option_name", None) == "--host" and verb in VERBS:
+        reason = f"{verb} works on this machine only"
+        hint = f"run it there, as in: ssh HOST tmuxreap {verb} --help"
     return Failure(Code.USAGE, f"could not read the command: {reason}", hint)
 
 

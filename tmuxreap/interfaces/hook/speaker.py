@@ -103,7 +103,9 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
     """Return the row of another tool by its pane's process: an ancestor of ours, on its server. If
     it is not mirrored yet, the intent of its ending has the same facts."""
     socket, above = server_and_ancestors()
-    endings = db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb != 'start'")
+    endings = db.execute(
+        "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb NOT IN ('start', 'send')"
+    )
     for name, text in endings.fetchall() if above else ():
         from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending under way
 

@@ -62,9 +62,9 @@ Seconds = Annotated[
 ]
 TaskStatus = Literal["failed", "ready", "cancelled"]
 TaskWord = Annotated[TaskStatus, Field(description="What becomes of its task.")]
-DryRun = Annotated[bool, Field(description="Answer with the plan, do nothing.")]
+DryRun = Annotated[bool, Field(description="Only the plan.")]
 Yes = Annotated[bool, Field(description="Needed inside a session for more than names.")]
-Hosts = Annotated[Names, Field(description="Run there: hosts, @tag, all, or local.")]
+Hosts = Annotated[Names, Field(description="Hosts, @tag, all.")]
 
 
 class Arguments(BaseModel):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tmuxreap.commands import stop, wait
+from tmuxreap.commands import send, stop, wait
 from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.answers import Listed
@@ -17,6 +17,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Result, fields_of
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.mcp.arguments import (
     Arguments,
     DryRun,
@@ -32,7 +33,7 @@ from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
 PURGE = "Delete its conversation for good. Needs confirm_purge."
-ITSELF = "Also your own session, where a pattern or all reaches it. Not for names."
+ITSELF = "Your own session too, if a pattern or all reaches it."
 
 
 class _End(Arguments):
@@ -110,6 +111,24 @@ class InterruptSession(Arguments):
     dry_run: DryRun = False
 
 
+class SendPrompt(Arguments):
+    """Give an idle agent one prompt. not_idle: nothing was typed. unconfirmed: look with
+    show_session, do not send again."""
+
+    verb = "send"
+    name: str = Field(description="Session.")
+    text: str = Field(description="The prompt.")
+    when_idle: Seconds = Field(0.0, description="Seconds to wait for it; 20 at most.")
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        """Answer before a client gives up: who called again would have it typed twice."""
+        when_idle_s = min(self.when_idle, LONGEST_IDLE_S)
+        request = send.SendRequest(self.name, self.text, when_idle_s, dry_run=self.dry_run)
+        with wait.event_waiter(context, InterruptibleWaiter) as waiter:
+            return send.run(context, request, waiter)
+
+
 class Reap(Arguments):
     """End what evidence shows to be stalled, idle, past its ttl, or left over by ended sessions.
     Without `yes` only the plan is returned: read it first."""
@@ -149,6 +168,7 @@ class RemoveSession(Arguments):
         return super().run(context)
 
 
+LONGEST_IDLE_S = 20.0  # and then some seconds until it has begun
 LONGEST_S = 25.0  # of a wait: clients give up on a call after a minute
 EXIT_CHECK_S = 0.5  # how soon a waiting call notices that the server has to exit
 MOST = 1000
@@ -349,6 +369,7 @@ ALL = (
     Tool("start_session", "Start a session", StartSession),
     Tool("adopt_session", "Register sessions", AdoptSession, idempotent=True),
     Tool("resume_session", "Resume sessions", ResumeSession),
+    Tool("send_prompt", "Give a prompt", SendPrompt),
     Tool("interrupt_session", "End turns", InterruptSession, idempotent=True),
     Tool("stop_session", "Stop sessions", StopSession, **ENDS),
     Tool("kill_session", "Kill sessions", KillSession, **ENDS),
@@ -364,5 +385,8 @@ def tools(*, hosts: bool) -> dict[str, Tool]:
     if not hosts:
         return TOOLS
     return {
-        name: replace(tool, arguments=with_host(tool.arguments)) for name, tool in TOOLS.items()
+        name: replace(tool, arguments=with_host(tool.arguments))
+        if VERBS[tool.verb].on_hosts
+        else tool
+        for name, tool in TOOLS.items()
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from tmuxreap.commands.reap.verdicts import kinds_wanted
-from tmuxreap.core.answers import Ending, Interrupted
+from tmuxreap.core.answers import Ending, Interrupted, Sent
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import EndingOptions, make_policy
@@ -25,6 +25,7 @@ from tmuxreap.interfaces.python.options import (
     KillOptions,
     StopOptions,
     options_of,
+    seconds,
 )
 from tmuxreap.sessions.context import Context
 
@@ -87,6 +88,29 @@ class Stopping:
             )
 
         return answers_of(self.path, Interrupted, work)
+
+    def send(
+        self,
+        name: str,
+        text: str,
+        *,
+        when_idle: float | str | None = None,
+        confirm: float | str | None = None,
+        dry_run: bool = False,
+    ) -> Sent:
+        """Give an idle agent one prompt; `when_idle`: wait so long for it. Raises EndingError with
+        the code `not_idle` (nothing was typed) or `unconfirmed` (look before you send it again),
+        and the answer in `results`."""
+        from tmuxreap.commands import send as verb
+
+        confirm_s = verb.CONFIRM_S if confirm is None else seconds(confirm) or 0.0
+        request = verb.SendRequest(name, text, seconds(when_idle) or 0.0, confirm_s, dry_run)
+
+        def work(context: Context) -> Result:
+            check_free(self.path, f"send to {name}")
+            return verb.run(context, request)
+
+        return answers_of(self.path, Sent, work)[0]
 
     def reap(
         self,

@@ -245,6 +245,15 @@ def _interrupted(item: answers.Interrupted, style: Style) -> Iterator[str]:
     yield f"{item.name}: {texts.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
 
 
+def _sent(item: answers.Sent, style: Style) -> Iterator[str]:
+    size = f"{item.chars} characters"
+    if item.outcome == Outcome.PLANNED:
+        yield f"{item.name}: {size} would be sent"
+        return
+    waited = f", after {item.waited_ms / 1000:.1f} s" if item.waited_ms else ""
+    yield f"{item.name}: {item.outcome}, {size}{waited}; {item.state} now"
+
+
 def _skill(item: answers.Skill, style: Style) -> Iterator[str]:
     yield f"{item.name}: {item.outcome} in {item.folder}"
 
@@ -331,6 +340,7 @@ FORMATTERS: dict[type, Callable[[Any, Style], Iterator[str]]] = {
     answers.Reached: _reached,
     answers.Reported: _reported,
     answers.Script: _script,
+    answers.Sent: _sent,
     answers.Session: _session,
     answers.Shown: _shown,
     answers.Skill: _skill,

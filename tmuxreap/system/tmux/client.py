@@ -215,6 +215,9 @@ CREATED = re.compile(r"^(\$\d+):(%\d+):(\d*)$", re.MULTILINE)
 _HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
 HOLDS = f"W:#{{P:<{_HERE}>}}"
 GROUPED = "&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}"
+PASTED = "tmuxreap-prompt"  # the buffer of a paste, for the moment of the paste
+# From tmux 3.7 on it is told whether the program takes a paste whole, and is empty before that.
+TAKES_PASTES = "#{!=:#{bracket_paste_flag},0}"
 REFUSES_KEYS = ("pane_in_mode", "pane_dead", "pane_input_off", "pane_synchronized")
 
 STATUS, STATUS_ASKED = "@tmuxreap-status", "@tmuxreap-segment"
@@ -234,6 +237,8 @@ def command_of(deed: model.Deed) -> list[str]:
             return kill_pane_command(server, session, pane)
         case model.Press(server, pane, keys, text):
             return press(server, pane, keys, text)
+        case model.Paste(server, pane, text):
+            return paste(server, pane, text)
         case model.SetOption(where, option, value):
             unset = ["-u"] if value is None else []
             set_to = [] if value is None else [value]
@@ -268,10 +273,24 @@ def typed(pane: str, keys: Sequence[str], text: str = "") -> list[str]:
 def press(server: Server, pane: Pane, keys: Sequence[str], text: str) -> list[str]:
     """Send keys or a text to a pane, if it is still the one that was seen and passes keys to its
     program alone."""
+    return _if_same(pane.id, _takes_keys(server, pane), _line(typed(pane.id, keys, text)))
+
+
+def paste(server: Server, pane: Pane, text: str) -> list[str]:
+    """Paste a text under the same conditions. Its line ends stay what they are (`-r`): outside of a
+    bracketed paste a carriage return would be an Enter."""
+    fill = _line(["set-buffer", "-b", PASTED, "--", text])
+    empty = _line(["paste-buffer", "-d", "-p", "-r", "-b", PASTED, "-t", pane.id])
+    more = [TAKES_PASTES] if "\n" in text else []
+    return _if_same(pane.id, _takes_keys(server, pane), f"{fill} ; {empty}", *more)
+
+
+def _takes_keys(server: Server, pane: Pane) -> list[tuple[str, str]]:
+    """Return the facts of a pane that is still the one that was seen, and passes keys to its
+    program alone."""
     pid = "" if pane.pid is None else str(pane.pid)
     seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid)]
-    seen += [(state, "0") for state in REFUSES_KEYS]
-    return _if_same(pane.id, seen, _line(typed(pane.id, keys, text)))
+    return [*seen, *((state, "0") for state in REFUSES_KEYS)]
 
 
 def question(query: Question, end: str) -> list[str]:

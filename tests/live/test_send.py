@@ -1,0 +1,175 @@
+"""`send` on real sessions: one prompt, whole and once, or none at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tests.real import Real, answer, until
+from tmuxreap.commands import send
+from tmuxreap.commands.send import SendRequest
+from tmuxreap.core.errors import Failure
+
+pytestmark = pytest.mark.live
+
+LINES = "\n".join(f"line {number} of it" for number in range(1, 13))
+UNICODE = "größe 日本語 🚀 e\u0301\tünï «ok»\n\n  indented"
+BIG = "\n".join(f"row {number:04d} {'x' * 40}" for number in range(400))
+
+
+def sent(real: Real, text: str, **more: Any) -> dict[str, Any]:
+    with real.app() as app:
+        return answer(send.run(app, SendRequest("acme", text, **more)))
+
+
+def agent_of(real: Real) -> int:
+    """Return the pid of the agent below the shell of its pane."""
+    (file,) = (real.store / "sessions").glob("*.json")
+    return int(file.stem)
+
+
+def prompts(real: Real) -> list[str]:
+    return [text for role, text in real.said() if role == "user"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["one line", LINES, "two\nlines", UNICODE, BIG, "w" * 20_000, "$(reboot) `id` ;#{pane_id}\\"],
+    ids=["line", "twelve", "two", "unicode", "20 kB", "20 kB in a line", "signs"],
+)
+def test_a_prompt_arrives_whole_and_once(real: Real, text: str) -> None:
+    real.start("acme")
+    one = sent(real, text)
+    assert (one["outcome"], one["submitted"], one["error"]) == ("sent", True, None)
+    assert prompts(real) == [text]
+    assert real.tmux("list-buffers") == ""
+    (event,) = real.events("sent")
+    assert text.split("\n")[0] not in str(event)
+    assert event["chars"] == len(text)
+
+
+def test_a_turn_that_lasts_is_seen_to_begin(real: Real) -> None:
+    real.start("acme")
+    real.say("hello")
+    real.submit("/work 30")
+    real.shows("acme", "working")
+    refused = sent(real, "more work")
+    assert (refused["outcome"], refused["error"]["code"]) == ("refused", "not_idle")
+    assert (refused["state"], refused["submitted"]) == ("working", False)
+    assert "more work" not in real.screen()
+
+
+def test_it_waits_until_the_agent_is_idle(real: Real) -> None:
+    real.start("acme")
+    real.submit("/work 1.5")
+    real.shows("acme", "working")
+    one = sent(real, "go on", when_idle_s=30.0)
+    assert (one["outcome"], prompts(real)) == ("sent", ["go on"])
+    assert one["waited_ms"] > 0
+
+
+def test_a_draft_gets_no_key(real: Real) -> None:
+    real.start("acme", "--state", "draft")
+    one = sent(real, "go on")
+    assert (one["outcome"], one["error"]["code"], one["state"]) == ("refused", "not_idle", "idle")
+    assert "draft" in one["error"]["message"]
+    assert "> half a thought" in real.screen()
+    assert "go on" not in real.screen()
+
+
+def test_a_dialog_gets_no_key(real: Real) -> None:
+    real.start("acme", "--state", "dialog")
+    one = sent(real, "go on")
+    assert (one["error"]["code"], one["state"]) == ("not_idle", "waiting")
+    assert ("tool", "approved") not in real.said()
+
+
+def test_a_frozen_agent_gets_no_key(real: Real) -> None:
+    command = ("sh", "-c", f"{real.words}; exec sh")  # tmux lets go on what it started itself
+    real.start("acme", command=command)
+    agent = agent_of(real)
+    os.kill(agent, signal.SIGSTOP)
+    try:
+        one = sent(real, "go on")
+    finally:
+        os.kill(agent, signal.SIGCONT)
+    assert (one["error"]["code"], one["state"]) == ("not_idle", "unknown")
+    time.sleep(0.3)
+    assert "go on" not in real.screen()
+
+
+def test_an_agent_that_freezes_meanwhile_gets_no_enter(real: Real) -> None:
+    """The paste is not shown, so that Enter is not pressed: the text stands there afterwards."""
+    real.start("acme", command=("sh", "-c", f"{real.words}; exec sh"))
+    agent = agent_of(real)
+    with real.app() as app:
+        plain = app.tmux.do
+
+        def frozen(socket: str, deeds: Any) -> bool:
+            if any(type(deed).__name__ == "Paste" for deed in deeds):
+                os.kill(agent, signal.SIGSTOP)
+                threading.Timer(7.0, os.kill, (agent, signal.SIGCONT)).start()
+            return plain(socket, deeds)
+
+        app.tmux.do = frozen  # type: ignore[method-assign]
+        one = answer(send.run(app, SendRequest("acme", "go on")))
+    assert (one["outcome"], one["error"]["code"]) == ("unknown", "unconfirmed")
+    assert one["submitted"] is False
+    real.shows("acme", "> go on")
+    assert prompts(real) == []
+
+
+@pytest.mark.parametrize("meanwhile", ["half ", "/ask"])
+def test_what_comes_meanwhile_is_not_submitted(real: Real, meanwhile: str) -> None:
+    """A person's draft, or a dialog, between the last look and the paste."""
+    real.start("acme")
+    with real.app() as app:
+        plain = app.tmux.do
+
+        def busy(socket: str, deeds: Any) -> bool:
+            if any(type(deed).__name__ == "Paste" for deed in deeds):
+                if meanwhile == "/ask":
+                    real.submit(meanwhile)
+                    real.shows("acme", "Allow the tool")
+                else:
+                    real.tmux("send-keys", "-l", "-t", "=acme:", meanwhile)
+                    real.shows("acme", "> half")
+            return plain(socket, deeds)
+
+        app.tmux.do = busy  # type: ignore[method-assign]
+        one = answer(send.run(app, SendRequest("acme", "go on")))
+    assert (one["outcome"], one["error"]["code"]) == ("unknown", "unconfirmed")
+    assert one["submitted"] is False
+    assert "not pressed" in one["error"]["message"]
+    assert prompts(real) == []
+    assert ("tool", "approved") not in real.said()
+
+
+def test_a_shell_in_front_gets_no_key(real: Real) -> None:
+    real.start("acme", command=("sh", "-c", f"{real.words}; exec sh"))
+    real.submit("/exit")
+    until("the end of the agent", lambda: "demo agent" not in real.screen())
+    one = sent(real, "rm -rf build")
+    assert one["error"]["code"] == "gone"
+    assert "rm -rf" not in real.screen()
+
+
+@pytest.mark.parametrize("text", ["/exit", "  /clear", "\n/exit"])
+def test_a_command_to_the_agent_is_no_prompt(real: Real, text: str) -> None:
+    real.start("acme")
+    with real.app() as app, pytest.raises(Failure) as refused:
+        send.run(app, SendRequest("acme", text))
+    assert refused.value.code.text == "usage"
+    assert "exit" not in real.screen()
+
+
+def test_a_pane_in_copy_mode_is_left_for_it(real: Real) -> None:
+    real.start("acme")
+    real.tmux("copy-mode", "-t", "=acme:")
+    assert sent(real, "go on")["outcome"] == "sent"
+    assert prompts(real) == ["go on"]

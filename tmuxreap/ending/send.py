@@ -1,0 +1,200 @@
+"""`send`: gives one prompt to one session, under an intent of its own. Writes an event without the
+prompt, never a row."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+
+from tmuxreap.agents.screens import State
+from tmuxreap.core.answers import Sent
+from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.model import EndVerb, Live, Outcome, Row, Scope, Terminal
+from tmuxreap.core.results import failure_in, problem_of
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import REFUSALS, Ending
+from tmuxreap.ending.ladder.execute import Executor
+from tmuxreap.ending.ladder.prompts import Delivery, deliver, not_idle, why_not_empty
+from tmuxreap.ending.one_at_a_time import SUSPENDED, ActiveIntents, under_way
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.prepare import prepare
+from tmuxreap.ledger.records import SEND, Begun, Busy, Closing, NewIntent, RecordedPlan
+from tmuxreap.proof.state import STATE_OF_SCREEN, AgentState
+from tmuxreap.sessions.context import Context
+
+POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
+SLACK_S = 30.0  # beyond the confirmation, until others may call it stuck
+# What to do for a session that no text can be pasted into.
+INSTEAD = {
+    Terminal.NONE: "give the prompt in its command: tmuxreap start NAME --terminal none -- COMMAND",
+    Terminal.KITTY: "type it there, or stop it and take it up in tmux: tmuxreap resume NAME",
+    Terminal.WEZTERM: "type it there, or stop it and take it up in tmux: tmuxreap resume NAME",
+}
+ATTACH = "type it there: tmuxreap attach NAME"
+
+
+def send_prompt(
+    context: Context, row: Row, text: str, confirm_s: float, *, dry_run: bool = False
+) -> Sent:
+    """Give the prompt, if the agent is idle and its input empty now; raise a Failure for a text
+    that is a command to the agent."""
+    began = context.clock.monotonic()
+    (ending,) = prepare(context, [row], POLICY)
+    ending.plan = replace(ending.plan, options=())
+    delivery = Delivery(text, confirm_s)
+    failure = _refusal(context, ending, delivery)
+    if failure is not None:
+        outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
+        return _answer(ending, delivery, outcome, failure)
+    if dry_run:
+        return _answer(ending, delivery, Outcome.PLANNED)
+    try:
+        with _intent(context, ending, confirm_s):
+            for _ in Executor(context).run([ending], partial(deliver, delivery=delivery)):
+                pass
+    except Failure as refused:
+        if refused.code is not Code.NOT_IDLE:
+            raise
+        return _answer(ending, delivery, Outcome.REFUSED, refused)
+    if delivery.pasted:
+        _note(context, ending, delivery)
+    item = _answer(ending, delivery, ending.outcome, ending.trouble)
+    return replace(item, duration_ms=round((context.clock.monotonic() - began) * 1000))
+
+
+def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | None:
+    """Return why no key may be sent at all; the state of an agent that lives goes to `delivery`."""
+    name, screen = ending.name, ending.plan.screen
+    if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
+        own = failure.code is Code.OWN_SESSION
+        hint = "an agent gives itself no prompt; call from another session"
+        return Failure(failure.code, failure.message, hint if own else failure.hint)
+    if ending.answer is not None or ending.sight.live in (Live.GONE, Live.AGENT_GONE):
+        hint = f"take up its conversation: {command('resume', name)}"
+        return could_not("send to", name, "there is no agent any more", hint, Code.GONE)
+    lasting = _why_never(ending, delivery.text)
+    if lasting is not None:
+        return lasting
+    delivery.state = _state_of(context, ending)
+    reason = why_not_empty(screen)
+    if any(process.state in SUSPENDED for process in ending.sight.keyed):
+        delivery.state, reason = AgentState.UNKNOWN, "its process is stopped (SIGSTOP)"
+    if reason is None and delivery.state is not AgentState.IDLE:
+        reason = "its input is empty, and by its own word it does not rest"
+    reason = reason or ending.plan.rungs[0].skipped
+    return None if reason is None else not_idle(name, delivery.state, reason)
+
+
+def _why_never(ending: Ending, text: str) -> Failure | None:
+    """Return why this text can never be sent to this session, however long one waits."""
+    name, profile, pane = ending.name, ending.profile, ending.sight.pane
+    unknown = AgentState.UNKNOWN
+    if ending.row.terminal is not Terminal.TMUX:
+        hint = INSTEAD.get(ending.row.terminal, ATTACH).replace("NAME", name)
+        return not_idle(name, unknown, "it does not run in a tmux pane", hint)
+    if profile is None or not profile.has_keys or State.IDLE not in profile.screens:
+        hint = f"type it there: {command('attach', name)}"
+        return not_idle(name, unknown, "it is not known what its empty input looks like", hint)
+    if pane is not None and pane.synchronized:
+        hint = "end that first: tmux set-option -p synchronize-panes off"
+        return not_idle(name, unknown, "the keys of its pane go to others too", hint)
+    if profile.prompt.command.match(text.strip()):
+        reason = f"{ending.agent} takes it for a command, not for a prompt"
+        hint = "begin the prompt with a word, or type the command yourself"
+        raise could_not("send to", name, reason, hint)
+    if "\n" in text and not profile.prompt.whole:
+        reason = f"it is not known that {ending.agent} takes several lines whole"
+        hint = "send one line, such as the name of a file to read"
+        raise could_not("send to", name, reason, hint)
+    return None
+
+
+def is_lasting(context: Context, row: Row, item: Sent) -> bool:
+    """Tell whether waiting changes nothing about a prompt that was not sent."""
+    if item.error is None or item.error.code != Code.NOT_IDLE.text:
+        return True
+    (ending,) = prepare(context, [row], POLICY)
+    return _why_never(ending, "") is not None
+
+
+def _state_of(context: Context, ending: Ending) -> AgentState:
+    """Return the state as `list` has it; where it says idle, the screen has the last word."""
+    (report,) = context.states.of([ending.row], [ending.sight])
+    screen = ending.plan.screen
+    state = report.state or AgentState.UNKNOWN
+    if state is AgentState.IDLE and screen is not None:
+        return STATE_OF_SCREEN[screen.state]
+    return state
+
+
+@contextlib.contextmanager
+def _intent(context: Context, ending: Ending, confirm_s: float) -> Iterator[None]:
+    """Hold the row for the time of the send: of two sends, or a send and an ending, one waits."""
+    active, name = ActiveIntents.of(context), ending.name
+    before = context.books.open_intents().get(name)
+    if before is not None and before.verb != SEND and not active.is_in_progress(before):
+        hint = "finish it first: tmuxreap reconcile"
+        raise not_idle(name, AgentState.UNKNOWN, f"a {before.verb} of it was cut off", hint)
+    owner = context.processes.identify(context.place.pid)
+    assert owner is not None  # noqa: S101 - this very process
+    sight = ending.sight
+    plan = RecordedPlan(  # without the prompt
+        name=name,
+        verb=SEND,
+        scope=POLICY.scope.value,
+        agent=ending.agent,
+        socket=sight.socket,
+        pane=sight.pane.id if sight.pane else None,
+    )
+    new = NewIntent(
+        name=name,
+        verb=SEND,
+        reason=POLICY.reason,
+        scope=POLICY.scope.value,
+        owner=owner,
+        boot_id=context.place.boot_id,
+        deadline=context.clock.now() + confirm_s + SLACK_S,
+        options=(),
+        plan=plan.to_text(),
+    )
+    with under_way(context.books) as mark_in_progress:
+        (answer,) = context.books.begin([new], active.is_in_progress, take_over=False)
+        if isinstance(answer, Busy):
+            other = answer.intent
+            reason = f"another {other.verb} of it is under way, by process {other.owner.pid}"
+            raise not_idle(name, AgentState.UNKNOWN, reason)
+        if not isinstance(answer, Begun):  # the ledger could not be written, which is a warning
+            yield
+            return
+        ending.intent = answer.intent
+        mark_in_progress([answer.intent])
+        try:
+            yield
+        finally:
+            context.books.close_intents([Closing(answer.intent.id, ending.outcome)])
+
+
+def _note(context: Context, ending: Ending, delivery: Delivery) -> None:
+    facts = {
+        "outcome": ending.outcome.value,
+        "chars": len(delivery.text),
+        "lines": delivery.text.count("\n") + 1,
+        "submitted": delivery.submitted,
+        "asked_by": context.caller.as_recorded(context.books),
+    }
+    context.books.note(ending.name, "sent", facts)
+
+
+def _answer(
+    ending: Ending, delivery: Delivery, outcome: Outcome, failure: Failure | None = None
+) -> Sent:
+    return Sent(
+        name=ending.name,
+        outcome=outcome,
+        agent=ending.agent,
+        state=delivery.state.value,
+        chars=len(delivery.text),
+        submitted=delivery.submitted,
+        error=problem_of(failure),
+    )

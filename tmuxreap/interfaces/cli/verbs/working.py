@@ -1,0 +1,51 @@
+"""Declares the verb that gives agents work."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli import complete
+from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds
+from tmuxreap.interfaces.cli.options import DryRun
+
+
+def do_send(
+    call: Call,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Session.", autocompletion=complete.targets)
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The prompt; - reads it from stdin.")],
+    when_idle: Annotated[
+        str | None,
+        typer.Option(
+            "--when-idle", metavar="D", help="Wait up to this long until it is idle, e.g. 10m."
+        ),
+    ] = None,
+    confirm: Annotated[
+        str | None,
+        typer.Option("--confirm", metavar="S", help="How long it may take to begin. [3s]"),
+    ] = None,
+    dry_run: DryRun = False,
+) -> Result:
+    """Give an idle agent one prompt.
+
+    \b
+    tmuxreap send acme 'Run the tests, and fix what fails.'
+    tmuxreap send acme 'Go on with the next one.' --when-idle 10m
+
+    Types only into an idle, empty input, and presses Enter only if the input then
+    holds this text alone. Never types it twice.
+    """
+    from tmuxreap.commands.send import CONFIRM_S, MOST_BYTES, SendRequest, run
+
+    heed_signals()
+    if text == "-":
+        read = sys.stdin.buffer.read(MOST_BYTES + 1)
+        text = read.decode("utf-8", "surrogateescape")
+    when_idle_s = seconds(when_idle, "--when-idle", 0.0)
+    confirm_s = seconds(confirm, "--confirm", CONFIRM_S)
+    return run(call.context, SendRequest(name, text, when_idle_s, confirm_s, dry_run))
