@@ -32,27 +32,23 @@ RECIPES = [
     for path in sorted([*ROOT.rglob("*.md"), *ROOT.rglob("*.sh")])
     if not {".venv", "node_modules", "benchmark"} & set(path.relative_to(ROOT).parts)
 ]
-TYPED = re.compile(r"^[^`\n]*\btmux\b[^`\n]*\bsend-keys\b[^`\n]*$", re.MULTILINE)
-WAITED = re.compile(
-    r"tmuxreap wait (?P<name>\S+) --until idle --timeout 60 &&\s+"
-    r"tmux send-keys -t \"=(?P<to>[^:]+):"
-)
+TYPED = re.compile(r"^[^`\n]*\btmux\b[^`\n]*\b(?:send-keys|paste-buffer)\b[^`\n]*$", re.MULTILINE)
+SENT = re.compile(r"^ *tmuxreap send \"\$SESSION_NAME\"", re.MULTILINE)
 
 
 # What they teach.
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_recipe_types_into_an_agent_that_is_not_idle(path: Path) -> None:
-    """Keys that reach a permission dialog answer it: each is sent only after a wait."""
-    text = path.read_text(encoding="utf-8")
-    waited = [match for match in WAITED.finditer(text) if match["name"].strip('"') == match["to"]]
-    assert len(waited) == len(TYPED.findall(text))
+def test_no_recipe_types_blind(path: Path) -> None:
+    """Keys that reach a permission dialog answer it: prompts go by `tmuxreap send`."""
+    assert TYPED.findall(path.read_text(encoding="utf-8")) == []
 
 
-def test_the_recipes_that_type_are_looked_at() -> None:
-    typing = [path for path in RECIPES if TYPED.search(path.read_text(encoding="utf-8"))]
-    assert {path.parent.name for path in typing} >= {NAMES[0], NAMES[1]}
+@pytest.mark.parametrize("name", ["create", "delegate-job"])
+def test_a_skill_that_gives_work_sends_it(name: str) -> None:
+    text = (HOME / f"tmux-agent-orchestrate-{name}" / "SKILL.md").read_text(encoding="utf-8")
+    assert len(SENT.findall(text)) == 1
 
 
 # The format.
