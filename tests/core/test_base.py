@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tmuxreap.core.answers import Counts, Ending, Launched, Listed, Rung, Session, Shown
+from tmuxreap.core.answers import Ending, Launched, Listed, Rung, Session, Shown
 from tmuxreap.core.model import Outcome, Status
-from tmuxreap.core.results import Answer, Draft, Problem, Process, fields_of, read
+from tmuxreap.core.results import Answer, Counts, Draft, Problem, Process, fields_of, read
 from tmuxreap.core.schema import ANSWERING, answer_schema
 from tmuxreap.core.values import as_dict
 from tmuxreap.core.verbs import VERBS

@@ -8,8 +8,14 @@ from itertools import product
 from pathlib import Path
 
 from tmuxreap.agents.conversations.command_lines import repeatable
-from tmuxreap.commands.starting.row import Launch, identity_of, record_session, registered
-from tmuxreap.core.answers import Launched, failed_launch
+from tmuxreap.commands.starting.row import (
+    Launch,
+    failed_launch,
+    identity_of,
+    record_session,
+    registered,
+)
+from tmuxreap.core.answers import Launched
 from tmuxreap.core.errors import Code, Failure, command, could_not, declined
 from tmuxreap.core.model import (
     Live,

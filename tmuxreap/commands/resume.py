@@ -11,9 +11,9 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.commands.starting.launch import existing_folder, exists, launch, make_way
-from tmuxreap.commands.starting.row import CONFIRM_S, Launch
+from tmuxreap.commands.starting.row import CONFIRM_S, Launch, failed_launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.core.answers import Launched, failed_launch
+from tmuxreap.core.answers import Launched
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result, problem_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.model import Outcome, Status
-from tmuxreap.core.results import Answer, Conversation, Draft, Item, Problem, Process
+from tmuxreap.core.model import Status
+from tmuxreap.core.results import Answer, Conversation, Counts, Draft, Item, Problem, Process
 from tmuxreap.core.values import frozen
 
 
@@ -58,17 +58,6 @@ class Ending(Item):
     def ok(self) -> bool:
         """Whether the session has reached the goal, now or earlier."""
         return self.error is None
-
-
-@frozen
-class Counts(Answer):
-    """How many sessions were ended, and by what."""
-
-    ended: int = 0
-    by_keys: int = 0
-    by_term: int = 0
-    by_kill: int = 0
-    failed: int = 0
 
 
 @frozen
@@ -430,11 +419,6 @@ class Launched(Session):
 
     outcome: str | None = None
     command: str | None = None
-
-
-def failed_launch(name: str, error: Problem | None) -> Launched:
-    """Return the answer for a session that could not be started."""
-    return Launched(name, outcome=Outcome.FAILED, error=error)
 
 
 @frozen

@@ -88,6 +88,17 @@ class Draft(Answer):
     text: str = ""
 
 
+@frozen
+class Counts(Answer):
+    """How many sessions were ended, and by what."""
+
+    ended: int = 0
+    by_keys: int = 0
+    by_term: int = 0
+    by_kill: int = 0
+    failed: int = 0
+
+
 def plain_json(value: object) -> object:
     """Convert a value to what `json` can write."""
     if isinstance(value, Enum):

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
-from tmuxreap.core.answers import Counts
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
-from tmuxreap.core.results import Conversation, Draft, Item, problem_of
+from tmuxreap.core.results import Conversation, Counts, Draft, Item, problem_of
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.values import field, frozen, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, Rung

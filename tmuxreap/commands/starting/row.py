@@ -13,6 +13,7 @@ from tmuxreap.core import answers
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     NoServer,
+    Outcome,
     Pane,
     RecordedPane,
     RecordedTmux,
@@ -25,6 +26,7 @@ from tmuxreap.core.model import (
     Unreachable,
 )
 from tmuxreap.core.ports import Surroundings
+from tmuxreap.core.results import Problem
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
 from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
@@ -86,6 +88,11 @@ class Launch:
     terminal: Terminal = Terminal.TMUX
     worktree: Worktree | None = None  # made before the session, removed with it if the start fails
     again: Again | None = None  # set if a watch restarts a lost session
+
+
+def failed_launch(name: str, error: Problem | None) -> answers.Launched:
+    """Return the answer for a session that could not be started."""
+    return answers.Launched(name, outcome=Outcome.FAILED, error=error)
 
 
 def registered(look: RegistryLook | None, name: str) -> Row | None:

@@ -8,18 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tmuxreap.core.answers import Freed, RemoteResult, Session
 from tmuxreap.core.errors import Failure, printing
-from tmuxreap.core.results import Item, Problem, Result
+from tmuxreap.core.results import Counts, Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
 from tmuxreap.interfaces.text.formatters import item_lines
 from tmuxreap.interfaces.text.table import summary, table
-
-if TYPE_CHECKING:
-    from tmuxreap.core.answers import Counts
 
 
 def report(result: Result, style: Style) -> None:
