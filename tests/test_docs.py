@@ -17,7 +17,7 @@ from tmuxreap.agents.load import load_profiles
 from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.commands.reap.verdicts import Kind
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
 from tmuxreap.core import answers
 from tmuxreap.core.answers import Ending, Session
 from tmuxreap.core.errors import Code, Exit
@@ -186,7 +186,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)
     assert {AgentState(name) for name in codes(table(session)["state"][0])} == set(AgentState)
     drift = section(JSON, "Reconcile")
-    assert fields(drift) == set(Drift("shop", DriftKind.DEAD, "").answer.as_json()) - {"error"}
+    assert fields(drift) == set(RowDrift("shop", DriftKind.DEAD, "").answer.as_json()) - {"error"}
     assert [DriftKind(name) for name in codes(table(drift)["drift"][0])] == list(DriftKind)
     agents = re.search(r"^- `agents`: (.*?)\.$", JSON, flags=re.MULTILINE | re.DOTALL)
     assert agents

@@ -54,7 +54,7 @@ def test_what_was_there_before_us_is_kept(project: Path) -> None:
 def test_an_old_copy_of_ours_is_brought_up_to_date(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = [skills.Skill(STOP, {"SKILL.md": b"as it was"})]
+    old = [skills.BundledSkill(STOP, {"SKILL.md": b"as it was"})]
     monkeypatch.setattr("tmuxreap.commands.skills.our_skills", lambda: old)
     assert outcomes() == [("stop", "installed")]
     monkeypatch.undo()

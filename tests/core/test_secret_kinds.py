@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.cpu import cpu_limit
-from tmuxreap.core.masking import KINDS, PREFIXES, Kind, mask_secrets
+from tmuxreap.core.masking import KINDS, PREFIXES, SecretKind, mask_secrets
 
 LENGTH = 100_000
 CPU_S = 1.0  # linear patterns need hundredths; a quadratic one needs far more
@@ -18,7 +18,7 @@ FILLINGS = ("a", "0", "-", " ", "/", '"', "\\", "\n", "a.", "aA0", "=a ", '="')
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_rule_is_found_by_its_words_alone(kind: Kind) -> None:
+def test_a_rule_is_found_by_its_words_alone(kind: SecretKind) -> None:
     assert kind.words
     assert all(word == word.lower() for word in kind.words)
     assert set(re.compile(kind.pattern).groupindex) <= {"keep"}
@@ -28,7 +28,7 @@ SHAPES = KINDS[: -len(PREFIXES) + 2]  # the same pattern for every prefix
 
 
 @pytest.mark.parametrize("kind", SHAPES, ids=lambda kind: kind.name)
-def test_no_rule_is_slow(kind: Kind) -> None:
+def test_no_rule_is_slow(kind: SecretKind) -> None:
     word = kind.words[0]
     heads = {word, word.upper(), f"{word}:", f'"{word}": "', *HEADS.get(kind.name, ())}
     pattern = re.compile(kind.pattern)

@@ -21,7 +21,7 @@ from tmuxreap.core import cache
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry import edits, excerpts
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
-from tmuxreap.registry.excerpts import CachedRows, Change, Excerpt
+from tmuxreap.registry.excerpts import CachedRows, EditedText, Excerpt
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import BadRow
 from tmuxreap.registry.yaml import parse as yamlparse
@@ -58,7 +58,7 @@ def whole(made: Made) -> tuple[Document, CachedRows]:
 def compared(
     document: Document,
     here: Callable[[], str],
-    carried: Callable[[], Change | None],
+    carried: Callable[[], EditedText | None],
     touched: int,
 ) -> None:
     """Return the edit of the whole; check that the excerpt gives the same, where it can."""

@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).parents[2] / "skills"
 
 
 @frozen
-class Skill:
+class BundledSkill:
     """A bundled skill: the content of its files, by their paths in its folder."""
 
     name: str
@@ -34,7 +34,7 @@ class Comparison:
     """A skill's files, each with the state of its copy: same, missing, old, or changed by somebody,
     who has to consent."""
 
-    skill: Skill
+    skill: BundledSkill
     folder: Path
     states: Mapping[str, str]
 
@@ -42,10 +42,10 @@ class Comparison:
         return tuple(name for name, state in self.states.items() if state in states)
 
 
-def our_skills() -> list[Skill]:
+def our_skills() -> list[BundledSkill]:
     home = PACKED if PACKED.is_dir() else CHECKOUT
     folders = (folder for folder in sorted(home.iterdir()) if (folder / "SKILL.md").is_file())
-    return [Skill(folder.name, _files(folder)) for folder in folders]
+    return [BundledSkill(folder.name, _files(folder)) for folder in folders]
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -53,7 +53,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def compare(skill: Skill, dest: Path) -> Comparison:
+def compare(skill: BundledSkill, dest: Path) -> Comparison:
     installed = _listed(dest)
     states = {
         name: _standing(dest, f"{skill.name}/{name}", data, installed)
@@ -154,7 +154,7 @@ def _destinations(project: Path, dest: str | None) -> list[Path]:
     return [common, claude]
 
 
-def _installed(skill: Skill, dest: Path, request: SkillsRequest) -> answers.Skill:
+def _installed(skill: BundledSkill, dest: Path, request: SkillsRequest) -> answers.Skill:
     folder = dest / skill.name
     try:
         comparison = compare(skill, dest)

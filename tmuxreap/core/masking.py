@@ -63,7 +63,7 @@ def kept_screen(screen: str) -> str:
 
 
 @cache
-def _pattern(kind: Kind) -> re.Pattern[str]:
+def _pattern(kind: SecretKind) -> re.Pattern[str]:
     return re.compile(kind.pattern)
 
 
@@ -73,7 +73,7 @@ def masked(match: re.Match[str]) -> str:
 
 
 @frozen
-class Kind:
+class SecretKind:
     """One kind of secret: words of which its text contains at least one, and its pattern."""
 
     name: str
@@ -148,20 +148,20 @@ _NAMES = (
 
 # The order matters: multi-line secrets first, then named values, then tokens recognized by their
 # own form.
-KINDS: tuple[Kind, ...] = (
-    Kind(
+KINDS: tuple[SecretKind, ...] = (
+    SecretKind(
         "private key",
         ("private key",),
         rf"-----BEGIN {_PEM_LABEL}(?:[^-]|-(?!----))*(?:-----[^\n-]{{0,80}}(?:-----)?)?",
     ),
-    Kind(
+    SecretKind(
         "private key whose head is out of sight",
         ("private key",),
         rf"(?m)(?:^[A-Za-z0-9+/=]{{32,76}}[ \t]{{0,4}}\n){{0,64}}(?:^[A-Za-z0-9+/=]{{1,76}}["
         rf" \t]{{0,4}}\n)?"
         rf"^-----END {_PEM_LABEL}",
     ),
-    Kind(
+    SecretKind(
         "Authorization header",
         ("authorization",),
         r"(?i)(?P<keep>authorization"
@@ -169,69 +169,73 @@ KINDS: tuple[Kind, ...] = (
         + r"['\"]?(?:basic|bearer|digest|token|apikey|bot)[ \t]{1,8})"
         r"[^\s'\"]+",
     ),
-    Kind(
+    SecretKind(
         "bearer", ("bearer",), r"(?i)(?P<keep>\bBearer[ \t]{1,8})(?!tokens?\b|auth|of\b)" + _VALUE
     ),
-    Kind(
+    SecretKind(
         "named value",
         ("key", "token", "secret", "pass", "_pwd"),
         rf"(?i)(?P<keep>(?:{_NAMES}){_BETWEEN}){_VALUE}",
     ),
-    Kind(
+    SecretKind(
         "named value in JSON",
         ("token", "secret"),
         r"(?i)(?P<keep>[\"'](?:token|secret|credentials?)\\?[\"'][ \t]{0,8}:["
         rf" \t]{{0,8}})(?=\\?[\"']){_VALUE}",
     ),
-    Kind(
+    SecretKind(
         "option",
         ("--api", "--access", "--auth", "--token", "--pass", "--client", "--secret"),
         r"(?i)(?P<keep>--(?:api-?key|(?:access-|auth-)?token|password|passphrase"
         rf"|(?:client-)?secret)[= ])(?!-){_VALUE}",
     ),
-    Kind(
+    SecretKind(
         "password in a connection string",
         ("pwd=",),
         r"(?i)(?P<keep>;[ \t]{0,8}pwd=)[^;\s'\"]+",
     ),
-    Kind("password in a URL", ("://",), r"(?P<keep>://[^\s/:@'\"]{0,256}:)[^\s/'\"]{1,256}(?=@)"),
-    Kind(
+    SecretKind(
+        "password in a URL", ("://",), r"(?P<keep>://[^\s/:@'\"]{0,256}:)[^\s/'\"]{1,256}(?=@)"
+    ),
+    SecretKind(
         "token as user of a URL",
         ("://",),
         r"(?P<keep>://)[A-Za-z0-9_-]{20,256}(?=@|:[^\s/@]{0,256}@)",
     ),
-    Kind(
+    SecretKind(
         "parameter of a URL",
         ("key=", "token=", "sig=", "signature=", "secret="),
         r"(?i)(?P<keep>[?&](?:api[-_]?key|key|(?:access_|auth_)?token|sig|(?:x-amz-)?signature|secret)=)[^&\s'\"#]{8,}",
     ),
-    Kind(
+    SecretKind(
         "Slack webhook",
         ("hooks.slack.com/",),
         r"(?i)(?P<keep>hooks\.slack\.com/[a-z]{1,16}/)[A-Za-z0-9/_+-]+",
     ),
-    Kind(
+    SecretKind(
         "Discord webhook",
         ("/api/webhooks/",),
         r"(?i)(?P<keep>discord(?:app)?\.com/api/webhooks/)[0-9]{1,24}/[A-Za-z0-9_-]+",
     ),
-    Kind(
+    SecretKind(
         "Telegram bot",
         (":a",),
         r"(?:(?<=/bot)|(?<![A-Za-z0-9]))[0-9]{6,12}:(?=[A-Z0-9_-]{0,36}[a-z])(?=[a-z0-9_-]{0,36}[A-Z])"
         r"[A-Za-z0-9_-]{33,36}(?![A-Za-z0-9_-])",
     ),
-    Kind("GitHub", _GITHUB, _START + r"gh[a-z]_[A-Za-z0-9]{8,}"),
-    Kind("AWS access key ID", ("akia", "asia"), _START + r"A(?:KI|SI)A[0-9A-Z]{12,}"),
-    Kind("Slack", ("xox",), _START + r"xox[a-z]-[A-Za-z0-9-]{6,}"),
-    Kind("SendGrid", ("sg.",), _START + r"SG\.[A-Za-z0-9_-]{8,64}\.[A-Za-z0-9_-]{8,}"),
-    Kind(
+    SecretKind("GitHub", _GITHUB, _START + r"gh[a-z]_[A-Za-z0-9]{8,}"),
+    SecretKind("AWS access key ID", ("akia", "asia"), _START + r"A(?:KI|SI)A[0-9A-Z]{12,}"),
+    SecretKind("Slack", ("xox",), _START + r"xox[a-z]-[A-Za-z0-9-]{6,}"),
+    SecretKind("SendGrid", ("sg.",), _START + r"SG\.[A-Za-z0-9_-]{8,64}\.[A-Za-z0-9_-]{8,}"),
+    SecretKind(
         "JSON Web Token",
         ("eyj",),
         r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
     ),
     *(
-        Kind(name, (prefix.lower(),), f"{_START}{prefix.replace('.', '[.]')}{part}{{{least},}}")
+        SecretKind(
+            name, (prefix.lower(),), f"{_START}{prefix.replace('.', '[.]')}{part}{{{least},}}"
+        )
         for name, prefix, part, least in PREFIXES
     ),
 )

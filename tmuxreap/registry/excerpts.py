@@ -46,7 +46,7 @@ class CachedRows:
 
 
 @frozen
-class Change:
+class EditedText:
     """The result of an edit: the text, its cached form, the new or changed rows, and the names that
     are gone."""
 
@@ -150,7 +150,7 @@ class Excerpt:
 
     def applied(
         self, after: str, changed: Collection[int], gone: Collection[int], added: bool
-    ) -> Change | None:
+    ) -> EditedText | None:
         """Apply an edit of the excerpt to the whole: put the text of all other rows back in place.
         None if the whole must be parsed."""
         from tmuxreap.registry.edits import row_starts
@@ -175,7 +175,7 @@ class Excerpt:
                 rows[index] = dict(row.data)
         for index in sorted(gone, reverse=True):
             del rows[index], lengths[index]
-        return Change(
+        return EditedText(
             self._join(after, starts[0], lines),
             CachedRows(starts[0], rows, lengths, self._pieces(touched, gone, added)),
             tuple(edited),

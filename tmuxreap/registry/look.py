@@ -15,7 +15,7 @@ from tmuxreap.core.cache import CacheEntry, cache_stamp
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.registry import excerpts as kept
-from tmuxreap.registry.excerpts import CachedRows, Change, Excerpt
+from tmuxreap.registry.excerpts import CachedRows, EditedText, Excerpt
 from tmuxreap.registry.rows import BadRow, cached_row, invalid, read_row, row_invalid, unsafe
 from tmuxreap.registry.targets import AnyRow
 from tmuxreap.registry.transitions import Changes
@@ -45,11 +45,11 @@ class RegistryLook:
         self.path = path
         self.content = content
         self._known = known
-        self._changes: dict[str, Change] = {}  # by the resulting text
+        self._changes: dict[str, EditedText] = {}  # by the resulting text
         self._edited: tuple[Mapping[int, Changes], str] | None = None  # the last edit
         self.unsynced = unsynced  # why a power failure could undo the last write
         # The change that produced it, if only a part was parsed again; and the digest before it.
-        self.change: Change | None = None
+        self.change: EditedText | None = None
         self.base: str | None = None
 
     @cached_property
@@ -188,7 +188,7 @@ class RegistryLook:
                     return change.text
         return edit(self.document, lambda index: index)
 
-    def _is_usable(self, change: Change, index: int) -> bool:
+    def _is_usable(self, change: EditedText, index: int) -> bool:
         """Tell whether a changed row is readable and its name unique."""
         try:
             same_name = self.named(read_row(index, change.kept.rows[index]).name)

@@ -12,7 +12,7 @@ from tmuxreap.commands.reap.verdicts import (
     Kept,
     Kind,
     Limits,
-    Seen,
+    RowFacts,
     Verdict,
     judge,
     kinds_wanted,
@@ -37,18 +37,18 @@ def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
     return Pulse(kind, state, NOW - age_s, None)
 
 
-SEEN = Seen("acme", NOW, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200))
+SEEN = RowFacts("acme", NOW, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200))
 AT_WORK = CloserLook(State.BUSY, tool_since=NOW - 200)
 QUIET = replace(SEEN, output_at=NOW - 8000, said=said("idle", 8000, "turn_end"))
 AT_REST = CloserLook(State.IDLE, tool_since=NOW - 8000)
 OLD = replace(SEEN, ttl="2h", ttl_s=2 * HOUR, ttl_since=NOW - 9000)
 
 
-def judged(seen: Seen, closer: CloserLook, *kinds: Kind) -> Verdict | Kept:
+def judged(seen: RowFacts, closer: CloserLook, *kinds: Kind) -> Verdict | Kept:
     return judge(kinds or ALL, seen, Limits(), lambda: closer)
 
 
-def why(seen: Seen, closer: CloserLook, kind: Kind) -> str:
+def why(seen: RowFacts, closer: CloserLook, kind: Kind) -> str:
     kept = judged(seen, closer, kind)
     assert isinstance(kept, Kept), kept
     return kept.why
@@ -111,7 +111,7 @@ def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
     child: tuple[Child, ...],
     sub_agents: tuple[str, ...],
     told: str,
-    seen: Seen,
+    seen: RowFacts,
     closer: CloserLook,
     kind: Kind,
 ) -> None:
@@ -164,13 +164,15 @@ def test_an_agent_that_was_interrupted_has_ended_its_turn_though_no_event_says_s
 @pytest.mark.parametrize(
     ("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE), (OLD, Kind.EXPIRED)]
 )
-def test_what_waits_for_a_person_lives(seen: Seen, kind: Kind) -> None:
+def test_what_waits_for_a_person_lives(seen: RowFacts, kind: Kind) -> None:
     assert "it waits for a person" in why(seen, CloserLook(State.DIALOG), kind)
 
 
 @pytest.mark.parametrize("state", [State.IDLE, State.BUSY, State.DIALOG])
 @pytest.mark.parametrize(("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE)])
-def test_who_met_a_limit_is_neither_stalled_nor_idle(seen: Seen, kind: Kind, state: State) -> None:
+def test_who_met_a_limit_is_neither_stalled_nor_idle(
+    seen: RowFacts, kind: Kind, state: State
+) -> None:
     closer = replace(AT_REST, state=state, limited=True)
     assert "it met a limit" in why(seen, closer, kind)
 

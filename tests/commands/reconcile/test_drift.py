@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.fakes import Story
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind, find_drifts
+from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift, find_drifts
 
 
-def the_only(story: Story) -> Drift:
+def the_only(story: Story) -> RowDrift:
     app = story.app()
     (found,) = find_drifts(app, app.registry.look()).drifts
     return found

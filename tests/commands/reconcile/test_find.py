@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.fakes import DEMO, Story
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.commands.reconcile.drift import DriftKind, Found, find_drifts
+from tmuxreap.commands.reconcile.drift import DriftKind, FoundDrift, find_drifts
 
 
-def looked(story: Story) -> Found:
+def looked(story: Story) -> FoundDrift:
     app = story.app()
     return find_drifts(app, app.registry.look())
 

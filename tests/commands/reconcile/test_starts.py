@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import DEMO, Story
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind, drift_of_start
+from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift, drift_of_start
 from tmuxreap.commands.starting.row import Launch, open_start
 from tmuxreap.core.model import Server, ServerLook, UnreadSession
 from tmuxreap.core.values import replace
 from tmuxreap.registry.transitions import Event
 
 
-def left(story: Story, *, mark: str = "m1", made_by: str | None = None) -> Drift | None:
+def left(story: Story, *, mark: str = "m1", made_by: str | None = None) -> RowDrift | None:
     """Return the drift of a start with this mark that died; `made_by`: the mark of a session of its
     name."""
     spec = Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, Event.STARTED)

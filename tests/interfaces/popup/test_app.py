@@ -25,7 +25,7 @@ from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
-from tmuxreap.interfaces.popup.actions import Client, Desk, HostAnswer, Seen
+from tmuxreap.interfaces.popup.actions import Client, Desk, HostAnswer, Snapshot
 from tmuxreap.interfaces.popup.app import Popup
 from tmuxreap.interfaces.popup.view import COLUMNS, load_choices
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
@@ -558,7 +558,7 @@ class Slow(Desk):
 
     may_look = threading.Event()
 
-    def look(self, chosen: str | None) -> Seen:
+    def look(self, chosen: str | None) -> Snapshot:
         self.may_look.wait(PATIENCE_S)
         return super().look(chosen)
 

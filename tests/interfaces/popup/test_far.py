@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import replace
-from tmuxreap.interfaces.popup.actions import HostAnswer, Hosts, by_host, why
+from tmuxreap.interfaces.popup.actions import HostAnswer, HostAnswers, by_host, why
 
 DOWN = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
 
@@ -14,8 +14,8 @@ def there(*names: str) -> HostAnswer:
     return HostAnswer(tuple(replace(SHOP, name=name) for name in names))
 
 
-def known(*names: str) -> Hosts:
-    hosts = Hosts()
+def known(*names: str) -> HostAnswers:
+    hosts = HostAnswers()
     hosts.names = names
     return hosts
 

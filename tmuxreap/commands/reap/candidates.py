@@ -18,7 +18,7 @@ from tmuxreap.commands.reap.verdicts import (
     Kind,
     Limits,
     Probes,
-    Seen,
+    RowFacts,
     Verdict,
     judge,
     offspring,
@@ -53,7 +53,7 @@ from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, pane_word
 
 
 @frozen
-class Found:
+class Candidate:
     """A verdict, and what is to be ended. Processes without a row have a stand-in, and a `past`
     that names them."""
 
@@ -70,9 +70,9 @@ class Found:
 
 def judge_rows(
     context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits
-) -> tuple[list[Found], list[Kept]]:
+) -> tuple[list[Candidate], list[Kept]]:
     """Judge each of these running rows."""
-    found: list[Found] = []
+    found: list[Candidate] = []
     kept: list[Kept] = []
     wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
     if not wanted or not rows:
@@ -94,17 +94,17 @@ def judge_rows(
         if isinstance(verdict, Kept):
             kept.append(verdict)
         else:
-            found.append(Found(verdict, row))
+            found.append(Candidate(verdict, row))
     return found, kept
 
 
 def _seen(
     context: Context, row: Row, sight: Sight, said: Pulse | None, began: float | None
-) -> Seen:
+) -> RowFacts:
     starts = [context.processes.started_epoch(process.id) for process in _this_run(sight)]
     since = min(starts, default=None)
     activity = sight.session.activity if sight.session else None
-    return Seen(
+    return RowFacts(
         name=row.name,
         now=context.clock.now(),
         agent_since=since,
@@ -236,11 +236,11 @@ class _Family:
         return None
 
 
-def find_leftovers(context: Context, rows: Sequence[Row]) -> tuple[list[Found], list[Kept]]:
+def find_leftovers(context: Context, rows: Sequence[Row]) -> tuple[list[Candidate], list[Kept]]:
     names = [row.name for row in rows]
     sights = dict(zip(names, sights_of(context, rows), strict=True))
     busy = ActiveIntents.of(context).busy()
-    found: list[Found] = []
+    found: list[Candidate] = []
     kept: list[Kept] = []
     for row in rows:
         sight = sights[row.name]
@@ -255,7 +255,7 @@ def find_leftovers(context: Context, rows: Sequence[Row]) -> tuple[list[Found], 
         elif sight.contains_caller:
             kept.append(Kept(row.name, "this command runs inside it"))
         else:
-            found.append(Found(_verdict(context, row.name, sight.owned.own, row=row), row))
+            found.append(Candidate(_verdict(context, row.name, sight.owned.own, row=row), row))
     unknown = {name for name, sight in sights.items() if sight.live is Live.UNKNOWN}
     strays = _Strays(context, [*sights.values()], busy | unknown)
     return [*found, *strays.of_ledger(set(sights)), *strays.of_marks()], kept
@@ -286,9 +286,9 @@ class _Strays:
         self._spare = spare_reason(spares, self._world)
         self._panes_of = cache(self._ask)
 
-    def of_ledger(self, registered: set[str]) -> list[Found]:
+    def of_ledger(self, registered: set[str]) -> list[Candidate]:
         """Return the recorded survivors of sessions without a row."""
-        found: list[Found] = []
+        found: list[Candidate] = []
         for name, ids in self._context.books.survivors(self._context.place.boot_id).items():
             if name not in registered | self._left_alone:
                 found += self._found(name, ids - self._claimed)
@@ -296,9 +296,9 @@ class _Strays:
             self._claimed |= one.past.remembered if one.past else set()
         return found
 
-    def of_marks(self) -> list[Found]:
+    def of_marks(self) -> list[Candidate]:
         """Return the processes with a mark of this registry that no living session has."""
-        found: list[Found] = []
+        found: list[Candidate] = []
         living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
         index = self._world.index
         for mark, pids in index.by_mark.items():
@@ -312,7 +312,9 @@ class _Strays:
                 found += self._found(name or f"mark:{mark[:8]}", ids - self._claimed, mark)
         return found
 
-    def _found(self, name: str, ids: frozenset[ProcessId], mark: str | None = None) -> list[Found]:
+    def _found(
+        self, name: str, ids: frozenset[ProcessId], mark: str | None = None
+    ) -> list[Candidate]:
         """Judge these processes and what they started; nothing if we, or processes of a live
         session, are among them."""
         nothing: frozenset[str] = frozenset()
@@ -324,7 +326,7 @@ class _Strays:
             return []
         past = Past(remembered=frozenset(one.id for one in processes))
         verdict = _verdict(self._context, name, own, mark=mark)
-        return [Found(verdict, _stand_in(self._context, name, processes), past)]
+        return [Candidate(verdict, _stand_in(self._context, name, processes), past)]
 
     def _is_stray(self, pid: int) -> bool:
         """Tell whether it has this registry's mark, no terminal, and no pane that still exists."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tmuxreap.commands.reap.candidates import Found, find_leftovers, judge_rows
+from tmuxreap.commands.reap.candidates import Candidate, find_leftovers, judge_rows
 from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
@@ -121,7 +121,7 @@ def _leaks(context: Context, look: RegistryLook, request: ReapRequest) -> Sequen
 
 
 def sweep(
-    context: Context, request: ReapRequest, found: Sequence[Found]
+    context: Context, request: ReapRequest, found: Sequence[Candidate]
 ) -> tuple[list[Item], list[Kept]]:
     """End those with an unchanged verdict."""
     look = context.registry.look()
@@ -160,7 +160,7 @@ def _news(one: Ending, at: str) -> Change:
 
 def _judged(
     context: Context, look: RegistryLook, request: ReapRequest
-) -> tuple[list[Found], list[Kept]]:
+) -> tuple[list[Candidate], list[Kept]]:
     kinds: Collection[Kind] = request.kinds or tuple(Kind)
     running = [row for row in look.usable if not row.status.ended]
     found, kept = judge_rows(context, running, kinds, request.limits)
@@ -173,14 +173,14 @@ def _judged(
     return [one for one in found if not is_protected(one.row)], kept
 
 
-def _planned(context: Context, one: Found, request: ReapRequest) -> Item:
+def _planned(context: Context, one: Candidate, request: ReapRequest) -> Item:
     past = {one.row.name: one.past} if one.past else None
     (plan,) = dry_run_answers(context, [one.row], request.policy_for(one.verdict.kind), past)
     return _item(one, plan)
 
 
 def _ended(
-    context: Context, look: RegistryLook, found: Sequence[Found], request: ReapRequest
+    context: Context, look: RegistryLook, found: Sequence[Candidate], request: ReapRequest
 ) -> list[Item]:
     """End the rows, those with the same verdict together."""
     items: list[Item] = []
@@ -192,14 +192,14 @@ def _ended(
     return [*items, *(_swept(context, one, request) for one in found if one.past is not None)]
 
 
-def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
+def _swept(context: Context, one: Candidate, request: ReapRequest) -> Item:
     item = end_unregistered(context, one.row, request.policy_for(Kind.ORPHAN), one.past)
     evidence = {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
     context.books.note(one.row.name, "reaped", evidence)
     return _item(one, item)
 
 
-def _item(one: Found, item: Item) -> Item:
+def _item(one: Candidate, item: Item) -> Item:
     if not isinstance(item, Ending):
         return item
     return replace(item, verdict=one.verdict.kind.value, evidence=one.verdict.evidence)

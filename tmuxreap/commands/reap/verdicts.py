@@ -163,7 +163,7 @@ class Age:
 
 
 @frozen
-class Seen:
+class RowFacts:
     """The cheap facts of one running row. Times are seconds since the epoch, None if unknown."""
 
     name: str
@@ -196,7 +196,7 @@ class Verdict:
 
 
 def judge(
-    kinds: Collection[Kind], seen: Seen, limits: Limits, look: Callable[[], CloserLook]
+    kinds: Collection[Kind], seen: RowFacts, limits: Limits, look: Callable[[], CloserLook]
 ) -> Verdict | Kept:
     """Judge one row; `look` is called only if a claim holds."""
     reasons: list[str] = []
@@ -253,7 +253,7 @@ NOT_ALIVE = {
 Claim = dict[str, object] | str
 
 
-def _stalled(seen: Seen, limits: Limits) -> Claim:
+def _stalled(seen: RowFacts, limits: Limits) -> Claim:
     said = _current_report(seen)
     if said is None:
         return "it never reported"
@@ -282,11 +282,11 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     return {**evidence, "screen_still_s": round(still_s)}
 
 
-def _age(seen: Seen, said: Pulse) -> Age:
+def _age(seen: RowFacts, said: Pulse) -> Age:
     return seen.age or Age(seen.now - said.at, said.at)
 
 
-def _still_s(seen: Seen, said: Pulse, age: Age) -> float | None:
+def _still_s(seen: RowFacts, said: Pulse, age: Age) -> float | None:
     """Return how long the screen has not changed: a thinking model redraws it all the time.
 
     tmux uses the wall clock. Time that did not pass awake counts against a stall, unless the output
@@ -297,7 +297,7 @@ def _still_s(seen: Seen, said: Pulse, age: Age) -> float | None:
     return max(still_s, age.awake_s) if age.in_order and seen.output_at < said.at else still_s
 
 
-def _idle(seen: Seen, limits: Limits) -> Claim:
+def _idle(seen: RowFacts, limits: Limits) -> Claim:
     if seen.output_at is None:
         return "it is not known when it last showed something"
     said = _current_report(seen)
@@ -309,7 +309,7 @@ def _idle(seen: Seen, limits: Limits) -> Claim:
     return {"idle_s": round(idle_s), "limit_s": limits.idle_after_s, "last_output": last_output}
 
 
-def _expired(seen: Seen, limits: Limits) -> Claim:
+def _expired(seen: RowFacts, limits: Limits) -> Claim:
     if seen.ttl is None:
         return "it has no ttl"
     if seen.ttl_s is None:
@@ -323,7 +323,7 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     return {"ttl": seen.ttl, "ttl_s": seen.ttl_s, "since": since, "age_s": round(age_s)}
 
 
-def _current_report(seen: Seen) -> Pulse | None:
+def _current_report(seen: RowFacts) -> Pulse | None:
     """Return the report, unless it came from an earlier agent process."""
     said, since = seen.said, seen.agent_since
     if said is None or since is None:
@@ -334,7 +334,7 @@ def _current_report(seen: Seen) -> Pulse | None:
 # Defenses: why the claim does not count, None if it does.
 
 
-def _no_stall(seen: Seen, closer: CloserLook) -> str | None:
+def _no_stall(seen: RowFacts, closer: CloserLook) -> str | None:
     if (reason := _blocked(seen, closer)) is not None:
         return reason
     if seen.said is not None and (seen.said.kind == "heartbeat" or seen.said.state == STALLED_WORD):
@@ -350,7 +350,7 @@ def _no_stall(seen: Seen, closer: CloserLook) -> str | None:
     return _working(tools, closer)
 
 
-def _no_idling(seen: Seen, closer: CloserLook) -> str | None:
+def _no_idling(seen: RowFacts, closer: CloserLook) -> str | None:
     if (reason := _blocked(seen, closer)) is not None:
         return reason
     if closer.state is State.BUSY or _still_says("working", seen, closer):
@@ -361,26 +361,26 @@ def _no_idling(seen: Seen, closer: CloserLook) -> str | None:
     return _working([child for child in closer.children if child.working], closer)
 
 
-def _no_expiry(seen: Seen, closer: CloserLook) -> str | None:
+def _no_expiry(seen: RowFacts, closer: CloserLook) -> str | None:
     return "it waits for a person" if _waits(seen, closer) else None
 
 
-def _blocked(seen: Seen, closer: CloserLook) -> str | None:
+def _blocked(seen: RowFacts, closer: CloserLook) -> str | None:
     if closer.limited:
         return "it met a limit, and waits for its end"
     return "it waits for a person" if _waits(seen, closer) else None
 
 
-def _waits(seen: Seen, closer: CloserLook) -> bool:
+def _waits(seen: RowFacts, closer: CloserLook) -> bool:
     return _still_says("waiting", seen, closer) or closer.state is State.DIALOG
 
 
-def _still_says(state: str, seen: Seen, closer: CloserLook) -> bool:
+def _still_says(state: str, seen: RowFacts, closer: CloserLook) -> bool:
     said = _current_report(seen)
     return said is not None and said.state == state and not _prompt_since(seen, closer)
 
 
-def _prompt_since(seen: Seen, closer: CloserLook) -> bool:
+def _prompt_since(seen: RowFacts, closer: CloserLook) -> bool:
     """Tell whether its prompt is back since the last event: no event reports an interrupt."""
     if seen.said is None or seen.output_at is None or closer.state not in (State.IDLE, State.DRAFT):
         return False
@@ -394,8 +394,8 @@ def _working(children: list[Child], closer: CloserLook) -> str | None:
     return f"a child of it is at work: {', '.join(names)}" if names else None
 
 
-Defense = Callable[[Seen, CloserLook], str | None]
-RULES: Mapping[Kind, tuple[Callable[[Seen, Limits], Claim], Defense]] = {
+Defense = Callable[[RowFacts, CloserLook], str | None]
+RULES: Mapping[Kind, tuple[Callable[[RowFacts, Limits], Claim], Defense]] = {
     Kind.STALLED: (_stalled, _no_stall),
     Kind.IDLE: (_idle, _no_idling),
     Kind.EXPIRED: (_expired, _no_expiry),

@@ -71,7 +71,7 @@ class DriftKind(Enum):
 
 
 @frozen
-class Drift:
+class RowDrift:
     """One disagreement: evidence, changes to write, and the command that settles the rest."""
 
     name: str
@@ -98,7 +98,7 @@ class Drift:
         )
 
 
-def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
+def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[RowDrift]:
     """Compare a row with its session. `intent`: of an ending whose owner is dead."""
     if sight.live is Live.UNKNOWN:
         return []
@@ -106,10 +106,10 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         return _of_ended(context, row, sight, intent)
     if sight.live is Live.REPLACED:
         words = sight.trouble.message if sight.trouble else "another session has its name"
-        return [Drift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
+        return [RowDrift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
-    drifts: list[Drift] = []
+    drifts: list[RowDrift] = []
     if sight.live is Live.AGENT_GONE:
         if _is_leaving(context, sight.server):
             return []  # the session goes with its server: the next look reports it
@@ -119,11 +119,11 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
     if intent is not None:
         evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and its owner is dead"
         hint = command(intent.verb, row.name)
-        drifts.insert(0, Drift(row.name, DriftKind.INTENT, evidence, {}, intent, hint))
+        drifts.insert(0, RowDrift(row.name, DriftKind.INTENT, evidence, {}, intent, hint))
     return drifts + _id_changed(context, row, sight)
 
 
-def reverted(context: Context, row: Row, newer: Newer, intent: Intent | None) -> Drift:
+def reverted(context: Context, row: Row, newer: Newer, intent: Intent | None) -> RowDrift:
     """Write back what the registry undid; where that was done a moment ago, only tell of it."""
     evidence = why_reverted(row, newer)
     past_s = None if newer.corrected_at is None else context.clock.now() - newer.corrected_at
@@ -131,9 +131,9 @@ def reverted(context: Context, row: Row, newer: Newer, intent: Intent | None) ->
         evidence = f"{evidence}; it was written back {past_s:.1f} s ago, and undone again"
         lock = f"{context.registry.resolved}.lock"
         hint = f"make the program that writes it take the lock {lock}"
-        return Drift(row.name, DriftKind.REVERTED, evidence, intent=intent, hint=hint)
+        return RowDrift(row.name, DriftKind.REVERTED, evidence, intent=intent, hint=hint)
     changes = life_changes(row, newer.life)
-    return Drift(row.name, DriftKind.REVERTED, evidence, changes, intent)
+    return RowDrift(row.name, DriftKind.REVERTED, evidence, changes, intent)
 
 
 def _is_leaving(context: Context, server: ServerLook) -> bool:
@@ -142,12 +142,12 @@ def _is_leaving(context: Context, server: ServerLook) -> bool:
     return process is None or is_exiting(process)
 
 
-def _agent_gone(context: Context, row: Row, sight: Sight) -> Drift:
+def _agent_gone(context: Context, row: Row, sight: Sight) -> RowDrift:
     remains = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
     evidence = f"the session {row.name} holds {remains} and no agent"
     goodbye = _shows_exit_banner(context, row, sight) if wants_restart(row) else None
     hint = command("stop", row.name)
-    return Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye)
+    return RowDrift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye)
 
 
 def _shows_exit_banner(context: Context, row: Row, sight: Sight) -> bool:
@@ -159,13 +159,13 @@ def _shows_exit_banner(context: Context, row: Row, sight: Sight) -> bool:
     return locate(profile, Clues(banner=screen)).conversation.source == "exit-banner"
 
 
-def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
+def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[RowDrift]:
     if _is_in_other_registry(context, sight):
         return []
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
         hint = command("adopt", row.name)
-        return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=hint)]
+        return [RowDrift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=hint)]
     if sight.owned.own:
         return [_survivors(row, sight, "kill", intent)]
     if intent is None:
@@ -175,7 +175,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         ending = End(Event.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending)
     evidence = f"a {intent.verb} of it was not closed"
-    return [Drift(row.name, DriftKind.INTENT, evidence, changes, intent)]
+    return [RowDrift(row.name, DriftKind.INTENT, evidence, changes, intent)]
 
 
 def _is_in_other_registry(context: Context, sight: Sight) -> bool:
@@ -199,7 +199,7 @@ def _has_purged(intent: Intent, conversation: Conversation) -> bool:
     return intent.recorded.purge is True and not conversation.exists
 
 
-def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Drift:
+def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> RowDrift:
     """Record a session proven gone; if processes of it are left, report these and write nothing."""
     if sight.owned.own:
         return _survivors(row, sight, "stop")
@@ -226,20 +226,20 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
     changes = end_changes(row.status, ending)
     cause = None if row.tmux.of_boot(context.place.boot_id) else REBOOT
-    return Drift(row.name, DriftKind.DEAD, evidence, changes, intent, cause=cause)
+    return RowDrift(row.name, DriftKind.DEAD, evidence, changes, intent, cause=cause)
 
 
-def _half_done(row: Row, intent: Intent) -> Drift:
+def _half_done(row: Row, intent: Intent) -> RowDrift:
     """Complete an ending whose agent has exited: only a shell or a dead pane is left to end."""
     evidence = (
         f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the"
         " rest"
     )
     policy = recorded_policy(intent)
-    return Drift(row.name, DriftKind.INTENT, evidence, finish=policy)
+    return RowDrift(row.name, DriftKind.INTENT, evidence, finish=policy)
 
 
-def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
+def _id_changed(context: Context, row: Row, sight: Sight) -> list[RowDrift]:
     """Report that the agent says it is in another conversation now, or continued its own one in
     the background."""
     agent = context.agents.of(row, sight)
@@ -255,27 +255,27 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
     }
     if forked is not None:
         evidence = _where_it_went(forked)
-        return [Drift(row.name, DriftKind.MOVED, evidence, changes)]
+        return [RowDrift(row.name, DriftKind.MOVED, evidence, changes)]
     evidence = f"its {current.source} says {current.id}, the row {recorded or 'nothing'}"
-    return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
+    return [RowDrift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
 
 
-def _unproven(row: Row, sight: Sight) -> Drift:
+def _unproven(row: Row, sight: Sight) -> RowDrift:
     names = ", ".join(f"{process.comm} ({process.pid})" for process in sight.unproven)
     evidence = (
         f"its session is gone, and what its row and environment name as its own lives: {names}"
     )
-    return Drift(row.name, DriftKind.SURVIVORS, evidence, hint=sight.adopts_unproven(row.name))
+    return RowDrift(row.name, DriftKind.SURVIVORS, evidence, hint=sight.adopts_unproven(row.name))
 
 
-def _survivors(row: Row, sight: Sight, verb: str, intent: Intent | None = None) -> Drift:
+def _survivors(row: Row, sight: Sight, verb: str, intent: Intent | None = None) -> RowDrift:
     names = [f"{one.process.comm} ({one.process.pid}, {one.why})" for one in sight.owned.own]
     evidence = f"its session is gone, and processes of it live on: {', '.join(names)}"
     hint = command(verb, row.name)
-    return Drift(row.name, DriftKind.SURVIVORS, evidence, intent=intent, hint=hint)
+    return RowDrift(row.name, DriftKind.SURVIVORS, evidence, intent=intent, hint=hint)
 
 
-def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Drift | None:
+def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> RowDrift | None:
     """Report the session that the start made, as long as it exists and no row records it; else
     close the intent. None if tmux cannot tell."""
     start = intent.recorded_start
@@ -308,7 +308,7 @@ def is_headless(intent: Intent) -> bool:
     return intent.recorded_start.terminal == Terminal.NONE.value
 
 
-def _of_headless(context: Context, row: Row | None, intent: Intent) -> Drift:
+def _of_headless(context: Context, row: Row | None, intent: Intent) -> RowDrift:
     from tmuxreap.commands.starting.outside import process_of  # few sessions need it
 
     process = process_of(context, intent)
@@ -321,17 +321,17 @@ def _of_headless(context: Context, row: Row | None, intent: Intent) -> Drift:
     return _unrecorded(row, intent, f"its process {process.pid}", hint)
 
 
-def _closed(intent: Intent, options: tuple[PaneOption, ...] = ()) -> Drift:
+def _closed(intent: Intent, options: tuple[PaneOption, ...] = ()) -> RowDrift:
     evidence = "a start of it was not closed"
-    return Drift(intent.name, DriftKind.INTENT, evidence, {}, intent, restore=options)
+    return RowDrift(intent.name, DriftKind.INTENT, evidence, {}, intent, restore=options)
 
 
 def _unrecorded(
     row: Row | None, intent: Intent, made: str, hint: str, options: tuple[PaneOption, ...] = ()
-) -> Drift:
+) -> RowDrift:
     kind = DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED
     evidence = f"a start made {made}, and was ended before it was recorded"
-    return Drift(intent.name, kind, evidence, hint=hint, restore=options)
+    return RowDrift(intent.name, kind, evidence, hint=hint, restore=options)
 
 
 def _is_recorded(row: Row, session: Session) -> bool:
@@ -353,8 +353,8 @@ Seen = tuple[tuple[Row, Sight], ...]
 
 
 @frozen
-class Found:
-    drifts: list[Drift]
+class FoundDrift:
+    drifts: list[RowDrift]
     confirmed: bool  # every tmux server that was asked answered
     seen: Seen
     again: bool = False  # other verbs changed rows during the look: these were left out
@@ -371,7 +371,9 @@ class _Others:
         return name in self.busy or name in self.passed
 
 
-def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | None = None) -> Found:
+def find_drifts(
+    context: Context, look: RegistryLook, only: frozenset[str] | None = None
+) -> FoundDrift:
     """Return all drift, or only that of the rows in `only`."""
     rows = [row for row in look.usable if only is None or row.name in only]
     # an intent that opens between these two reads counts as new
@@ -383,7 +385,7 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     starts = [intent for intent in abandoned.values() if intent.verb == START]
     others_of = (START, SEND)
     endings = {name: it for name, it in abandoned.items() if it.verb not in others_of}
-    drifts: list[Drift] = []
+    drifts: list[RowDrift] = []
     for row, sight in seen:
         if row.name in others:
             continue
@@ -404,11 +406,11 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
             # an unreadable row's holds the request and stays open
             if look.named(intent.name) is None and look.bad_row(intent.name) is None:
                 evidence = f"a {intent.verb} of it was not closed, and its row is gone"
-                drifts.append(Drift(intent.name, DriftKind.INTENT, evidence, {}, intent))
+                drifts.append(RowDrift(intent.name, DriftKind.INTENT, evidence, {}, intent))
     confirmed = not any(
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
-    return Found(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+    return FoundDrift(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
 
 
 def _as_known(newer: Newer | None, row: Row, sight: Sight) -> tuple[Row, Sight]:
@@ -433,12 +435,12 @@ def _is_unchanged(then: Intent, now: Intent | None) -> bool:
     return now is not None and (now.id, now.owner) == (then.id, then.owner)
 
 
-def _is_same(found: Drift, start: Drift) -> bool:
+def _is_same(found: RowDrift, start: RowDrift) -> bool:
     """Tell whether a start explains what was found of its session."""
     return found.name == start.name and {found.kind, start.kind} <= NOT_RECORDED
 
 
-def _with_server_loss(look: RegistryLook, found: list[Drift], seen: Seen) -> list[Drift]:
+def _with_server_loss(look: RegistryLook, found: list[RowDrift], seen: Seen) -> list[RowDrift]:
     """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
     its terminal closes, and be reported first."""
     running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
@@ -455,13 +457,13 @@ def _with_server_loss(look: RegistryLook, found: list[Drift], seen: Seen) -> lis
     ]
 
 
-def _unregistered(context: Context, seen: Seen) -> list[Drift]:
+def _unregistered(context: Context, seen: Seen) -> list[RowDrift]:
     """Report agents in unregistered sessions, on the servers that the registry names."""
     if not any(isinstance(sight.server, Server) for _, sight in seen):
         return []
 
     return [
-        Drift(
+        RowDrift(
             newcomer.name,
             DriftKind.UNREGISTERED,
             f"a {newcomer.agent} runs in it and is not registered",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind, Seen, find_drifts
+from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift, Seen, find_drifts
 from tmuxreap.core.answers import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
@@ -72,14 +72,14 @@ def settle(
     return Settled(result, findings.seen, findings.again, done.stamp)
 
 
-def _try(look: RegistryLook, drifts: Sequence[Drift]) -> None:
+def _try(look: RegistryLook, drifts: Sequence[RowDrift]) -> None:
     """Make the edit before the lock, while another writer may still be updating the ledger."""
     if changes := _by_row(drifts):
         with contextlib.suppress(Failure):
             edited_where_safe(look, changes)
 
 
-def _with_cause(drift: Drift, cause: str | None) -> Drift:
+def _with_cause(drift: RowDrift, cause: str | None) -> RowDrift:
     """Add the reported cause, but never replace a lost server or reboot by a good exit."""
     if cause is None or (cause == GOOD_EXIT and drift.cause):
         return drift
@@ -112,12 +112,12 @@ def _not_seen(seen: Seen) -> list[str]:
 
 @frozen
 class _Done:
-    drifts: Sequence[Drift]  # as they stand: without what others have settled meanwhile
+    drifts: Sequence[RowDrift]  # as they stand: without what others have settled meanwhile
     actions: Sequence[Action] = ()
     stamp: Stamp | None = None  # of our write, if nobody else wrote since the look
 
 
-def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _Done:
+def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) -> _Done:
     """Write, under the lock, what still holds; then close intents and finish what is left."""
     rows = {row.name: row for row in look.usable}
     written = [drift for drift in drifts if drift.changes is not None]
@@ -161,11 +161,11 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     return _Done(left, settled + finished, stamp)
 
 
-def _action(drift: Drift, done: str) -> Action:
+def _action(drift: RowDrift, done: str) -> Action:
     return Action(drift.name, drift.kind.value, done)
 
 
-def _changed_options(rows: Mapping[str, Row], drift: Drift) -> Sequence[PaneOption]:
+def _changed_options(rows: Mapping[str, Row], drift: RowDrift) -> Sequence[PaneOption]:
     """Return the options to restore. Those of an intent only for a session just identified as the
     recorded one: a new server reuses pane ids."""
     if drift.intent is None or drift.kind is not DriftKind.INTENT:
@@ -174,7 +174,7 @@ def _changed_options(rows: Mapping[str, Row], drift: Drift) -> Sequence[PaneOpti
     return (*drift.restore, *(drift.intent.options if is_running else ()))
 
 
-def _with_refusal(drift: Drift, refused: Mapping[str, Failure]) -> Drift:
+def _with_refusal(drift: RowDrift, refused: Mapping[str, Failure]) -> RowDrift:
     """Keep reporting the drift of a row that could not be edited."""
     failure = refused.get(drift.name)
     if failure is None or drift.changes is None:
@@ -183,7 +183,7 @@ def _with_refusal(drift: Drift, refused: Mapping[str, Failure]) -> Drift:
     return replace(drift, changes=None, evidence=evidence, hint=failure.hint)
 
 
-def _has_ended(rows: Mapping[str, Row], drift: Drift) -> bool:
+def _has_ended(rows: Mapping[str, Row], drift: RowDrift) -> bool:
     """Tell whether the row ended by this ending: recorded now, or before its owner died."""
     row = rows.get(drift.name)
     return row is not None and (
@@ -191,7 +191,7 @@ def _has_ended(rows: Mapping[str, Row], drift: Drift) -> bool:
     )
 
 
-def _holds(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
+def _holds(before: Mapping[str, Row], now: RegistryLook, drift: RowDrift) -> bool:
     if drift.changes is None:
         return False
     row, old = now.named(drift.name), before.get(drift.name)
@@ -200,7 +200,7 @@ def _holds(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
     return (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
 
 
-def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
+def _by_row(drifts: Sequence[RowDrift]) -> dict[str, Changes]:
     changes: dict[str, Changes] = {}
     for drift in drifts:
         if drift.changes:
@@ -208,7 +208,7 @@ def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
     return changes
 
 
-def _closings(drifts: Sequence[Drift]) -> list[Closing]:
+def _closings(drifts: Sequence[RowDrift]) -> list[Closing]:
     """Close the intents of dead owners."""
     closings: list[Closing] = []
     for drift in drifts:
@@ -222,8 +222,8 @@ def _events(
     context: Context,
     before: RegistryLook,
     after: RegistryLook,
-    drifts: Sequence[Drift],
-    written: Sequence[Drift],
+    drifts: Sequence[RowDrift],
+    written: Sequence[RowDrift],
 ) -> list[NewEvent]:
     """Return what to record: what is written, and an agent that left if that is new."""
     gone = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE]
@@ -231,7 +231,7 @@ def _events(
     return [_event(before, after, drift) for drift in (*written, *reported)]
 
 
-def _event(before: RegistryLook, after: RegistryLook, drift: Drift) -> NewEvent:
+def _event(before: RegistryLook, after: RegistryLook, drift: RowDrift) -> NewEvent:
     row, now = before.named(drift.name), after.named(drift.name)
     reason = drift.intent.reason if drift.intent else None
     data: dict[str, object] = {"evidence": drift.evidence, "reason": reason, "cause": drift.cause}
@@ -242,6 +242,6 @@ def _event(before: RegistryLook, after: RegistryLook, drift: Drift) -> NewEvent:
     return NewEvent(drift.name, drift.kind.value, data, before.text_of(row) if row else None)
 
 
-def _was_reported(context: Context, drift: Drift) -> bool:
+def _was_reported(context: Context, drift: RowDrift) -> bool:
     events = context.books.events({drift.name}, None)
     return bool(events) and events[-1].kind == drift.kind.value

@@ -39,7 +39,7 @@ class _Due:
     at: float  # by the monotonic clock
 
 
-class Child:
+class RestartProcess:
     """The process of one restart."""
 
     def __init__(self, context: Context, known: Pending) -> None:
@@ -54,19 +54,19 @@ class Child:
         self._process.wait()
 
 
-Begin = Callable[[Context, Pending], Child]
+Begin = Callable[[Context, Pending], RestartProcess]
 
 
 @frozen
 class _Running:
-    child: Child
+    child: RestartProcess
     name: str
     latest: int  # ID of the last event before it
 
 
 class Restarts:
     def __init__(
-        self, context: Context, say: Callable[[Change], None], begin: Begin = Child
+        self, context: Context, say: Callable[[Change], None], begin: Begin = RestartProcess
     ) -> None:
         self._context = context
         self._say = say

@@ -73,7 +73,7 @@ def end(context: Context, verb: EndVerb | None, targets: Sequence[str]) -> Resul
     return result or Result(word, None, context.clock.now())
 
 
-class Hosts:
+class HostAnswers:
     """The last answers of the other hosts, kept separately: one that hangs delays no other."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class Client:
 
 
 @frozen
-class Seen:
+class Snapshot:
     """One look at everything, and the screen of the selected session."""
 
     sessions: tuple[Session, ...] = ()
@@ -159,9 +159,9 @@ class Desk:
         self._new_app = new_app
         self._client = client
 
-    def look(self, chosen: str | None) -> Seen:
+    def look(self, chosen: str | None) -> Snapshot:
         seen = self._result_or_failure(lambda context: _look(context, chosen))
-        return Seen(failure=seen) if isinstance(seen, Failure) else seen
+        return Snapshot(failure=seen) if isinstance(seen, Failure) else seen
 
     def end(
         self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
@@ -259,13 +259,13 @@ class Desk:
         return self._run(answered, progress)
 
 
-def _look(context: Context, chosen: str | None) -> Seen:
+def _look(context: Context, chosen: str | None) -> Snapshot:
     result = listing.run(context, listing.ListRequest())
     sessions = [item for item in result.results if isinstance(item, Session)]
     sessions += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
     selected = next((one for one in sessions if one.name == chosen), None)
     screen = _screen(context, selected) if selected else ""
-    return Seen(tuple(sessions), screen, _why(context, selected), result.warnings)
+    return Snapshot(tuple(sessions), screen, _why(context, selected), result.warnings)
 
 
 def silent_progress() -> Progress:

@@ -23,7 +23,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.engines import run_in_terminal
 from tmuxreap.interfaces.popup import actions, view
-from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Replies, Seen, silent_progress
+from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Replies, Snapshot, silent_progress
 from tmuxreap.interfaces.popup.drawing import WIDE, Doing, Drawing
 from tmuxreap.interfaces.popup.view import KEYS, Choices, line, load_choices, save_choices
 from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions
@@ -164,7 +164,7 @@ class Popup(Drawing):
         self._look()
         self._draw()
 
-    def _show(self, seen: Seen, chosen: str | None) -> None:
+    def _show(self, seen: Snapshot, chosen: str | None) -> None:
         super()._show(seen, chosen)
         if self._mark_ahead:
             self.action_mark_all()

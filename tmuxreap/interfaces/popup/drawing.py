@@ -17,7 +17,7 @@ from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.interfaces.popup import actions, view
-from tmuxreap.interfaces.popup.actions import Desk, Seen
+from tmuxreap.interfaces.popup.actions import Desk, Snapshot
 from tmuxreap.interfaces.popup.view import Choices, arranged
 from tmuxreap.interfaces.popup.widgets import BackgroundApp, Sessions
 from tmuxreap.interfaces.text.progress import Progress
@@ -37,11 +37,11 @@ class Drawing(BackgroundApp):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
-        self._seen = Seen()
+        self._seen = Snapshot()
         self._has_looked = False
         self._message_text: Text | None = None
         self._looking = False
-        self._hosts = actions.Hosts()
+        self._hosts = actions.HostAnswers()
         self._reading: set[str] = set()  # hosts with a pending request for a screen
         self._remote_screen = ("", "")  # session name, screen
         self._choices = Choices()
@@ -82,7 +82,7 @@ class Drawing(BackgroundApp):
             show = partial(self._show, chosen=chosen)
             self._submit(lambda: self._desk.look(chosen), show, daemon=True)
 
-    def _show(self, seen: Seen, chosen: str | None) -> None:
+    def _show(self, seen: Snapshot, chosen: str | None) -> None:
         self._looking = False
         self._has_looked = True
         self._marked &= {one.name for one in (*seen.sessions, *self._sessions)}

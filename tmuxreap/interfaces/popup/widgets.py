@@ -130,7 +130,7 @@ class Page(ModalScreen[None]):
             yield Static("q closes this page", classes="foot")
 
 
-class Field(Input):
+class FormField(Input):
     """A form field. The key that leads to it selects its content, in `choosing`."""
 
     def __init__(self, name: str, value: str = "", hint: str = "") -> None:
@@ -151,9 +151,9 @@ class New(ModalScreen[tuple[str, str, str] | None]):
         known = ", ".join(self._agents) or "see tmuxreap agents"
         with Vertical():
             yield Static("start an agent  (Enter starts, Esc closes)", markup=False)
-            agent = Field("agent", next(iter(self._agents), ""), f"agent: {known}")
+            agent = FormField("agent", next(iter(self._agents), ""), f"agent: {known}")
             agent.suggester = SuggestFromList(self._agents)
-            yield from (Field("name"), agent, Field("folder", self._folder))
+            yield from (FormField("name"), agent, FormField("folder", self._folder))
 
     @on(Input.Submitted)
     def submitted(self) -> None:
