@@ -231,7 +231,7 @@ def test_a_person_is_asked_and_sees_the_plan(
 ) -> None:
     pid = herd(real, ["one"])["one"]
     asked = person("stop", target)
-    asked.sees("stop them? [y/N]")
+    asked.sees("stop one? [y/N]")
     assert "one: would stop it (reason: manual_stop)" in asked.seen
     assert f"({pid}): pane" in asked.seen
     assert alive(pid)
@@ -266,7 +266,7 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
         monkeypatch.setenv("TMUX", f"{real.socket},1,0")
         words = ("--force-no-yaml",)
     asked = person("stop", "one", "--purge-conversation", *words)
-    asked.sees("stop them, and delete their conversations for good? [y/N]")
+    asked.sees("stop one, and delete its conversation for good? [y/N]")
     asked.types("n\n")
     assert asked.leaves() == 1
     assert alive(pid)
@@ -277,7 +277,7 @@ def test_what_ends_sessions_without_a_row_too_asks_all_the_same(
 ) -> None:
     pid = herd(real, ["one"])["one"]
     asked = person("stop", "all", "--force-no-yaml")
-    asked.sees("stop them? [y/N]")
+    asked.sees("stop one? [y/N]")
     asked.types("n\n")
     assert asked.leaves() == 1
     assert alive(pid)

@@ -20,8 +20,8 @@ def bad(registry: Registry, index: int) -> BadRow:
     [
         (2, "there is a tag", 5),
         (3, "'odd' is not one of", 8),
-        (4, "stands 2 times", 10),
-        (5, "stands 2 times", 12),
+        (4, "appears 2 times", 10),
+        (5, "appears 2 times", 12),
     ],
 )
 def test_a_bad_row_says_why_and_where(

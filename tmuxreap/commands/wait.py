@@ -167,7 +167,7 @@ def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | No
     if in_time:
         return None
     state = one.state or ("not alive" if request.until.of_the_living else "still there")
-    seen = one.unseen or f"it is {state}"
-    reason = f"could not see {name} {until} in {request.timeout_s:g} s: {seen}"
+    seen = one.unseen or f"{name} is {state}"
+    reason = f"could not wait: {name} was not {until} within {request.timeout_s:g} s; {seen}"
     hint = f"wait longer with --timeout, or look at it: {command('show', name)}"
     return Failure(Code.TIMED_OUT, reason, hint)

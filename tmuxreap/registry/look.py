@@ -273,7 +273,7 @@ def _row(row: RowText, name: str | None, count: int) -> AnyRow:
         line, column = row.trouble_line or row.line, row.trouble_column or row.column
         return BadRow(row.index, name, row.trouble or "it is not a mapping", line, column)
     if name is not None and count > 1:
-        reason = f"the name {name!r} stands {count} times"
+        reason = f"the name {name!r} appears {count} times"
         return BadRow(row.index, name, reason, row.line, row.column)
     try:
         return read_row(row.index, row.data)

@@ -19,7 +19,7 @@ def test_no_program_is_run_that_was_never_tried(
     program(place / "bin", "droid", f"touch {place}/ran; echo 1.2.3")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     found = the_only(doctor(), "agents", "note")
-    assert "never tried" in found["message"]
+    assert "never tested" in found["message"]
     assert not (place / "ran").exists()
 
 
@@ -44,7 +44,7 @@ def test_another_version_than_the_one_that_was_tried_is_a_note(
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     answer = doctor()
     assert answer.exit == 0
-    assert "its profile was tried on 2.1" in the_only(answer, "agents", "note")["message"]
+    assert "its profile was tested with 2.1" in the_only(answer, "agents", "note")["message"]
 
 
 def test_a_program_that_does_not_answer_is_ended_with_all_that_it_began(

@@ -72,7 +72,7 @@ def test_only_a_yes_is_one(
     plan = Result("stop", None, 0.0, [Ending("acme")])
     assert boundary.question(Style(), purge=True)(plan) is agreed
     asked = capsys.readouterr()
-    question = "stop them, and delete their conversations for good? [y/N] "
+    question = "stop acme, and delete its conversation for good? [y/N] "
     assert asked.err.endswith(question if said else f"{question}\n")  # nobody typed a line end
     assert asked.out == ""
 

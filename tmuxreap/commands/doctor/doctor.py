@@ -77,8 +77,8 @@ def check_hooks(setup: Setup) -> Iterator[Finding]:
             yield ok(f"{agent}: installed in {answer.file}")
         else:
             message = (
-                f"{agent}: not in {answer.file} as they are due; what it is at is read from its"
-                " screen alone"
+                f"{agent}: our hooks are not installed in {answer.file}; its state is read from its"
+                " screen only"
             )
             yield note(message, f"tmuxreap hooks install {agent}")
 

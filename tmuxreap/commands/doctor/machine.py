@@ -217,7 +217,7 @@ def check_tmux(setup: Setup) -> Iterator[Finding]:
     elif probe.version:
         yield ok(f"{probe.version}, {path}")
     else:
-        yield note(f"{path} did not tell its version: {probe.reason}", f"see: {path} -V")
+        yield note(f"{path} -V failed: {probe.reason}", f"see: {path} -V")
 
 
 def check_sockets(setup: Setup) -> Iterator[Finding]:
@@ -315,12 +315,14 @@ def _agent(profile: Profile, probe: Probe) -> Finding:
     subject = f"{profile.name} {probe.version or ''}".strip() + f", {probe.path}: its profile was "
     if tried is None:
         keys = "" if profile.has_keys else "; it gets no exit keys, a stop begins with SIGHUP"
-        return note(f"{subject}never tried on the program{keys}")
+        return note(f"{subject}never tested on the program{keys}")
     if probe.version is None:
-        return note(f"{subject}tried on {tried}, and it did not tell its version: {probe.reason}")
+        return note(
+            f"{subject}tested with {tried}; `{profile.name} --version` failed ({probe.reason})"
+        )
     if not _same_version(probe.version, tried):
-        return note(f"{subject}tried on {tried}")
-    return ok(f"{subject}tried on this version")
+        return note(f"{subject}tested with {tried}")
+    return ok(f"{subject}tested with this version")
 
 
 def _tried_on(profile: Profile) -> str | None:

@@ -117,7 +117,7 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
             return [_half_done(row, intent)]
         drifts.append(_agent_gone(context, row, sight))
     if intent is not None:
-        evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and its owner is dead"
+        evidence = f"an earlier {intent.verb} ({intent.reason}) was interrupted"
         hint = command(intent.verb, row.name)
         drifts.insert(0, RowDrift(row.name, DriftKind.INTENT, evidence, {}, intent, hint))
     return drifts + _id_changed(context, row, sight)

@@ -159,8 +159,6 @@ def one_of(known: Sequence[str], word: str, flag: str, example: str | None = Non
 
 
 def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
-    suffix = ", and delete their conversations for good" if purge else ""
-
     def ask(plan: Result) -> bool:
         entries = [item.as_json() for item in plan.results]
         planned = [entry for entry in entries if entry.get("outcome") == "planned"]
@@ -171,10 +169,17 @@ def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
             print_failure(problem, style)
         if not plan.results:
             return True
-        them = f"{len(planned)} sessions" if several else "them"
-        return confirm(f"{plan.command} {them}{suffix}?")
+        return confirm(_asked(plan.command, planned or entries, purge=purge))
 
     return ask
+
+
+def _asked(verb: str, planned: Sequence[Mapping[str, object]], *, purge: bool) -> str:
+    """Return the question about what is planned, which names a single session."""
+    several = len(planned) != 1
+    them = f"{len(planned)} sessions" if several else plain(str(planned[0]["name"]))
+    its = "their conversations" if several else "its conversation"
+    return f"{verb} {them}, and delete {its} for good?" if purge else f"{verb} {them}?"
 
 
 def _briefly(verb: str, planned: Sequence[Mapping[str, object]]) -> Iterator[str]:
@@ -183,7 +188,7 @@ def _briefly(verb: str, planned: Sequence[Mapping[str, object]]) -> Iterator[str
     cells = max(width(plain(str(entry["name"]))) for entry in planned)
     for entry in planned:
         yield f"  {pad(plain(str(entry['name'])), cells)}  {plain(str(entry.get('agent') or '-'))}"
-    yield "each step of it: the same command with --dry-run"
+    yield "to see every step, add --dry-run"
 
 
 def confirm(asked: str) -> bool:
