@@ -30,7 +30,7 @@ ROOMS = {
     "sessions": (
         "context look conversation results elsewhere registries configuration restarts reverted"
     ),
-    "ending": "end interrupt send plan ending outcome one_at_a_time",
+    "ending": "end interrupt sets send plan ending outcome one_at_a_time",
     "commands": "*",
     "hosts": "*",
     "app": "*",

@@ -72,10 +72,21 @@ def test_the_defaults_of_the_user_apply_whoever_asks(
 
 OPTIONS = set(EndingOptions.__fields__)
 OF_ONE_VERB = {"stop": {"keys_timeout", "after_turn"}, "kill": {"task_status"}}
-OF_REAP = {"reason", "grace", "cleanup", "task_status"}  # a sweep chooses the rest by its evidence
+OF_REAP = {
+    "reason",
+    "grace",
+    "cleanup",
+    "task_status",
+    "set_name",
+}  # a sweep chooses the rest by its evidence
 
 # Names of an interface's own, and what they are called elsewhere.
-CALLED = {"force_no_yaml": "unregistered", "force": "no_force", "purge_conversation": "purge"}
+CALLED = {
+    "force_no_yaml": "unregistered",
+    "force": "no_force",
+    "purge_conversation": "purge",
+    "set": "set_name",
+}
 # Arguments that say whom to end, and whether, rather than how.
 WHOM = {"targets", "dry_run", "yes", "confirm_purge", "target", "check", "how"}
 EVIDENCE = {"stalled", "idle", "expired", "orphans", "stalled_after", "idle_after"}

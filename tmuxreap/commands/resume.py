@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.conversations.background import Forked
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
@@ -10,6 +10,7 @@ from tmuxreap.agents.conversations.find import Clues, store_of, with_path
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
+from tmuxreap.commands.starting.breaker import MAX_FAILURES, Breaker, Halt
 from tmuxreap.commands.starting.launch import existing_folder, exists, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch, failed_launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
@@ -19,8 +20,9 @@ from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.ending.sets import Members, members_of
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
-from tmuxreap.registry.targets import Wanted
+from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import MODES, Event, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known, store_environment
@@ -37,6 +39,8 @@ class ResumeRequest:
     confirm_s: float = CONFIRM_S
     dry_run: bool = False
     lost: Lost | None = None
+    set_name: str | None = None  # only what was ended with this set, or the newest for `last`
+    max_failures: int = MAX_FAILURES
 
 
 @frozen
@@ -52,18 +56,50 @@ def run(context: Context, request: ResumeRequest) -> Result:
     if request.lost is not None:
         settle(context, dry_run=request.dry_run)
     look = context.registry.look()
-    targets = request.targets or (("all",) if request.lost else ())
+    wanted = request.set_name
+    members = None if wanted is None else members_of(context.books, look, wanted)
+    targets = request.targets or (("all",) if request.lost or members else ())
     chosen = choose_rows(context, look, targets, Wanted.ENDED)
-    lost, starts = request.lost, not (request.dry_run or request.print_only)
+    if members is not None:
+        chosen = _of_set(context, chosen, members)
+    lost = request.lost
     rows = [row for row in chosen.rows if lost is None or _was_lost(context, row, lost)]
+    items, halt = _resumed_in_turn(context, rows, request, several=chosen.sweeping)
+    items += not_chosen(look, chosen, failed_launch)
+    name = None if members is None else members.name
+    more = {"set": name, "not_tried": [] if halt is None else halt.not_tried}
+    failure = None if halt is None else halt.failure
+    return context.result("resume", items, failure=failure, more=more)
+
+
+def _of_set(context: Context, chosen: Chosen, members: Members) -> Chosen:
+    """Keep what is of the set; name those of it that run again."""
+    if members.running:
+        names = ", ".join(members.running)
+        context.warnings.append(f"session_exists: {names} of the set {members.name} run again")
+    rows = tuple(row for row in chosen.rows if row.name in members.ended)
+    bad = tuple(row for row in chosen.bad if row.name in members.ended)
+    return replace(chosen, rows=rows, bad=bad)
+
+
+def _resumed_in_turn(
+    context: Context, rows: Sequence[Row], request: ResumeRequest, *, several: bool
+) -> tuple[list[Item], Halt | None]:
+    """Resume the rows, unless too many fail: then what comes after them is left alone."""
+    starts = not (request.dry_run or request.print_only)
+    breaker = Breaker(context, request.max_failures if several and starts else 0)
     items: list[Item] = []
     for index, row in enumerate(rows):
+        halt = breaker.halt([one.name for one in rows[index:]], request.set_name)
+        if halt is not None:
+            return breaker.told_once(items), halt
         # a few at a time: thirty agents starting at once would slow each other down
+        lost = request.lost
         if lost is not None and starts and index and index % lost.at_once == 0:
             context.processes.wait((), lost.pace_s)
         items.append(_resumed(context, row, request))
-    items += not_chosen(look, chosen, failed_launch)
-    return context.result("resume", items)
+        breaker.note(items[-1])
+    return items, None
 
 
 def _was_lost(context: Context, row: Row, lost: Lost) -> bool:

@@ -16,7 +16,7 @@ from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.end import end_rows, end_unregistered, in_new_set
 from tmuxreap.ending.ending import counts, failed_target
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ending.outcome import dry_run_answers
@@ -41,6 +41,8 @@ class EndRequest:
 
 def run(context: Context, request: EndRequest) -> Result:
     check_targets(context, request.targets)
+    if not request.dry_run:
+        request = replace(request, policy=in_new_set(request.policy))
     context, look = _read_registry(context, request)
     check_spares(context, request.policy.verb)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
@@ -217,5 +219,5 @@ def _not_found(name: str) -> Failure:
 def _result(
     context: Context, request: EndRequest, items: Sequence[Item], failure: Failure | None = None
 ) -> Result:
-    more = {"counts": counts(items)}
+    more = {"counts": counts(items), "set": request.policy.in_set}
     return context.result(request.policy.verb.value, items, failure=failure, more=more)

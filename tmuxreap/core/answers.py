@@ -34,6 +34,7 @@ class Ending(Item):
     termination_mode: str | None = None
     task_id: str | None = None
     ended_at: str | None = None
+    set: str | None = None
     grace_s: float | None = None
     conversation: Conversation = Conversation()
     resumable: bool = False
@@ -73,6 +74,7 @@ class Sums(Answer):
     """What `stop` and `kill` answer besides their results."""
 
     counts: Counts | None = None
+    set: str | None = None
 
 
 @frozen
@@ -88,10 +90,9 @@ class Leaked(Answer):
 
 
 @frozen
-class Reaping(Answer):
+class Reaping(Sums):
     """What `reap` answers besides its results."""
 
-    counts: Counts | None = None
     kept: tuple[Kept, ...] = ()
     leaked: tuple[Leaked, ...] = ()
 

@@ -89,6 +89,14 @@ class Draft(Answer):
 
 
 @frozen
+class Resuming(Answer):
+    """What `resume` of a set, or one that was halted, answers besides its results."""
+
+    set: str | None = None
+    not_tried: tuple[str, ...] = ()
+
+
+@frozen
 class Counts(Answer):
     """How many sessions were ended, and by what."""
 

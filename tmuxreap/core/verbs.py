@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core import answers
+from tmuxreap.core import answers, results
 from tmuxreap.core.values import Word, frozen
 
 RUNNING = frozenset({"running"})
@@ -131,6 +131,7 @@ ALL = (
         targets=ENDED,
         on_hosts=True,
         result=answers.Launched,
+        more=results.Resuming,
         lined="resumed",
     ),
     Verb("attach", "starting", Group.EVERYDAY, synonyms="open", takes_terminal=True),

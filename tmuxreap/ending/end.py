@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -48,6 +49,11 @@ from tmuxreap.system.machine import defer_interrupts
 from tmuxreap.system.ourselves import own_command
 
 TRIES = 3
+
+
+def in_new_set(policy: Policy) -> Policy:
+    """Return the policy with an ID for the set that this command begins, if it has no name."""
+    return policy if policy.set_name is not None else replace(policy, set_id=os.urandom(4).hex())
 
 
 def end_rows(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:

@@ -212,6 +212,8 @@ def event_record(
         "processes": len(ending.past.remembered),
         "freed_mb": facts["freed_mb"],
     }
+    if result.set is not None:
+        data["set"] = result.set
     return NewEvent(ending.name, str(result.outcome), data, before)
 
 
@@ -242,6 +244,7 @@ def _known_before(ending: Ending) -> EndResult:
         pid=pid_of(row, ending.first.pane),
         stop_reason=policy.reason,
         task_id=row.task_id,
+        set=policy.in_set,
         grace_s=policy.grace,
         conversation=ending.conversation,
         resumable=ending.known.is_resumable,

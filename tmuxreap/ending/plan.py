@@ -29,6 +29,8 @@ from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
+LAST = "last"  # the newest set
+LONGEST_NAME = 100
 REPEATS = 3  # how often keys are sent, at most
 SETTLE_S = 0.8  # how long a screen may take to show the effect of a key
 
@@ -78,6 +80,7 @@ class EndingOptions:
     cleanup: bool | None = None
     unregistered: bool = False
     task_status: str | None = None
+    set_name: str | None = None
 
 
 @frozen
@@ -97,6 +100,14 @@ class Policy:
     after_turn_s: float | None = None
     task_status: str | None = None
     asked_by: Mapping[str, object] | None = None  # set when another process carries it out
+    # Of those that this command ends, to be resumed together: as given, else an ID. The plan has
+    # the name alone: a plan that is only shown has no ID.
+    set_name: str | None = None
+    set_id: str | None = None
+
+    @property
+    def in_set(self) -> str | None:
+        return self.set_name or self.set_id
 
     @property
     def grace(self) -> float:
@@ -132,6 +143,7 @@ def make_policy(
         cleanup=options.cleanup is True,
         after_turn_s=_seconds(options.after_turn, "--after-turn"),
         task_status=_known_status(task_status),
+        set_name=_checked_set(options.set_name),
     )
 
 
@@ -154,6 +166,28 @@ def _known_status(word: str | None) -> str | None:
         reason = f"could not read --task-status: {word!r} is not one of {known}"
         raise Failure(Code.USAGE, reason, "as in: --task-status cancelled")
     return word
+
+
+def _checked_set(name: str | None) -> str | None:
+    reason = None if name is None else _why_no_set(name)
+    if reason is not None:
+        message = f"could not name the set {name!r}: {reason}"
+        raise Failure(Code.USAGE, message, "take a short word, as in: --set evening")
+    return name
+
+
+def _why_no_set(name: str) -> str | None:
+    if not name.strip():
+        return "it is empty"
+    if name == LAST:
+        return "that word means the newest set"
+    if not name.isprintable():
+        return "it has characters that cannot be shown"
+    if name != name.strip():
+        return "it begins or ends with a space"
+    if len(name) > LONGEST_NAME:
+        return f"it is longer than {LONGEST_NAME} characters"
+    return None
 
 
 @frozen
@@ -218,6 +252,7 @@ class Plan:
             left=self.left if policy.purge else None,
             task_status=policy.task_status,
             cleanup=policy.cleanup or None,
+            set=policy.set_name,
             after_turn=None if after_turn is None else AfterTurn(round(after_turn * 1000)),
         )
 
@@ -231,7 +266,14 @@ def recorded_policy(intent: Intent) -> Policy:
         scope=Scope(intent.scope),
         task_status=plan.task_status,
         cleanup=plan.cleanup is True,
+        set_id=set_of(intent),
     )
+
+
+def set_of(intent: Intent) -> str:
+    """Return the set of an ending that its owner did not finish. One without a name is in the set
+    of what that owner left: its ID is in no plan."""
+    return intent.recorded.set or f"{intent.owner.pid}-{intent.owner.start}"
 
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:

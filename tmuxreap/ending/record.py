@@ -19,7 +19,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.clean_up import clean_up_after
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.outcome import changes_of, event_record, last_screen, result_of
+from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import purge_now
 from tmuxreap.ending.twins import twins_of
@@ -28,7 +28,7 @@ from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with_life
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import row_invalid
-from tmuxreap.registry.transitions import Changes
+from tmuxreap.registry.transitions import Changes, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import lives_after
 from tmuxreap.system.machine import defer_interrupts
@@ -173,12 +173,17 @@ def _events(
         name, row = ending.name, before.named(ending.name)
         for twin in ending.twins:
             if twin.name not in results:
-                data = {"session": name, **_life(after, twin.name)}
+                its_set = results[name].set
+                data: dict[str, object] = {"session": name, **_life(after, twin.name)}
+                if its_set is not None:
+                    data["set"] = its_set
                 yield NewEvent(twin.name, "ended_with", data, before.text_of(twin))
         image = before.text_of(row) if row else None
         event = event_record(ending, results[name], image, ended_by)
-        life = _life(after, name) if name in ended else {}
-        yield replace(event, data={**event.data, **life})
+        more = _life(after, name) if name in ended else {}
+        if name not in ended or event_of(ending) is Event.SWEPT:
+            more = {**more, "row_kept": True}
+        yield replace(event, data={**event.data, **more})
 
 
 def _life(look: RegistryLook, name: str) -> dict[str, object]:

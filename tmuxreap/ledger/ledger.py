@@ -53,6 +53,19 @@ class Ledger(Database):
         found = {name: self.rows(schema.LIVES, (name,)) for name in names}
         return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
 
+    def newest_ends(self) -> list[Event]:
+        """Return the event of each session's newest end."""
+        return [records.event_of(row) for row in self.rows(schema.NEWEST_ENDS)]
+
+    def newest_starts(self) -> dict[str, int]:
+        """Return the number of the event of each session's newest start."""
+        return {str(name): int(number) for name, number in self.rows(schema.NEWEST_STARTS)}
+
+    def newest_set(self) -> str | None:
+        """Return the set of the newest stop or kill that ended a session."""
+        found = [records.event_of(row) for row in self.rows(schema.NEWEST_SET)]
+        return str(found[0].data["set"]) if found else None
+
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
         """Record an event and return its number, or None if it could not be recorded."""
 

@@ -113,7 +113,7 @@ class RecordedPlan(Answer):
     process can finish it by that. A part that an older version did not write has its default."""
 
     RARE = frozenset(
-        {"unproven", "purge", "purges", "left", "task_status", "cleanup", "after_turn"}
+        {"unproven", "purge", "purges", "left", "task_status", "cleanup", "set", "after_turn"}
     )
 
     name: str = ""
@@ -135,6 +135,7 @@ class RecordedPlan(Answer):
     left: tuple[str, ...] | None = None
     task_status: str | None = None
     cleanup: bool | None = None
+    set: str | None = None
     after_turn: AfterTurn | None = None
 
     def to_text(self) -> str:

@@ -157,6 +157,19 @@ EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
 LIVES = f"""{EVENT} WHERE name = ? AND kind IN ('started', 'resumed', 'adopted', 'restarted',
     'stopped', 'killed', 'terminated', 'ended_with', 'dead', 'id_changed', 'moved', 'intent',
     'reverted') ORDER BY id"""
+# Of each session. Endings without `row_kept` are those that a row was ended by; one that another
+# process finished stands in an event of `reconcile`.
+NEWEST_ENDS = f"""{EVENT} WHERE id IN (SELECT max(id) FROM events WHERE (
+        kind IN ('stopped', 'killed', 'terminated', 'ended_with', 'dead')
+        AND data NOT LIKE '%"row_kept": true%' OR kind = 'intent' AND data LIKE '%"set": "%')
+    GROUP BY name)"""
+NEWEST_STARTS = """SELECT name, max(id) FROM events
+    WHERE kind IN ('started', 'resumed', 'adopted', 'restarted') GROUP BY name"""
+# Of a stop or a kill: what a `reap` or a `watch` ends is a verdict that nobody gave by name.
+NEWEST_SET = f"""{EVENT} WHERE kind IN ('stopped', 'killed', 'terminated', 'dead', 'intent')
+    AND data LIKE '%"set": "%' AND data NOT LIKE '%"row_kept": true%'
+    AND data NOT LIKE '%"tool": "reap"%' AND data NOT LIKE '%"tool": "watch"%'
+    ORDER BY id DESC LIMIT 1"""
 ADD_EVENT = "INSERT INTO events (at, timestamp, name, kind, data, before) VALUES (?, ?, ?, ?, ?, ?)"
 
 # The type of `at` is checked, as SQLite does not enforce it.

@@ -35,6 +35,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
         "task_id": "the caller knows it; `show` tells it",
         "ended_at": "now; `show` tells it",
         "grace_s": "the caller has given it",
+        "set": "the sums of several name it, with the command that takes it up",
         "plan": "it is the text of a dry run, which has no end",
         "evidence": "only with a verdict, which `reap` has",
     },

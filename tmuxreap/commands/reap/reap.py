@@ -15,7 +15,7 @@ from tmuxreap.core.model import EndVerb, Live
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.end import end_rows, end_unregistered, in_new_set
 from tmuxreap.ending.ending import counts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import (
@@ -80,6 +80,8 @@ def _policy(options: EndingOptions, defaults: Mapping[str, object]) -> Policy:
 
 
 def run(context: Context, request: ReapRequest) -> Result:
+    if request.yes and not request.dry_run:
+        request = replace(request, policy=in_new_set(request.policy))
     look = context.registry.look()
     if request.yes and not request.dry_run and context.unread is not None:
         raise context.unread
@@ -99,7 +101,12 @@ def run(context: Context, request: ReapRequest) -> Result:
     if protected:
         context.warnings.append(left_out(protected))
     leaks = _leaks(context, look, request)
-    more = {"counts": counts(items), "kept": kept, "leaked": [leak.as_answer() for leak in leaks]}
+    more = {
+        "counts": counts(items),
+        "kept": kept,
+        "leaked": [leak.as_answer() for leak in leaks],
+        "set": request.policy.in_set,
+    }
     remark = "\n".join(filter(None, (_kept_text(kept), told(leaks) if leaks else "")))
     return context.result("reap", items, look.warnings, more=more, remark=remark or None)
 
@@ -140,6 +147,7 @@ def sweep_for_watch(
 ) -> list[Change]:
     """Sweep after a full look of `watch`, and return events. That look reports failures itself."""
     request = request_of(context, kinds, EndingOptions(), yes=True)
+    request = replace(request, policy=in_new_set(request.policy))
     if context.unread is not None:
         return []
     try:

@@ -12,7 +12,8 @@ from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import end
-from tmuxreap.ledger.records import Closing, NewEvent, PaneOption
+from tmuxreap.ending.plan import set_of
+from tmuxreap.ledger.records import START, Closing, NewEvent, PaneOption
 from tmuxreap.registry.lives import life_of
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
@@ -237,6 +238,10 @@ def _event(before: RegistryLook, after: RegistryLook, drift: RowDrift) -> NewEve
     data: dict[str, object] = {"evidence": drift.evidence, "reason": reason, "cause": drift.cause}
     if drift.goodbye is not None:
         data["goodbye"] = drift.goodbye
+    intent = drift.intent
+    has_ended = now is not None and now.status.ended
+    if intent is not None and intent.verb != START and has_ended:
+        data["set"] = set_of(intent)
     if drift.changes is not None and drift.kind is not DriftKind.REVERTED and now is not None:
         data["life"] = life_of(now)
     return NewEvent(drift.name, drift.kind.value, data, before.text_of(row) if row else None)

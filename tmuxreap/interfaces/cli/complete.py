@@ -96,6 +96,17 @@ def tags(ctx: typer.Context) -> Iterator[Offer]:
 
 
 @_offered
+def sets(ctx: typer.Context) -> Iterator[Offer]:
+    from tmuxreap.ending.plan import LAST
+    from tmuxreap.ending.sets import known_sets
+
+    with closing(_context(ctx)) as context:
+        if ctx.info_name == "resume":
+            yield LAST, "of the newest stop or kill"
+        yield from _counted("", known_sets(context.books))
+
+
+@_offered
 def servers(ctx: typer.Context) -> Iterator[Offer]:
     with closing(_context(ctx)) as context:
         yield from _counted("", (row.tmux_server for row in _rows(context)))

@@ -62,8 +62,9 @@ Seconds = Annotated[
 ]
 TaskStatus = Literal["failed", "ready", "cancelled"]
 TaskWord = Annotated[TaskStatus, Field(description="What becomes of its task.")]
+SetName = Annotated[str | None, Field(alias="set", description="For resume_session.")]
 DryRun = Annotated[bool, Field(description="Only the plan.")]
-Yes = Annotated[bool, Field(description="Needed inside a session for more than names.")]
+Yes = Annotated[bool, Field(description="Inside a session: for more than names.")]
 Hosts = Annotated[Names, Field(description="Hosts, @tag, all.")]
 
 

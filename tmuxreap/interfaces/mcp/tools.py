@@ -24,6 +24,7 @@ from tmuxreap.interfaces.mcp.arguments import (
     Names,
     Reason,
     Seconds,
+    SetName,
     Targets,
     TaskWord,
     Yes,
@@ -33,7 +34,7 @@ from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
 PURGE = "Delete its conversation for good. Needs confirm_purge."
-ITSELF = "Your own session too, if a pattern or all reaches it."
+ITSELF = "Your own too, where a pattern reaches it."
 
 
 class _End(Arguments):
@@ -46,9 +47,10 @@ class _End(Arguments):
     whole_session: bool = Field(False, description="Its other busy panes too.")
     pane_only: bool = Field(False, description="Only the agent's pane.")
     itself: bool = Field(False, alias="self", description=ITSELF)
-    cleanup: bool = Field(False, description="Remove its git worktree, not by force.")
+    cleanup: bool = Field(False, description="Remove its clean git worktree.")
+    set_name: SetName = None
     purge: bool = Field(False, alias="purge_conversation", description=PURGE)
-    confirm_purge: str | None = Field(None, description="That session's name, the one target.")
+    confirm_purge: str | None = Field(None, description="Its name again, the one target.")
     yes: Yes = False
     dry_run: DryRun = False
 
@@ -84,12 +86,10 @@ class _End(Arguments):
 
 class StopSession(_End):
     """Stop sessions properly: exit keys, then hangup, SIGTERM, SIGKILL, until every process is
-    proven gone. The conversation is kept for resume_session. Safe for an ended session."""
+    proven gone. The conversation is kept for resume_session."""
 
     verb = "stop"
-    after_turn: Seconds | None = Field(
-        None, description="Let it end its turn first, for at most so many seconds."
-    )
+    after_turn: Seconds | None = Field(None, description="Seconds to end its turn first.")
     keys_timeout: Seconds | None = Field(None, description="Seconds for exit keys; 0: none.")
 
 
@@ -135,14 +135,15 @@ class Reap(Arguments):
 
     verb = "reap"
     reason: Reason
-    stalled: bool = Field(False, description="Said to work, then silent. None of the four: all.")
+    stalled: bool = Field(False, description="Working, then silent. None of the four: all.")
     stalled_after: Seconds = Field(STALLED_AFTER_S, description="Seconds.")
     idle: bool = Field(False, description="No output, nobody attached, not busy.")
     idle_after: Seconds = Field(IDLE_AFTER_S, description="Seconds.")
     expired: bool = Field(False, description="Past their ttl.")
     orphans: bool = Field(False, description="Processes of ended sessions.")
     grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
-    cleanup: bool | None = Field(None, description="Remove their git worktrees, not by force.")
+    cleanup: bool | None = Field(None, description="Remove their clean git worktrees.")
+    set_name: SetName = None
     task_status: TaskWord = "failed"
     yes: bool = Field(False, description="Do it.")
     dry_run: DryRun = False
@@ -341,8 +342,9 @@ class ResumeSession(Arguments):
     """Continue the conversation of an ended session in a new tmux session of the same name."""
 
     verb = "resume"
-    targets: Targets
-    print_only: bool = Field(False, alias="print", description="Only answer with the command.")
+    targets: Names = Field([], description="As in stop_session.")
+    set_name: str | None = Field(None, alias="set", description="That set, or last.")
+    print_only: bool = Field(False, alias="print", description="Only the command.")
 
 
 @frozen

@@ -94,6 +94,7 @@ class EndOptions(TypedDict, total=False):
     pane_only: bool
     itself: bool
     cleanup: bool
+    set: str
     purge_conversation: bool
     unregistered: bool
     dry_run: bool
@@ -126,6 +127,7 @@ def options_of(verb: EndVerb, how: StopOptions | KillOptions) -> EndingOptions:
         given.pop(name, None)
     given["no_force"] = not given.pop("force", True)
     given["purge"] = given.pop("purge_conversation", False)
+    given["set_name"] = given.pop("set", None)
     return EndingOptions(**given)
 
 

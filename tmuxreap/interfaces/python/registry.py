@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from tmuxreap.core.answers import Forgotten, Reconciled
 from tmuxreap.core.errors import Failure
@@ -85,9 +85,30 @@ class Registry(Stopping, Watching):
         (wanted,), _ = listed(target)
         return self.sessions(wanted)[0]
 
-    def resume(self, target: Target, /, *, confirm: float | str | None = None) -> Session:
-        """Continue the captured conversation of an ended session, in its folder and with its flags.
-        Raises the reason if it cannot (`not_resumable`, `session_exists`, ...)."""
+    @overload
+    def resume(self, target: Target, /, *, confirm: float | str | None = ...) -> Session: ...
+    @overload
+    def resume(
+        self,
+        target: None = None,
+        /,
+        *,
+        set: str,
+        confirm: float | str | None = ...,
+        max_failures: int = ...,
+    ) -> list[Session]: ...
+    def resume(
+        self,
+        target: Target | None = None,
+        /,
+        *,
+        set: str | None = None,  # noqa: A002 - named like the flag
+        confirm: float | str | None = None,
+        max_failures: int = 3,
+    ) -> Session | list[Session]:
+        """Continue the captured conversation of an ended session, in its folder and with its flags;
+        with `set` those of all sessions that one stop, kill or reap ended (`last`: the newest stop
+        or kill). Raises the reason if it cannot (`not_resumable`, `session_exists`, ...)."""
         from tmuxreap.commands import resume as verb
         from tmuxreap.commands.starting.row import CONFIRM_S
 
@@ -95,10 +116,14 @@ class Registry(Stopping, Watching):
 
         def work(context: Context) -> Result:
             check_free(self.path, "resume a session")
-            words = words_of(context, listed(target)[0])
-            return verb.run(context, verb.ResumeRequest(words, confirm_s=confirm_s))
+            words = () if target is None else words_of(context, listed(target)[0])
+            request = verb.ResumeRequest(
+                words, confirm_s=confirm_s, set_name=set, max_failures=max_failures
+            )
+            return verb.run(context, request)
 
-        return self._sessions(work)[0]
+        resumed = self._sessions(work)
+        return resumed if set is not None else resumed[0]
 
     def adopt(
         self,

@@ -54,8 +54,8 @@ class Stopping:
         A failure is in the `error` of its result, and raised only with `check`.
 
         Options: `reason`, `keys_timeout`, `grace` and `after_turn` (seconds), `force=False` (never
-        SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `purge_conversation` (with
-        `yes`), `unregistered`, `dry_run`, `yes`."""
+        SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `set` (a name for
+        those that it ends), `purge_conversation` (with `yes`), `unregistered`, `dry_run`, `yes`."""
         return self._end(EndVerb.STOP, target, how, check)
 
     @overload
@@ -125,6 +125,7 @@ class Stopping:
         cleanup: bool | None = None,
         task_status: str = "failed",
         reason: str | None = None,
+        set: str | None = None,  # noqa: A002 - named like the flag
         dry_run: bool = False,
         yes: bool = False,
         check: bool = False,
@@ -133,7 +134,9 @@ class Stopping:
         the four, all kinds. Without `yes` it only returns the plan."""
         from tmuxreap.commands.reap import reap as verb
 
-        options = EndingOptions(reason, grace=grace, cleanup=cleanup, task_status=task_status)
+        options = EndingOptions(
+            reason, grace=grace, cleanup=cleanup, task_status=task_status, set_name=set
+        )
 
         def work(context: Context) -> Result:
             request = verb.request_of(

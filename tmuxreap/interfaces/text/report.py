@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from tmuxreap.core.answers import Freed, RemoteResult, Session
-from tmuxreap.core.errors import Failure, printing
+from tmuxreap.core.errors import Failure, command, printing
 from tmuxreap.core.results import Counts, Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
@@ -47,9 +47,9 @@ def _print_remarks(result: Result, style: Style) -> None:
         names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in missing[:8])
         more = f", and {len(missing) - 8} more" if len(missing) > 8 else ""
         are = "agent is" if len(missing) == 1 else "agents are"
-        command = missing[0]["command"] if len(missing) == 1 else "tmuxreap adopt --all"
+        adopt = missing[0]["command"] if len(missing) == 1 else "tmuxreap adopt --all"
         print(
-            f"{len(missing)} {are} not registered: {names}{more}; register with: {plain(command)}",
+            f"{len(missing)} {are} not registered: {names}{more}; register with: {plain(adopt)}",
             file=sys.stderr,
         )
 
@@ -157,6 +157,9 @@ def _summary_lines(result: Result) -> Iterator[str]:
     parts += [f"{before} had ended before"] if before else []
     parts += [f"{counts.failed} failed"] if counts.failed else []
     yield ", ".join(parts)
+    its_set = result.more.get("set")
+    if counts.ended and its_set is not None:
+        yield f"to resume them: {command('resume', '--set', str(its_set))}"
     yield from by_host(result.results)
 
 

@@ -62,6 +62,15 @@ Unregistered = Annotated[
         help="Also stop a tmux session that is not in the registry.",
     ),
 ]
+SetName = Annotated[
+    str | None,
+    typer.Option(
+        "--set",
+        metavar="NAME",
+        help="Name for those that it ends, for `resume --set NAME`. [a new ID]",
+        autocompletion=complete.sets,
+    ),
+]
 TaskStatus = Annotated[
     str,
     typer.Option(
@@ -100,6 +109,7 @@ def do_stop(
     pane_only: PaneOnly = False,
     itself: Itself = False,
     cleanup: Cleanup = False,
+    set_name: SetName = None,
     force_no_yaml: Unregistered = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -128,6 +138,7 @@ def do_stop(
         purge=purge,
         cleanup=cleanup,
         unregistered=force_no_yaml,
+        set_name=set_name,
     )
     return _end(call, EndVerb.STOP, options, targets, dry_run, yes)
 
@@ -151,6 +162,7 @@ def do_kill(
     itself: Itself = False,
     task_status: TaskStatus = "failed",
     cleanup: Cleanup = False,
+    set_name: SetName = None,
     force_no_yaml: Unregistered = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -175,6 +187,7 @@ def do_kill(
         cleanup=cleanup,
         unregistered=force_no_yaml,
         task_status=task_status,
+        set_name=set_name,
     )
     return _end(call, EndVerb.KILL, options, targets, dry_run, yes)
 
@@ -216,6 +229,7 @@ def do_reap(
     grace: Grace = None,
     task_status: TaskStatus = "failed",
     cleanup: CleanupOrDefault = None,
+    set_name: SetName = None,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Result:
@@ -229,7 +243,9 @@ def do_reap(
     request = request_of(
         call.context,
         kinds_wanted(stalled, idle, expired, orphans),
-        EndingOptions(call.why, grace=grace, cleanup=cleanup, task_status=task_status),
+        EndingOptions(
+            call.why, grace=grace, cleanup=cleanup, task_status=task_status, set_name=set_name
+        ),
         stalled_after=stalled_after,
         idle_after=idle_after,
         dry_run=dry_run,

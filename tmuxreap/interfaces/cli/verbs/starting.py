@@ -259,6 +259,23 @@ def do_resume(
     pace: Annotated[
         str | None, typer.Option("--pace", metavar="S", help="With --lost: how long to pause. [2s]")
     ] = None,
+    set_name: Annotated[
+        str | None,
+        typer.Option(
+            "--set",
+            metavar="NAME",
+            help="Those that one stop, kill or reap ended; `last`: the newest stop or kill.",
+            autocompletion=complete.sets,
+        ),
+    ] = None,
+    max_failures: Annotated[
+        int,
+        typer.Option(
+            "--max-failures",
+            metavar="N",
+            help="Of several: halt after N failed starts in a row (0: never).",
+        ),
+    ] = 3,
     dry_run: DryRun = False,
 ) -> Result:
     """Resume the saved conversation of a stopped session."""
@@ -268,6 +285,12 @@ def do_resume(
     if at_once < 1:
         reason = f"could not read --at-once: {at_once} is less than 1"
         raise Failure(Code.USAGE, reason, "as in: --at-once 4")
+    if max_failures < 0:
+        reason = f"could not read --max-failures: {max_failures} is less than 0"
+        raise Failure(Code.USAGE, reason, "as in: --max-failures 3")
+    if lost and set_name is not None:
+        reason = "could not read the command: --lost and --set cannot be combined"
+        raise Failure(Code.USAGE, reason, "give one of them")
     pace_s = seconds(pace, "--pace", Lost().pace_s)
     request = ResumeRequest(
         tuple(targets or ()),
@@ -275,6 +298,8 @@ def do_resume(
         seconds(confirm, "--confirm", CONFIRM_S),
         dry_run=dry_run,
         lost=Lost(seconds(since, "--since"), at_once, pace_s) if lost else None,
+        set_name=set_name,
+        max_failures=max_failures,
     )
     heed_signals()
     return run(call.context, request)
