@@ -39,10 +39,9 @@ SENT = re.compile(r"^ *tmuxreap send \"\$SESSION_NAME\"", re.MULTILINE)
 # What they teach.
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_recipe_types_blind(path: Path) -> None:
+def test_no_recipe_types_blind() -> None:
     """Keys that reach a permission dialog answer it: prompts go by `tmuxreap send`."""
-    assert TYPED.findall(path.read_text(encoding="utf-8")) == []
+    assert [path for path in RECIPES if TYPED.search(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("name", ["create", "delegate-job"])

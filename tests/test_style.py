@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 import tmuxreap
 
 PACKAGE = Path(tmuxreap.__file__).parent
-FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
-
-
+SOURCES = {
+    str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8")
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
 LONGEST = 500
 
 
@@ -26,15 +25,13 @@ def nested(source: str) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_no_conditional_expression_stands_within_another(path: str) -> None:
-    assert nested((PACKAGE / path).read_text(encoding="utf-8")) == []
+def test_no_conditional_expression_stands_within_another() -> None:
+    assert {path: found for path, source in SOURCES.items() if (found := nested(source))} == {}
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_a_file_has_no_more_than_500_lines(path: str) -> None:
-    lines = len((PACKAGE / path).read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGEST
+def test_a_file_has_no_more_than_500_lines() -> None:
+    lengths = {path: len(source.splitlines()) for path, source in SOURCES.items()}
+    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
 
 
 def doubled(source: str) -> list[int]:
@@ -44,9 +41,8 @@ def doubled(source: str) -> list[int]:
     return [node.lineno for node in found if len(node.generators) > 1]
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_a_comprehension_has_one_for(path: str) -> None:
-    assert doubled((PACKAGE / path).read_text(encoding="utf-8")) == []
+def test_a_comprehension_has_one_for() -> None:
+    assert {path: found for path, source in SOURCES.items() if (found := doubled(source))} == {}
 
 
 def test_a_second_for_is_seen() -> None:
