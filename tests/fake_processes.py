@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from signal import Signals
 
-from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.model import Process, ProcessId, Usage
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import replace
 
@@ -71,6 +71,7 @@ class FakeProcesses:
         self.table: dict[int, FakeProcess] = {}
         self.signals: list[tuple[int, Signals]] = []
         self.scopes: dict[str, list[ProcessId]] = {}  # members of each, including dead ones
+        self.used: dict[int, Usage] = {}
         self.connected: dict[int, Collection[int] | None] = {}  # who is connected to a server
         self.when_gone: list[Callable[[ProcessId], None]] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
@@ -225,6 +226,9 @@ class FakeProcesses:
 
     def memory(self, process: ProcessId) -> int:
         return self.table[process.pid].memory if self.alive(process) else 0
+
+    def usage(self, processes: Collection[ProcessId]) -> Mapping[ProcessId, Usage]:
+        return {it: self.used.get(it.pid, Usage(0.0, 0.0)) for it in processes if self.alive(it)}
 
     def started_epoch(self, process: ProcessId) -> float:
         return self.clock.now() - self.clock.uptime() + process.start / TICKS

@@ -78,7 +78,7 @@ OWNERS: dict[str, set[str]] = {
     "os.getenv": set(),
     "yaml": {"registry.yaml.*", "agents.blocks", "hosts.file"},
     "libtmux": {"interfaces.python.libtmux_objects"},
-    "psutil": {"system.processes.portable"},
+    "psutil": {"system.processes.portable", "system.processes.usage"},
     "filelock": {"system.lock"},
     "mcp": {"interfaces.mcp.server"},
     "anyio": {"interfaces.mcp.server", "interfaces.mcp.calls"},

@@ -37,9 +37,8 @@ nothing: the last part may be negative.
 |---|---|---|
 """
 READER = """
-Importing typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. A plain line,
-with full names and flags, is parsed without it, from the same declarations; typer parses every
-other line, and prints help and errors. A test holds both to the same answers.
+Importing typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. It parses
+every line but those of `hook` and `heartbeat`, completes them, and prints help and errors.
 """
 TAIL = """
 `at most` is the project's own limit; beyond it the line says **above**. How cost grows with the

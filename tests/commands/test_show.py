@@ -6,6 +6,9 @@ from typing import Any
 
 from tests.fakes import CONVERSATION, Story
 from tmuxreap.commands import show
+from tmuxreap.core.model import Usage
+from tmuxreap.core.text import Style
+from tmuxreap.interfaces.text.formatters import item_lines
 
 
 def test_processes_conversation_and_screen(story: Story) -> None:
@@ -35,3 +38,29 @@ def test_a_name_without_a_row_is_an_answer_too(story: Story) -> None:
     result = show.run(story.app(), ["acme", "nobody"])
     assert [item.error.code for item in result.results if item.error] == ["session_not_registered"]
     assert len(result.results) == 2
+
+
+def test_what_its_processes_use(story: Story) -> None:
+    agent = story.agent()
+    server = story.processes.add("node", parent=agent.process)
+    story.processes.used = {
+        agent.process.pid: Usage(1.5, 10.0),
+        server.pid: Usage(2.25, 40.5, (8080, 3000)),
+    }
+    (told,) = show.run(story.app(), ["acme"]).results
+    facts: Any = told.as_json()
+    assert (facts["cpu_s"], facts["cpu_percent"], facts["ports"]) == (3.75, 50.5, [3000, 8080])
+    assert facts["processes"][1]["cpu_s"] == 2.25
+    assert facts["processes"][1]["ports"] == [8080, 3000]
+    told_lines = list(item_lines(told, Style()))
+    assert "  cpu           50 % of a processor now, 3.75 s so far" in told_lines
+    assert "  listens on    3000 8080" in told_lines
+    assert any(line.endswith(", 40 % CPU, listens on 8080 3000") for line in told_lines)
+
+
+def test_what_an_ended_one_used_is_unknown(story: Story) -> None:
+    story.agent()
+    story.stop()
+    (told,) = show.run(story.app(), ["acme"]).results
+    facts: Any = told.as_json()
+    assert (facts["cpu_s"], facts["cpu_percent"], facts["ports"]) == (None, None, [])

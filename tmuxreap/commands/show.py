@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers import Shown
@@ -10,16 +11,19 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.results import shown_result
+from tmuxreap.sessions.results import processes_of, shown_result
 
 
 def run(context: Context, targets: Sequence[str]) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, targets, Wanted.ALL)
     pulses = context.books.pulses()
+    sights = sights_of(context, chosen.rows)
+    processes = list(chain.from_iterable(map(processes_of, sights)))
+    usage = context.processes.usage(processes) if processes else {}
     items: list[Item] = [
-        shown_result(context, row, sight, pulses.get(row.name))
-        for row, sight in zip(chosen.rows, sights_of(context, chosen.rows), strict=True)
+        shown_result(context, row, sight, pulses.get(row.name), usage)
+        for row, sight in zip(chosen.rows, sights, strict=True)
     ]
     items += not_chosen(look, chosen, Shown)
     return context.result("show", items)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.core.model import Status
-from tmuxreap.core.results import Answer, Conversation, Counts, Draft, Item, Problem, Process
+from tmuxreap.core.results import (
+    Answer,
+    Author,
+    Conversation,
+    Counts,
+    Draft,
+    Item,
+    Locator,
+    Problem,
+    Process,
+    Used,
+)
 from tmuxreap.core.values import frozen
 
 
@@ -384,27 +395,14 @@ class Listed(Session):
 
 
 @frozen
-class Locator(Conversation):
-    """Where a conversation was looked for, and which others matched."""
-
-    candidates: tuple[str, ...] = ()
-
-
-@frozen
-class Author(Answer):
-    """The user, host and tool that ended a session."""
-
-    user: str | None = None
-    host: str | None = None
-    tool: str | None = None
-    session: str | None = None
-
-
-@frozen
 class Shown(Session):
-    """A session with what `show` adds."""
+    """A session with what `show` adds. The processor's time and percent, and the ports, are those
+    of all its processes."""
 
-    processes: tuple[Process, ...] = ()
+    processes: tuple[Used, ...] = ()
+    cpu_s: float | None = None
+    cpu_percent: float | None = None
+    ports: tuple[int, ...] = ()
     protected: tuple[Process, ...] = ()
     pane_state: str | None = None
     locators: tuple[Locator, ...] = ()

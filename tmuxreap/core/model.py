@@ -99,6 +99,16 @@ class ProcessId(NamedTuple):
 
 
 @frozen
+class Usage:
+    """What a process uses: processor time in all, percent of one processor now, TCP ports that it
+    listens on."""
+
+    cpu_s: float
+    cpu_percent: float
+    ports: tuple[int, ...] = ()
+
+
+@frozen
 class Process:
     """A process as one look saw it. `tty`: device number of its controlling terminal, or 0."""
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session
+from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session, Usage
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ class Processes(Protocol):
     def memory(self, process: ProcessId) -> int:
         """Return its resident bytes, from the last look if that saw it; 0 when it is gone or not
         readable."""
+
+    def usage(self, processes: Collection[ProcessId]) -> Mapping[ProcessId, Usage]:
+        """Measure for a moment what each of these uses; what is gone or not readable is missing."""
 
     def started_epoch(self, process: ProcessId) -> float: ...
 

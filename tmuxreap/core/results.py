@@ -68,6 +68,15 @@ class Process(Answer):
 
 
 @frozen
+class Used(Process):
+    """A process with what it uses: processor time, and TCP ports that it listens on."""
+
+    cpu_s: float | None = None
+    cpu_percent: float | None = None
+    ports: tuple[int, ...] = ()
+
+
+@frozen
 class Conversation(Answer):
     """An agent's conversation, and whether it is on disk."""
 
@@ -75,6 +84,23 @@ class Conversation(Answer):
     source: str | None = None
     path: str | None = None
     exists: bool = False
+
+
+@frozen
+class Author(Answer):
+    """The user, host and tool that ended a session."""
+
+    user: str | None = None
+    host: str | None = None
+    tool: str | None = None
+    session: str | None = None
+
+
+@frozen
+class Locator(Conversation):
+    """Where a conversation was looked for, and which others matched."""
+
+    candidates: tuple[str, ...] = ()
 
 
 @frozen

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.core import text
-from tmuxreap.core.answers import Author, Locator, Session, Shown
+from tmuxreap.core.answers import Session, Shown
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Row, Status, Terminal
+from tmuxreap.core.model import Live, ProcessId, Row, Status, Terminal, Usage
 from tmuxreap.core.ports import Processes, Question, Tmux
-from tmuxreap.core.results import Process, megabytes, problem_of, read
+from tmuxreap.core.results import Author, Locator, Process, Used, megabytes, problem_of, read
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ledger.books import Books
@@ -137,7 +137,18 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     return "survivors" if sight.owned.own else None
 
 
-def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) -> Shown:
+def processes_of(sight: Sight) -> list[ProcessId]:
+    """Return the processes that `show` tells as the session's."""
+    return [it.process.id for it in (*sight.owned.own, *sight.named_only)]
+
+
+def shown_result(
+    context: Context,
+    row: Row,
+    sight: Sight,
+    pulse: Pulse | None,
+    usage: Mapping[ProcessId, Usage],
+) -> Shown:
     """Build the answer of `show`: with processes, conversation and screen."""
     from tmuxreap.sessions.conversation import read_agent_screen  # late: imports the agents' stores
 
@@ -157,12 +168,16 @@ def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) 
     if newer_rows(context, [(row, sight)]):
         session = replace(session, drift=REVERTED)
     summary = as_dict(session)
+    measured = [usage[process] for process in processes_of(sight) if process in usage]
     return Shown(
         **{**summary, "error": problem_of(trouble)},
         processes=tuple(
-            _process(context.processes, belonging)
+            _used(_process(context.processes, belonging), usage.get(belonging.process.id))
             for belonging in (*sight.owned.own, *sight.named_only)
         ),
+        cpu_s=round(sum(it.cpu_s for it in measured), 2) if measured else None,
+        cpu_percent=round(sum(it.cpu_percent for it in measured), 1) if measured else None,
+        ports=tuple(sorted(set().union(*(it.ports for it in measured)))),
         protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
         pane_state=screen.state.value if screen else sight.live.value,
         locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),
@@ -197,3 +212,14 @@ LIFE_EVENTS = frozenset(
 def _process(processes: Processes, belonging: Belonging) -> Process:
     started = round(processes.started_epoch(belonging.process.id), 2)
     return Process(belonging.process.pid, belonging.process.comm, belonging.why, started)
+
+
+def _used(process: Process, usage: Usage | None) -> Used:
+    if usage is None:
+        return Used(**as_dict(process))
+    return Used(
+        **as_dict(process),
+        cpu_s=usage.cpu_s,
+        cpu_percent=usage.cpu_percent,
+        ports=usage.ports,
+    )

@@ -12,7 +12,10 @@ import pytest
 
 from tests.command_line import tmuxreap
 from tests.doctor_answers import BIN, REGISTRY, TRIED, contents, doctor, of, program, the_only
+from tests.fakes import Story
 from tests.real import until
+from tmuxreap.commands.doctor import machine
+from tmuxreap.core.model import Usage
 
 
 def test_without_tmux_all_the_rest_is_looked_at(
@@ -89,3 +92,25 @@ def test_hooks_that_are_not_installed_are_a_note_and_mended_as_told(
     assert contents(Path(os.environ["HOME"])) == home
     assert tmuxreap(*found["hint"].split()[1:], "--json").exit == 0
     assert of(doctor(), "hooks", "ok")
+
+
+def test_who_keeps_a_processor_busy_and_who_listens_is_told(story: Story) -> None:
+    agent = story.agent()
+    server = story.processes.add("node", parent=agent.process)
+    story.processes.used = {
+        agent.process.pid: Usage(1.0, 89.0),
+        server.pid: Usage(900.0, 98.6, (3000, 8080)),
+    }
+    app = story.app()
+    busy, listening = machine.check_load(machine.Setup(app, app.registry.look()))
+    who = f"acme: {story.processes.table[server.pid].now.comm} (pid {server.pid})"
+    assert (busy.level, busy.message) == ("note", f"{who} uses 99 % of a processor")
+    assert busy.hint == "tmuxreap show acme"
+    assert (listening.level, listening.message) == ("ok", f"{who} listens on 3000 8080")
+
+
+def test_nothing_is_measured_without_a_living_session(story: Story) -> None:
+    story.agent()
+    story.stop()
+    app = story.app()
+    assert list(machine.check_load(machine.Setup(app, app.registry.look()))) == []

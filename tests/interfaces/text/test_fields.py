@@ -10,7 +10,17 @@ from typing import Any, Union, get_args, get_origin
 import pytest
 
 from tmuxreap.core import answers
-from tmuxreap.core.results import Conversation, Draft, Item, Problem, Process, fields_of
+from tmuxreap.core.results import (
+    Author,
+    Conversation,
+    Draft,
+    Item,
+    Locator,
+    Problem,
+    Process,
+    Used,
+    fields_of,
+)
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import as_dict
 from tmuxreap.interfaces.text.formatters import item_lines
@@ -45,12 +55,13 @@ OTHER: dict[type, object] = {
     int: 7000,
     float: 7.5,
     bool: True,
+    Used: Used(4711, "other", "because", 1.0, 2.0, 50.0, (8080,)),
     Process: Process(4711, "other", "because", 1.0),
     Conversation: Conversation("c2", "pidfile", "/c2.jsonl", True),
     Draft: Draft(5, 3, "other"),
     Problem: Problem("bug", "other", "hint"),
-    answers.Locator: answers.Locator("c2", "pidfile", "/c2.jsonl", True, ("c3",)),
-    answers.Author: answers.Author("ann", "vm", "cli", "b"),
+    Locator: Locator("c2", "pidfile", "/c2.jsonl", True, ("c3",)),
+    Author: Author("ann", "vm", "cli", "b"),
     answers.Rung: answers.Rung("keys", 100, True, None),
 }
 

@@ -92,6 +92,7 @@ CHECKS: dict[str, Callable[[Setup], Iterable[Finding]]] = {
     "sessions": registry.check_sessions,
     "unregistered": machine.check_unregistered,
     "leaks": machine.check_leaks,
+    "load": machine.check_load,
     "projects": machine.check_registries,
     "agents": machine.check_agents,
     "hooks": check_hooks,

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
@@ -147,6 +148,7 @@ def _end_group(asked: subprocess.Popen[bytes]) -> None:
 OLDEST_TMUX = (3, 2)
 TOGETHER = 8
 OPEN_TO_OTHERS = 0o007
+BUSY_PERCENT = 90.0  # of one processor: no agent waits like that
 
 
 class Setup:
@@ -284,6 +286,21 @@ def check_leaks(setup: Setup) -> Iterator[Finding]:
     """Report agents that live on without a terminal, and that no row holds."""
     for leak in find_leaks(setup.app, setup.sights.values()):
         yield note(f"{leak}: it lives on without a terminal, and no row has it", leak.adopts)
+
+
+def check_load(setup: Setup) -> Iterator[Finding]:
+    """Report the processes of living sessions that keep a processor busy, or listen on a port."""
+    owned = {name: sight.owned.own for name, sight in setup.sights.items() if sight.owned.own}
+    everyone = [it.process.id for it in chain.from_iterable(owned.values())]
+    usage = setup.app.processes.usage(everyone) if everyone else {}
+    for name, belongings in owned.items():
+        for process in (it.process for it in belongings if it.process.id in usage):
+            used, who = usage[process.id], f"{name}: {process.comm} (pid {process.pid})"
+            if used.cpu_percent >= BUSY_PERCENT:
+                message = f"{who} uses {used.cpu_percent:.0f} % of a processor"
+                yield note(message, f"tmuxreap show {shlex.quote(name)}")
+            if used.ports:
+                yield ok(f"{who} listens on {' '.join(map(str, used.ports))}")
 
 
 def check_registries(setup: Setup) -> Iterator[Finding]:

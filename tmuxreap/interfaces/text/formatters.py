@@ -71,9 +71,19 @@ def _living(one: answers.Session) -> Iterator[Fact]:
         yield "socket", one.socket
         yield "attached", "a client shows it" if one.attached else None
         yield "memory", f"{one.memory_mb:g} MB" if one.memory_mb else None
+        if isinstance(one, answers.Shown):
+            yield from _usage(one)
         yield "idle", _ago(one.idle_s)
         yield "last report", _ago(one.heartbeat_age_s)
     yield "state", _state(one)
+
+
+def _usage(one: answers.Shown) -> Iterator[Fact]:
+    """Yield what its processes use together."""
+    now = None if one.cpu_percent is None else f"{one.cpu_percent:.0f} % of a processor now"
+    so_far = None if one.cpu_s is None else f"{one.cpu_s:g} s so far"
+    yield "cpu", ", ".join(told for told in (now, so_far) if told) or None
+    yield "listens on", " ".join(f"{port}" for port in one.ports) or None
 
 
 def _recorded(one: answers.Session) -> Iterator[Fact]:
@@ -106,7 +116,7 @@ def _over(one: answers.Session) -> Iterator[Fact]:
 ALIVE = ("alive", "agent_gone", "unknown")
 
 
-def _inside(by: answers.Author) -> str | None:
+def _inside(by: results.Author) -> str | None:
     return f"from inside {by.session}" if by.session else None
 
 
@@ -133,7 +143,7 @@ def _shown(one: answers.Shown, style: Style) -> Iterator[str]:
         yield from (_within(bar, line, style) for line in one.screen.splitlines())
 
 
-def _located(one: answers.Locator) -> Iterator[str]:
+def _located(one: results.Locator) -> Iterator[str]:
     """Say where the conversation was found, and which others fit."""
     if one.source is not None:
         where = f", in {one.path}" if one.path else ""
@@ -158,7 +168,16 @@ def _processes(kind: str, found: Sequence[results.Process], style: Style) -> Ite
     cells = max(width(process.name) for process in found)
     for process in found:
         line = f"{process.pid:>9}  {pad(process.name, cells)}  {process.why}"
+        if isinstance(process, results.Used):
+            line += _share(process)
         yield _within("  ", line, style)
+
+
+def _share(process: results.Used) -> str:
+    """Tell what one process uses, if that is worth a word."""
+    busy = f", {process.cpu_percent:.0f} % CPU" if (process.cpu_percent or 0) >= 1 else ""
+    ports = " ".join(f"{port}" for port in process.ports)
+    return busy + (f", listens on {ports}" if ports else "")
 
 
 def _within(before: str, text: str, style: Style) -> str:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
-from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.model import Process, ProcessId, Usage
 from tmuxreap.core.ports import Processes, Sent
 from tmuxreap.system.processes import procfs
 
@@ -141,6 +141,15 @@ class LinuxProcesses:
     def memory(self, process: ProcessId) -> int:
         pages = self._pages(process) or self._read_own(process, procfs.resident_pages) or 0
         return pages * resource.getpagesize()
+
+    def usage(self, processes: Collection[ProcessId]) -> Mapping[ProcessId, Usage]:
+        from tmuxreap.system.processes.usage import (
+            usage_of,  # late: psutil, for `show` and `doctor`
+        )
+
+        used = usage_of(process.pid for process in processes)
+        alive = (it for it in processes if it.pid in used and procfs.is_alive(it))
+        return {process: used[process.pid] for process in alive}
 
     def _pages(self, process: ProcessId) -> int:
         """Return its resident pages at the last look; 0 when it was not in it."""

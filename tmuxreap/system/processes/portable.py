@@ -1,4 +1,5 @@
-"""Owns psutil: processes where there is no /proc (macOS). On Linux only the contract tests use it.
+"""Owns psutil: processes where there is no /proc (macOS). On Linux only the contract tests
+use it.
 
 Weaker than Linux: it never sees another user's environment, and has a race between the identity
 check and the signal."""
@@ -14,7 +15,7 @@ from typing import TypeVar
 
 import psutil
 
-from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.model import Process, ProcessId, Usage
 from tmuxreap.core.ports import Sent
 
 T = TypeVar("T")
@@ -82,6 +83,13 @@ class PsutilProcesses:
 
     def members(self, scope: str) -> Collection[int]:
         return ()
+
+    def usage(self, processes: Collection[ProcessId]) -> Mapping[ProcessId, Usage]:
+        from tmuxreap.system.processes.usage import usage_of
+
+        used = usage_of(process.pid for process in processes)
+        alive = (it for it in processes if it.pid in used and self.identify(it.pid) == it)
+        return {process: used[process.pid] for process in alive}
 
     def memory(self, process: ProcessId) -> int:
         return self._read_own(process, lambda handle: int(handle.memory_info().rss)) or 0
