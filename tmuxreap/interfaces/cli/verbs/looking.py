@@ -232,8 +232,8 @@ def do_report(
     """Report what was ended and freed, and what each session did.
 
     \b
-    tmuxreap report                              the last 24 hours
-    tmuxreap report --since 7d --html week.html  a week, also as a page
+    tmuxreap report
+    tmuxreap report --since 7d --html week.html
 
     Times are those that hooks and `watch` recorded; where nobody looked they are unknown.
     """
