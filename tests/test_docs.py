@@ -20,7 +20,7 @@ from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
 from tmuxreap.core import answers
 from tmuxreap.core.answers import Ending, Session
 from tmuxreap.core.errors import Code, Exit
-from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
+from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Conversation, Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
@@ -29,7 +29,6 @@ from tmuxreap.core.verbs import ALL, PUBLIC
 from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
 from tmuxreap.interfaces.cli.main import program
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.proof.state import AgentState
 from tmuxreap.registry.transitions import TRANSITIONS, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings

@@ -6,8 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tmuxreap.core.model import Status
-from tmuxreap.proof.state import AgentState
+from tmuxreap.core.model import AgentState, Status
 
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "states.svg"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.list import SORT_KEYS, ListRequest, run
+from tmuxreap.commands.list import SORT_KEYS, ListRequest, run, states_of
 from tmuxreap.core.errors import Exit, Failure
 
 
@@ -78,3 +78,27 @@ def test_rows_that_cannot_be_used_are_not_called_no_sessions(story: Story) -> No
     assert listed.greeting is not None
     assert "can be used" in listed.greeting
     assert "'odd' is not one of" in listed.warnings[0]
+
+
+def listed(story: Story, *states: str, sort: str | None = None) -> list[str]:
+    result = run(story.app(), ListRequest(states=states, sort=sort))
+    return [str(one.as_json()["name"]) for one in result.results]
+
+
+def test_of_some_states_only_and_those_that_wait_first(story: Story) -> None:
+    for name, state in (("a", "idle"), ("b", "busy"), ("c", "dialog")):
+        story.agent(name, state=state)
+    story.agent("d")
+    story.stop("d")
+    assert listed(story, "waiting", "working") == ["b", "c"]
+    assert listed(story, "limited") == []
+    assert listed(story, sort="state") == ["c", "a", "b", "d"]
+    with pytest.raises(Failure, match="unknown value 'busy'") as caught:
+        listed(story, "busy")
+    assert "waiting" in caught.value.hint
+
+
+def test_states_are_given_one_by_one_or_with_commas() -> None:
+    assert states_of(["waiting, limited", "idle", "idle"]) == ("waiting", "limited", "idle")
+    assert states_of([]) == ()
+    assert states_of([""]) == ("",)

@@ -22,7 +22,7 @@ DRIFT = {"drift", "evidence", "settled", "hint", "cause"}
 def test_an_event_tells_what_it_has(change: Change, more: set[str]) -> None:
     told = set(change.as_json())
     assert told >= ALWAYS | more
-    assert told - ALWAYS - more <= {"until"}
+    assert told - ALWAYS - more <= {"until", "waiting_for"}
 
 
 def test_an_ending_by_the_watch_is_told_whole() -> None:

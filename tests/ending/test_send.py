@@ -99,6 +99,7 @@ def test_an_input_that_is_not_idle_and_empty_gets_no_key(
 
 def test_an_agent_that_says_that_it_works_gets_no_key(story: Story) -> None:
     agent, app = story.agent(), story.app()
+    (story.store / "sessions" / f"{agent.process.pid}.json").unlink()  # its record would say idle
     app.books.beat(Heartbeat("acme", app.clock.now(), "working", "prompt", None, {}))
     assert refused(story, agent)["state"] == "working"
 

@@ -14,9 +14,10 @@ from tmuxreap.commands import list as listing
 from tmuxreap.commands import show
 from tmuxreap.commands.list import ListRequest
 from tmuxreap.commands.watch.watch import texts
+from tmuxreap.core.model import AgentState
 from tmuxreap.core.ports import Question
 from tmuxreap.ledger.records import Heartbeat, Pulse
-from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, AgentState, ScreenState, judge, screen_state
+from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, ScreenState, judge, screen_state
 from tmuxreap.sessions.look import look_at
 
 NOW = 10_000.0

@@ -318,6 +318,15 @@ class Profile:
         return any("parked" in locator.settings for locator in self.locators)
 
     @property
+    def keeps_record(self) -> bool:
+        """Whether it records what it does: in its pid file, or as turns in its conversation."""
+        return self.records_turns or any("state" in locator.settings for locator in self.locators)
+
+    @property
+    def records_turns(self) -> bool:
+        return self.goes_on is not None and self.goes_on.began is not None
+
+    @property
     def prints_exit_banner(self) -> bool:
         return any(locator.kind == "exit-banner" for locator in self.locators)
 

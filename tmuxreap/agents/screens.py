@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from itertools import pairwise
 
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import field, frozen
 
 
 class State(Enum):
@@ -21,6 +21,9 @@ class State(Enum):
 
 
 FRAME_SIGNS = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
+FRAMES = " \xa0│┃║|─━═▔▁╭╮╰╯┌┐└┘╹▀"  # what agents draw around a dialog
+QUESTION = re.compile(r".*?\w.*?\?(?=\s|$)")
+WORD = re.compile(r"\w")
 RIGHT_FRAME = re.compile(r" *│?$", re.MULTILINE)  # the right side of a frame
 # A dialog hides everything else, and a busy agent may show a prompt: the riskiest state wins.
 RISKIEST_FIRST = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
@@ -58,6 +61,7 @@ class Screen:
     stashed: bool = False  # a draft was stashed and is not visible
     background: bool = False  # a program of it runs in the background: its exit command would ask
     limit: str | None = None  # when a limit ends; empty if the screen does not show it
+    asks: str = field(default_factory=str, compare=False)  # the question of a dialog, in one line
 
 
 def read_screen(
@@ -74,7 +78,7 @@ def read_screen(
         return Screen(State.UNKNOWN, blank=True)
     live = live_region(text, marks.get("live"), marks.get("edge"))
     if _shows(marks.get("setup"), live or text):
-        return Screen(State.DIALOG, setup=True)
+        return Screen(State.DIALOG, setup=True, asks=_question(live or text))
     if not live:
         return Screen(State.UNKNOWN)
     limit = _limit(marks.get("limited"), text, _live_start(text, marks.get("live")))
@@ -95,9 +99,10 @@ def read_screen(
         if _shows(patterns.get(state), around if state in UNDER_WAY else live):
             if state in UNDER_WAY and not queued:  # one that is missed would begin after a key
                 queued = _queued(marks.get("queued"), text)
+            asks = _question(around) if state is State.DIALOG else ""
             if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
                 draft, partial = words, "\n" in words
-            return Screen(state, draft, queued, partial, stashed=stashed, limit=limit)
+            return Screen(state, draft, queued, partial, stashed=stashed, limit=limit, asks=asks)
     scrolled = _typed_draft(more, "scrolled", live, width, splits_words)
     state = State.DRAFT if scrolled else State.UNKNOWN
     return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)
@@ -135,6 +140,17 @@ def _without_typed(live: str, typed: re.Match[str] | None) -> str:
         return live  # an empty input
     group: str | int = named[0] if named else 0
     return live[: typed.start(group)] + live[typed.end(group) :]
+
+
+def _question(live: str) -> str:
+    """Return the question of a dialog in one line: its first question, else its first words."""
+    lines = [line.strip(FRAMES) for line in live.split("\n")]
+    for before, line in pairwise(["", *lines]):
+        asked = QUESTION.match(line)
+        if asked is not None:
+            wrapped = bool(before) and line[0].islower()
+            return f"{before} {asked.group()}" if wrapped else asked.group()
+    return next((line for line in lines if WORD.search(line)), "")
 
 
 def _words(pattern: re.Pattern[str] | None, styled: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from enum import Enum
 from pathlib import Path
 
-from tmuxreap.agents.conversations.find import store_of
+from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.agents.hooks import settings_file
 from tmuxreap.agents.profiles import Hooks
 from tmuxreap.core.answers import Hooked

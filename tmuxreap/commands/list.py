@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers import Listed, Session
 from tmuxreap.core.errors import Failure, could_not
-from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
+from tmuxreap.core.model import (
+    BY_ATTENTION,
+    AgentState,
+    Live,
+    Row,
+    Server,
+    Status,
+    Unreachable,
+)
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.proof.identity import unreachable_failure
@@ -28,8 +36,9 @@ SORT_KEYS: dict[str, Callable[[Session], object]] = {
     "idle": lambda one: -(one.idle_s or 0),
     "memory": lambda one: -one.memory_mb,
     "server": lambda one: (one.tmux_server or "", one.name),
+    "state": lambda one: (_attention(one), one.name),
 }
-
+STATES = tuple(state.value for state in AgentState)
 
 # an archived row is shown as stopped
 STATUSES = tuple(status.value for status in Status if status is not Status.ARCHIVED)
@@ -43,11 +52,14 @@ class ListRequest:
     sort: str | None = None
     tree: bool = False
     everywhere: bool = False
+    states: tuple[str, ...] = ()
 
 
 def run(context: Context, request: ListRequest) -> Result:
     _known("--sort", request.sort, SORT_KEYS)
     _known("--status", request.status, STATUSES)
+    for word in request.states:
+        _known("--state", word, STATES)
     if request.everywhere:
         return _everywhere(context, request)
     look = context.registry.look()
@@ -166,4 +178,18 @@ def _known(flag: str, word: str | None, known: Iterable[str]) -> None:
 
 def _wanted(one: Session, request: ListRequest) -> bool:
     is_live = one.live == Live.ALIVE or not request.live
+    if request.states and one.state not in request.states:
+        return False
     return is_live and request.status in (None, one.status)
+
+
+def _attention(one: Session) -> int:
+    """Return the place by its state: who waits for a person first, who is not alive last."""
+    words = [state.value for state in BY_ATTENTION]
+    return words.index(one.state) if one.state in words else len(words)
+
+
+def states_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the states in words that may have several, separated by commas."""
+    split = ",".join(words).split(",") if words else []
+    return tuple(dict.fromkeys(word.strip() for word in split))

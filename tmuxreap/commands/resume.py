@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.conversations.background import Forked
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
-from tmuxreap.agents.conversations.find import Clues, store_of, with_path
+from tmuxreap.agents.conversations.find import Clues, with_path
+from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle

@@ -168,7 +168,8 @@ class Beat(Item):
 
 
 DRIFT_FIELDS = ("drift", "evidence", "settled", "hint", "cause")
-FIELDS_BY_EVENT = {"state": ("state", "source", "until", "before"), "dropped": (), "reaped": ()}
+STATE_FIELDS = ("state", "source", "until", "waiting_for", "before")
+FIELDS_BY_EVENT = {"state": STATE_FIELDS, "dropped": (), "reaped": ()}
 OPTIONAL = ("registry", "count", "attempt", "names")
 
 
@@ -194,6 +195,7 @@ class Change(Answer):
     before: str | None = None
     source: str | None = None
     until: str | None = None
+    waiting_for: str | None = None
     attempt: int | None = None
     names: tuple[str, ...] = ()
     error: Problem | None = None
@@ -202,13 +204,8 @@ class Change(Answer):
     def as_json(self) -> dict[str, object]:
         """Return the fields of its kind of event; for a reaped session also the whole ending."""
         fields = Answer.as_json(self)
-        names = (
-            "name",
-            "event",
-            "timestamp",
-            *FIELDS_BY_EVENT.get(self.event, DRIFT_FIELDS),
-            "error",
-        )
+        of_its_kind = FIELDS_BY_EVENT.get(self.event, DRIFT_FIELDS)
+        names = ("name", "event", "timestamp", *of_its_kind, "error")
         optional = [name for name in OPTIONAL if fields[name] not in (None, [])]
         ending = {} if self.ending is None else self.ending.as_json()
         return {**ending, **{name: fields[name] for name in (*names, *optional)}}
@@ -359,6 +356,7 @@ class Session(Item):
     state_since: str | None = None
     state_source: str | None = None
     until: str | None = None
+    waiting_for: str | None = None
     task_id: str | None = None
     ttl: str | None = None
     worktree: str | None = None

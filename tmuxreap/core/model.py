@@ -98,6 +98,24 @@ class ProcessId(NamedTuple):
     start: int
 
 
+class AgentState(Word):
+    """What an agent is doing."""
+
+    WORKING = "working"
+    WAITING = "waiting"
+    LIMITED = "limited"
+    IDLE = "idle"
+    UNKNOWN = "unknown"
+
+
+# Whom a person should look at first.
+BY_ATTENTION = (
+    *(AgentState.WAITING, AgentState.LIMITED, AgentState.UNKNOWN),
+    *(AgentState.IDLE, AgentState.WORKING),
+)
+SUSPENDED = frozenset("Tt")  # process states: C-z, SIGSTOP, a debugger
+
+
 @frozen
 class Usage:
     """What a process uses: processor time in all, percent of one processor now, TCP ports that it

@@ -123,6 +123,7 @@ class Ending:
     cleared: bool = False
     # The screen with the draft, while an editor that was asked for has not opened yet.
     editor_screen: Screen | None = None
+    says_working: bool = False  # by its own report, which an interrupt by hand makes stale
     unsent: str | None = None  # why no exit key was sent after all
     struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # without the agent
     # The result

@@ -3,14 +3,13 @@ never a row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tmuxreap.agents.profiles import Key
-from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import EndVerb, Live, Outcome, Row, Scope
-from tmuxreap.core.ports import Clock
+from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope
+from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import REFUSALS, Ending
@@ -20,9 +19,10 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import Heartbeat
-from tmuxreap.proof.state import STATE_OF_SCREEN
+from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.proof.state import StateReport, is_stopped, screen_state, state_of
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import record_of
 
 # Other panes of the session are not touched.
 POLICY = Policy(EndVerb.INTERRUPT, "interrupted", scope=Scope.PANE)
@@ -32,22 +32,32 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
     """Interrupt the agents of these rows; return the answers in the order of the rows."""
     endings = prepare(context, rows, POLICY)
     busy = ActiveIntents.of(context).busy()
-    answers = {it.name: _early_answer(it, dry_run, busy=it.name in busy) for it in endings}
+    pulses = context.books.pulses()
+    reports = {it.name: _report(context, it, pulses.get(it.name)) for it in endings}
+    answers = {
+        it.name: _early_answer(it, reports[it.name], dry_run, busy=it.name in busy)
+        for it in endings
+    }
     todo = [ending for ending in endings if answers[ending.name] is None]
     began = context.clock.monotonic()
     for ending in todo:  # an interrupt changes no option of the pane
         ending.plan = replace(ending.plan, options=())
+        ending.says_working = reports[ending.name].state is AgentState.WORKING
     for batch in Executor(context).run(todo, end_turn):
         for ending in batch:
             took_ms = round((context.clock.monotonic() - began) * 1000)
+            _doubt_if_stopped(context.processes, ending)
             if ending.outcome is Outcome.INTERRUPTED:
                 asked_by = context.caller.as_recorded(context.books)
-                _note_interrupt(context.books, context.clock, ending, asked_by)
+                keys = {"keys": _keys(ending), "asked_by": asked_by}
+                context.books.note(ending.name, "interrupted", keys)
+            if ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE):
+                _note_rest(context.books, context.clock, ending.name)
             answers[ending.name] = _result(ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
 
-def _early_answer(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
+def _early_answer(ending: Ending, report: StateReport, dry_run: bool, *, busy: bool) -> Item | None:
     """Return the answer of a session that needs no key or may get none; None if keys are sent."""
     failure = _refusal(ending, busy)
     if failure is not None:
@@ -55,12 +65,37 @@ def _early_answer(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
         return _item(ending, outcome, failure=failure)
     if not dry_run:
         return None
-    screen = ending.plan.screen
-    if screen is not None and screen.state in RESTING:
-        return _item(ending, Outcome.ALREADY_IDLE, screen.state)
+    screen, doing = ending.plan.screen, report.state
+    if report.is_stopped:
+        return _item(ending, Outcome.REFUSED, doing, failure=_stopped(ending))
+    if screen is not None and screen.state in RESTING and doing is not AgentState.WORKING:
+        return _item(ending, Outcome.ALREADY_IDLE, doing)
     if (reason := why_not_interruptible(screen, ending.keys)) is not None:
-        return _item(ending, Outcome.REFUSED, failure=not_interruptible(ending.name, reason))
-    return _item(ending, Outcome.PLANNED, screen.state if screen else None, keys=_keys(ending))
+        failure = not_interruptible(ending.name, reason)
+        return _item(ending, Outcome.REFUSED, doing, failure=failure)
+    return _item(ending, Outcome.PLANNED, doing, keys=_keys(ending))
+
+
+def _report(context: Context, ending: Ending, pulse: Pulse | None) -> StateReport:
+    """Return the state in the words of `list`."""
+    screen, record = ending.plan.screen, record_of(ending.profile, ending.known)
+    seen = screen_state(screen) if screen is not None else None
+    return state_of(context.processes, context.clock, ending.sight, pulse, seen, record)
+
+
+def _stopped(ending: Ending) -> Failure:
+    reason = "a process of it is stopped (SIGSTOP, C-z), and its screen does not tell its state"
+    hint = f"let it go on: kill -CONT {ending.sight.agent[0].pid}"
+    return could_not("interrupt", ending.name, reason, hint, Code.NOT_INTERRUPTIBLE)
+
+
+def _doubt_if_stopped(processes: Processes, ending: Ending) -> None:
+    """Refuse to call an agent idle that cannot draw: its screen is of the time before."""
+    agents = filter(None, (processes.refresh(process.id) for process in ending.sight.agent))
+    if ending.outcome is not Outcome.INTERRUPTED and is_stopped(agents):
+        ending.trouble = _stopped(ending)
+        if ending.outcome is Outcome.ALREADY_IDLE:
+            ending.outcome = Outcome.REFUSED
 
 
 def _refusal(ending: Ending, busy: bool) -> Failure | None:
@@ -95,7 +130,7 @@ def _result(ending: Ending, took_ms: int) -> Item:
     item = _item(
         ending,
         ending.outcome,
-        State.IDLE if rests else None,
+        AgentState.IDLE if rests else None,
         keys=_keys(ending) if done else [],
         failure=ending.trouble,
     )
@@ -103,13 +138,9 @@ def _result(ending: Ending, took_ms: int) -> Item:
     return replace(item, draft=draft, duration_ms=took_ms)
 
 
-def _note_interrupt(
-    books: Books, clock: Clock, ending: Ending, asked_by: Mapping[str, object]
-) -> None:
-    """Note the event, and an idle heartbeat: a cancelled turn calls no hook, and the agent's last
-    heartbeat still says "working"."""
-    name, keys = ending.name, _keys(ending)
-    books.note(name, "interrupted", {"keys": keys, "asked_by": asked_by})
+def _note_rest(books: Books, clock: Clock, name: str) -> None:
+    """Note an idle heartbeat: a cancelled turn calls no hook, and the agent's last heartbeat still
+    says "working"."""
     pulse = books.pulses().get(name)
     if pulse is not None and pulse.state == "working":
         books.beat(Heartbeat(name, clock.now(), "idle", "turn_end", None, {}))
@@ -118,17 +149,16 @@ def _note_interrupt(
 def _item(
     ending: Ending,
     outcome: Outcome,
-    state: State | None = None,
+    state: AgentState | None = None,
     *,
     keys: Sequence[str] = (),
     failure: Failure | None = None,
 ) -> Interrupted:
-    """Build the answer, with `state` in the words of `list`."""
     return Interrupted(
         name=ending.name,
         outcome=outcome,
         agent=ending.agent,
-        state=STATE_OF_SCREEN[state].value if state else None,
+        state=state.value if state else None,
         keys=tuple(keys),
         error=problem_of(failure),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
-from tmuxreap.core.model import Row
+from tmuxreap.core.model import SUSPENDED, Row
 from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item, read
 from tmuxreap.core.values import frozen, replace
@@ -22,7 +22,6 @@ from tmuxreap.sessions.look import BANNER_OPTION
 
 JOIN_LOOK_S = 0.05
 START_WAIT_S = 10.0
-SUSPENDED = frozenset("Tt")  # process states: C-z, SIGSTOP, a debugger
 
 
 MarkInProgress = Callable[[Iterable[Intent]], None]

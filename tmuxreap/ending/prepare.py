@@ -26,12 +26,13 @@ from tmuxreap.ending.plan import Policy, make_plan, refusal
 from tmuxreap.ledger.records import Begun, Busy, Intent, NewIntent, PaneOption
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
+from tmuxreap.proof.state import visible_screen, with_record
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, Event, end_changes
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import Finder, after_own_exit, resume_command, visible_screen
+from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
 from tmuxreap.sessions.reverted import UNDONE, newer_rows
@@ -101,7 +102,8 @@ def _ending(
     known = context.finder.followed(profile, known)
     screen = None
     if profile is not None and (sight.agent or sight.carrier):
-        screen = visible_screen(profile, known, sight, spares.carriers, shown.text)
+        screen = visible_screen(profile, sight, spares.carriers, shown.text)
+        screen = with_record(screen, record_of(profile, known))
     pane = sight.pane.id if sight.pane else ""
     options = tuple(
         PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()

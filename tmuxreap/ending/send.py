@@ -10,17 +10,17 @@ from functools import partial
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Sent
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import EndVerb, Live, Outcome, Row, Scope, Terminal
+from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, Terminal
 from tmuxreap.core.results import failure_in, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import REFUSALS, Ending
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.prompts import Delivery, deliver, not_idle, why_not_empty
-from tmuxreap.ending.one_at_a_time import SUSPENDED, ActiveIntents, under_way
+from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ledger.records import SEND, Begun, Busy, Closing, NewIntent, RecordedPlan
-from tmuxreap.proof.state import STATE_OF_SCREEN, AgentState
+from tmuxreap.proof.state import STATE_OF_SCREEN, is_stopped
 from tmuxreap.sessions.context import Context
 
 POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
@@ -78,7 +78,7 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
         return lasting
     delivery.state = _state_of(context, ending)
     reason = why_not_empty(screen)
-    if any(process.state in SUSPENDED for process in ending.sight.keyed):
+    if is_stopped(ending.sight.keyed):
         delivery.state, reason = AgentState.UNKNOWN, "its process is stopped (SIGSTOP)"
     if reason is None and delivery.state is not AgentState.IDLE:
         reason = "its input is empty, and by its own word it does not rest"

@@ -26,6 +26,8 @@ from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 if TYPE_CHECKING:
     import re
 
+    from tmuxreap.agents.profiles import Profile
+    from tmuxreap.proof.sight import Sight
     from tmuxreap.proof.state import States
     from tmuxreap.sessions.conversation import Finder
     from tmuxreap.sessions.restarts import RestartLog
@@ -256,7 +258,11 @@ class Context:
     def states(self) -> States:
         from tmuxreap.proof.state import States  # late: imports the patterns of screens
 
-        return States(self.tmux, self.processes, self.clock, self.books, self.agents)
+        def turns(row: Row, sight: Sight, profile: Profile) -> tuple[Path, ...]:
+            return self.finder.open_turns(row, sight, profile)
+
+        ports = self.tmux, self.processes, self.clock, self.books
+        return States(*ports, self.agents, self.settings.home, turns)
 
     @cached_property
     def restarts(self) -> RestartLog:

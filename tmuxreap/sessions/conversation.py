@@ -13,7 +13,6 @@ from tmuxreap.agents.conversations.background import (
     Forked,
     Lingering,
     follow,
-    is_turn_open,
     launched_sessions,
     lingering,
     session_of,
@@ -21,9 +20,15 @@ from tmuxreap.agents.conversations.background import (
 )
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
+from tmuxreap.agents.conversations.records import (
+    NO_RECORD,
+    Record,
+    RecordFiles,
+    read_record,
+    store_of,
+)
 from tmuxreap.agents.hooks.events import SESSION_END, may_be_agent
-from tmuxreap.agents.profiles import Carriers, Profile, program_names
-from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
+from tmuxreap.agents.profiles import Profile, program_names
 from tmuxreap.core.model import Live, Process, ProcessId, Row
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Conversation
@@ -35,9 +40,7 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import recorded_conversation
 
 LIVE_LOCATORS = ("pidfile", "open-file", "argv")
-STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG}
 WORKING = "working"  # as hooks report it
-BACKGROUND = "shell"  # a background shell runs: no state, but its exit command would ask about it
 
 
 @frozen
@@ -178,6 +181,10 @@ class Finder:
                 return self.known_of(row, sight, profile).forked
         return None
 
+    def open_turns(self, row: Row, sight: Sight, profile: Profile) -> tuple[Path, ...]:
+        """Return the files in which a turn of the agent may be open."""
+        return record_files(profile, self.known_of(row, sight, profile)).turns
+
     def agent_in_conversation(
         self, profile: Profile, conversation: str, store: Path | None
     ) -> Process | None:
@@ -202,7 +209,7 @@ class Finder:
         environ = next((environ for environ in environs if environ is not None), None)
         folders = (self.processes.cwd(process.id) for process in sight.agent)
         cwd = next(filter(None, folders), row.pane.cwd)
-        store = find.store_of(profile, environ, row.store, self.home)
+        store = store_of(profile, environ, row.store, self.home)
         store = Path(cwd or "/", store) if store is not None else None
         agents = tuple(self._agent_process(process) for process in sight.agent)
         shows_files = any(locator.kind == "open-file" for locator in profile.locators)
@@ -262,7 +269,7 @@ class Finder:
     def _store_of(self, profile: Profile, process: Process, cwd: str | None) -> Path | None:
         """Return the store of a process, or None if its environment cannot be read."""
         environ = self.processes.environ(process.id)
-        store = find.store_of(profile, environ, None, self.home) if environ is not None else None
+        store = store_of(profile, environ, None, self.home) if environ is not None else None
         return Path(cwd or "/", store) if store is not None else None
 
     def _agent_process(self, process: Process) -> find.AgentProcess:
@@ -277,7 +284,7 @@ class Finder:
         if environ is None:
             return row.store
         named = bool(environ.get(profile.store_variable or ""))
-        default = find.store_of(profile, {}, None, self.home)
+        default = store_of(profile, {}, None, self.home)
         return str(clues.store) if clues.store and (named or clues.store != default) else None
 
 
@@ -304,42 +311,20 @@ def after_own_exit(
     return after_exit(profile, known, screen)
 
 
-def read_agent_screen(profile: Profile | None, known: Known, text: str | None) -> Screen:
-    """Read the screen with the agent's state. The agent's own pid file ("busy", "waiting") and an
-    open turn in its conversation take precedence over what the screen seems to show, except for a
-    dialog: it gets other keys."""
-    if profile is None:
-        return Screen(State.UNKNOWN)
-    screen = Screen(State.UNKNOWN)
-    if text is not None:
-        screen = read_screen(text, profile.screens, profile.marks, profile.tall)
-    word = find.pidfile_state(profile, known.clues) or ""
-    state = screen.state
-    if state is not State.DIALOG:
-        state = STATES_OF_WORDS.get(word, state)
-    if state not in (State.BUSY, State.DIALOG) and has_open_turn(profile, known):
-        state = State.BUSY
-    return replace(screen, state=state, background=word == BACKGROUND)
+def record_of(profile: Profile | None, known: Known) -> Record:
+    """Read what the agent's own record says."""
+    return NO_RECORD if profile is None else read_record(profile, record_files(profile, known))
 
 
-def visible_screen(
-    profile: Profile | None, known: Known, sight: Sight, carriers: Carriers, text: str | None
-) -> Screen:
-    """Read the agent's screen; behind a carrier it is unknown while another program is shown."""
-    if sight.carrier is not None and text and carriers.shows_another(unstyled(text)):
-        return Screen(State.UNKNOWN)
-    return read_agent_screen(profile, known, text)
-
-
-def has_open_turn(profile: Profile, known: Known) -> bool:
-    """Tell whether a turn is open in the conversation, if its format shows turns. One of several
-    candidates is enough: interrupting an agent that is not busy loses nothing."""
-    turns = profile.goes_on
-    if turns is None or turns.began is None:
-        return False
-    guesses = (find.with_path(profile, known.clues.store, it, None) for it in known.candidates)
-    paths = [it.path for it in (known.conversation, *guesses) if it.path]
-    return any(is_turn_open(turns, Path(path)) for path in paths)
+def record_files(profile: Profile, known: Known) -> RecordFiles:
+    """Return where the agent records what it does: of a turn, in each conversation that it may be
+    in."""
+    clues = known.clues
+    turns: tuple[Path, ...] = ()
+    if profile.records_turns:
+        guesses = (find.with_path(profile, clues.store, it, None) for it in known.candidates)
+        turns = tuple(Path(it.path) for it in (known.conversation, *guesses) if it.path)
+    return RecordFiles(clues.store, tuple(agent.id for agent in clues.agents), turns)
 
 
 def resume_command(row: Row, known: Known, profile: Profile | None) -> str | None:

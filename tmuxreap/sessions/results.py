@@ -18,7 +18,7 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.proof.identity import pid_of
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Sight
-from tmuxreap.proof.state import screen_state, state_of
+from tmuxreap.proof.state import has_screen, screen_state, state_of, visible_screen, with_record
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import REVERTED, newer_rows
@@ -107,6 +107,7 @@ def session_result(
         state_since=iso(state.since) if state and state.since is not None else None,
         state_source=state.source if state else None,
         until=state.until if state else None,
+        waiting_for=state.waiting_for if state else None,
         task_id=row.task_id,
         ttl=row.ttl,
         worktree=row.worktree,
@@ -150,17 +151,19 @@ def shown_result(
     usage: Mapping[ProcessId, Usage],
 ) -> Shown:
     """Build the answer of `show`: with processes, conversation and screen."""
-    from tmuxreap.sessions.conversation import read_agent_screen  # late: imports the agents' stores
+    from tmuxreap.sessions.conversation import record_of  # late: imports the agents' stores
 
     profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
     plain, text = _screens(context.tmux, sight, profile)
-    screen = read_agent_screen(profile, known, plain) if sight.agent else None
+    carriers, record = context.agents.spares(profile).carriers, record_of(profile, known)
+    screen = None
+    if has_screen(sight, profile):
+        screen = visible_screen(profile, sight, carriers, plain)
     if row.terminal is Terminal.NONE:
         text = context.headless_screen(row)
-    state = state_of(
-        context.processes, context.clock, sight, pulse, screen_state(screen) if screen else None
-    )
+    seen = screen_state(screen) if screen else None
+    state = state_of(context.processes, context.clock, sight, pulse, seen, record)
     conversation = known.conversation
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
     forked = _warned(context, row, sight, known.forked)
@@ -179,7 +182,7 @@ def shown_result(
         cpu_percent=round(sum(it.cpu_percent for it in measured), 1) if measured else None,
         ports=tuple(sorted(set().union(*(it.ports for it in measured)))),
         protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
-        pane_state=screen.state.value if screen else sight.live.value,
+        pane_state=with_record(screen, record).state.value if screen else sight.live.value,
         locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),
         screen=kept_screen(text) if text is not None else row.last_screen,
         ended_by=_ended_by(context.books, row),

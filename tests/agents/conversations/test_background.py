@@ -15,11 +15,12 @@ from tmuxreap.agents.conversations.background import Bond, Forked, Lingering, fo
 from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.screens import State
+from tmuxreap.agents.screens import Screen, State, read_screen
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.conversation import Known, read_agent_screen
+from tmuxreap.proof.state import with_record
+from tmuxreap.sessions.conversation import Known, record_of
 
 CLAUDE = load_profiles(None).agents["claude"]
 CODEX = load_profiles(None).agents["codex"]
@@ -266,6 +267,11 @@ def test_a_conversation_that_cannot_be_read_has_no_open_turn(
 IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"
 
 
+def agent_screen(profile: Profile, known: Known, text: str) -> Screen:
+    screen = read_screen(text, profile.screens, profile.marks, profile.tall)
+    return with_record(screen, record_of(profile, known))
+
+
 @pytest.mark.parametrize(
     ("text", "state"),
     [(BEGAN, State.BUSY), (BEGAN + ENDED, State.IDLE), (BEGAN + ABORTED, State.IDLE)],
@@ -276,7 +282,7 @@ def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(
     path = tmp_path / "rollout.jsonl"
     path.write_text(text)
     known = Known(Conversation(ONE, "argv", str(path), exists=True), Clues())
-    assert read_agent_screen(CODEX, known, IDLE_SCREEN).state is state
+    assert agent_screen(CODEX, known, IDLE_SCREEN).state is state
 
 
 def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_path: Path) -> None:
@@ -286,10 +292,8 @@ def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_p
     (day / f"rollout-x-{ONE}.jsonl").write_text(message + BEGAN + ENDED)
     (day / f"rollout-x-{TWO}.jsonl").write_text(message + BEGAN)
     known = Known(NONE, Clues(store=tmp_path), candidates=(ONE, TWO))
-    assert read_agent_screen(CODEX, known, IDLE_SCREEN).state is State.BUSY
-    assert (
-        read_agent_screen(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
-    )
+    assert agent_screen(CODEX, known, IDLE_SCREEN).state is State.BUSY
+    assert agent_screen(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
 
 
 def test_what_it_started_below_a_shared_program_is_named(

@@ -18,18 +18,18 @@ from tmuxreap.agents.conversations.find import (
     is_id,
     locate,
     more_trusted,
-    pidfile_state,
-    store_of,
     with_path,
     wrote_nothing,
 )
+from tmuxreap.agents.conversations.records import pid_file_word, store_of
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.screens import Screen, State
+from tmuxreap.agents.screens import Screen, State, read_screen
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.conversation import Known, read_agent_screen
+from tmuxreap.proof.state import with_record
+from tmuxreap.sessions.conversation import Known, record_of
 
 DEMO = load_profiles(None).agents["demo"]
 AGY = load_profiles(None).agents["agy"]
@@ -322,15 +322,20 @@ def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
 
 def test_the_agent_s_own_word(store: Path) -> None:
     pidfile(store, ONE, status="waiting")
-    assert pidfile_state(DEMO, Clues((AGENT,), store=store)) == "waiting"
-    assert pidfile_state(DEMO, Clues(store=store)) is None
-    assert pidfile_state(AGY, Clues((AGENT,), store=store)) is None
+    assert pid_file_word(DEMO, store, (AGENT.id,), "state") == "waiting"
+    assert pid_file_word(DEMO, store, (), "state") is None
+    assert pid_file_word(AGY, store, (AGENT.id,), "state") is None
+
+
+def agent_screen(profile: Profile, known: Known, text: str) -> Screen:
+    screen = read_screen(text, profile.screens, profile.marks, profile.tall)
+    return with_record(screen, record_of(profile, known))
 
 
 def test_a_background_shell_is_no_state_and_matters_for_the_exit_alone(store: Path) -> None:
     pidfile(store, ONE, status="shell")
     known = Known(NONE, Clues((AGENT,), store=store))
-    screen = read_agent_screen(DEMO, known, "demo agent\n\n> half")
+    screen = agent_screen(DEMO, known, "demo agent\n\n> half")
     assert screen == Screen(State.DRAFT, "half", background=True)
 
 
@@ -338,8 +343,8 @@ def test_a_dialog_on_the_screen_stands_whatever_else_the_agent_says(store: Path)
     pidfile(store, ONE, status="busy")
     known = Known(NONE, Clues((AGENT,), store=store))
     asks = "╭────╮\n│ Allow it? [Enter] yes  [Esc] no │\n╰────╯"
-    assert read_agent_screen(DEMO, known, asks).state is State.DIALOG
-    assert read_agent_screen(DEMO, known, "demo agent\n\n>").state is State.BUSY
+    assert agent_screen(DEMO, known, asks).state is State.DIALOG
+    assert agent_screen(DEMO, known, "demo agent\n\n>").state is State.BUSY
 
 
 def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: Path) -> None:

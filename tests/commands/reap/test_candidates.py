@@ -136,7 +136,7 @@ def _ttl(story: Story, span: str) -> None:
 def test_who_met_a_limit_is_neither_stalled_nor_idle(story: Story, kind: Kind) -> None:
     own = story.folder / ".config" / "tmuxreap" / "agents.yaml"
     own.parent.mkdir(parents=True)
-    own.write_text("agents: {demo: {screens: {limited: '^no more today'}}}")
+    own.write_text("agents: {demo: {screens: {limited: '^no more today\\n>'}}}")
     agent = hung(story)
     agent.pane.screen = "no more today\n> "
     if kind is Kind.IDLE:

@@ -71,7 +71,11 @@ def test_a_model_that_thinks_for_minutes_redraws_its_spinner_and_lives(story: St
     result = reaped(story, Kind.STALLED)
     assert told(result) == {"acme": ("stalled", "stopped")}
     evidence: Any = result.results[0].as_json()["evidence"]
-    assert (evidence["age_s"], evidence["screen_still_s"], evidence["state"]) == (1121, 121, "busy")
+    assert (evidence["age_s"], evidence["screen_still_s"], evidence["state"]) == (
+        1121,
+        121,
+        "working",
+    )
 
 
 def test_who_drew_between_the_verdict_and_the_deed_lives(

@@ -19,7 +19,7 @@ from tmuxreap.commands.reap.verdicts import (
     why_exempt,
 )
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, NoServer, Pane, Server, Session
+from tmuxreap.core.model import AgentState, Live, NoServer, Pane, Server, Session
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.proof.sight import Sight
@@ -38,9 +38,9 @@ def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
 
 
 SEEN = RowFacts("acme", NOW, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200))
-AT_WORK = CloserLook(State.BUSY, tool_since=NOW - 200)
+AT_WORK = CloserLook(State.BUSY, AgentState.WORKING, tool_since=NOW - 200)
 QUIET = replace(SEEN, output_at=NOW - 8000, said=said("idle", 8000, "turn_end"))
-AT_REST = CloserLook(State.IDLE, tool_since=NOW - 8000)
+AT_REST = CloserLook(State.IDLE, AgentState.IDLE, tool_since=NOW - 8000)
 OLD = replace(SEEN, ttl="2h", ttl_s=2 * HOUR, ttl_since=NOW - 9000)
 
 
@@ -70,7 +70,7 @@ def test_a_tool_that_hangs_is_stalled_and_the_verdict_quotes_what_was_said() -> 
             "age_s": 200,
             "limit_s": 120.0,
             "screen_still_s": 200,
-            "state": "busy",
+            "state": "working",
             "children": [{"pid": 8, "name": "mcp-server", "what": "helper"}],
         },
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.model import Status
+from tmuxreap.core.model import AgentState, Status
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup.view import (
     FILE,
@@ -19,7 +19,6 @@ from tmuxreap.interfaces.popup.view import (
     matches,
     save_choices,
 )
-from tmuxreap.proof.state import AgentState
 
 
 def one(name: str, state: AgentState | None = None, **more: object) -> object:

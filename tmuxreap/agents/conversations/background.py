@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tmuxreap.agents.conversations.find import is_id, read_json, with_path
+from tmuxreap.agents.conversations.find import is_id, with_path
+from tmuxreap.agents.conversations.records import is_turn_open, last_match, read_json, tail
 from tmuxreap.agents.profiles import GoesOn, Profile
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen, replace
 
-TAIL_BYTES = 1 << 20
 WORDS_SHOWN = 60
 ZOMBIE = "Z"
 
@@ -114,9 +114,9 @@ def _moved_to(
     unless a message follows, or in the roster, for the entry that its pid file names."""
     after = None
     if goes_on.moved is not None and conversation.path is not None:
-        text = _tail(Path(conversation.path))
+        text = tail(Path(conversation.path))
         last = max(goes_on.moved.finditer(text), key=lambda match: match.start(), default=None)
-        if last is not None and _last(profile.message, text) < last.start():
+        if last is not None and last_match(profile.message, text) < last.start():
             after = last["id"]
     if after is None and parked is not None and goes_on.id and goes_on.source:
         entry = _entries(goes_on, store).get(parked)
@@ -233,28 +233,6 @@ def _entry_process(
     if process is None or str(process.start) != str(entry.get(goes_on.started)):
         return None
     return process
-
-
-def is_turn_open(goes_on: GoesOn, path: Path) -> bool:
-    """Tell whether the last turn of the conversation began and did not end."""
-    text = _tail(path)
-    return _last(goes_on.began, text) > _last(goes_on.ended, text)
-
-
-def _tail(path: Path) -> str:
-    """Return the end of a file; empty if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-            return file.read(TAIL_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _last(pattern: re.Pattern[str] | None, text: str) -> int:
-    """Return where the pattern matches last; -1 if nowhere."""
-    matches = pattern.finditer(text) if pattern else ()
-    return max((match.start() for match in matches), default=-1)
 
 
 def _holder(profile: Profile, path: str, processes: Processes) -> Process | None:

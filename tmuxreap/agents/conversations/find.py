@@ -15,6 +15,7 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
+from tmuxreap.agents.conversations.records import pid_file_word, pid_files
 from tmuxreap.agents.profiles import LOCATORS, Locator, Profile
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Conversation
@@ -65,14 +66,6 @@ def same_folder(quoted: str, cwd: str) -> bool:
     except ValueError:
         return False
     return os.path.realpath(str(folder)) == os.path.realpath(cwd)
-
-
-def read_json(path: Path) -> object:
-    """Read a JSON file; None if it is no regular file, cannot be read, or is half-written."""
-    try:
-        return json.loads(path.read_text("utf-8")) if os.path.isfile(path) else None  # noqa: PTH113
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def written_since(path: Path, started: float) -> bool:
@@ -159,21 +152,6 @@ class Located:
     candidates: tuple[str, ...] = ()
 
 
-def store_of(
-    profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
-) -> Path | None:
-    """Return the agent's store: by its environment, else as recorded, else the default."""
-    variables = environ or {}
-    if variable := variables.get(profile.store_variable or ""):
-        return Path(variable, profile.store_under)
-    if environ is None and recorded:
-        return Path(recorded)
-    default, agent_home = profile.store_default, variables.get("HOME") or home
-    if default is None or not default.startswith("~"):
-        return None if default is None else Path(default)
-    return Path(f"{agent_home}{default[1:]}") if agent_home else None
-
-
 def locate(profile: Profile, clues: Clues) -> Located:
     """Return the answer of the most trusted locator that has one."""
     for locator in sorted(profile.locators, key=lambda it: LOCATORS.index(it.kind)):
@@ -252,24 +230,10 @@ def is_id(profile: Profile, text: str) -> bool:
     return safe and re.fullmatch(profile.id_pattern, text) is not None
 
 
-def pidfile_state(profile: Profile, clues: Clues) -> str | None:
-    """Return the state in the agent's own pid file, if it has one."""
-    return _pidfile_word(profile, clues, "state")
-
-
 def parked_session(profile: Profile, clues: Clues) -> str | None:
     """Return the session in the background that the agent's own pid file names as the one with its
     conversation."""
-    return _pidfile_word(profile, clues, "parked")
-
-
-def _pidfile_word(profile: Profile, clues: Clues, key: str) -> str | None:
-    for locator in profile.locators:
-        if locator.kind == "pidfile" and key in locator.settings:
-            for entry in _pid_files(locator, clues):
-                word = entry.get(str(locator.settings[key]))
-                return str(word) if word is not None else None
-    return None
+    return pid_file_word(profile, clues.store, (agent.id for agent in clues.agents), "parked")
 
 
 def _rank(conversation: Conversation) -> int:
@@ -278,29 +242,8 @@ def _rank(conversation: Conversation) -> int:
 
 
 def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
-    for entry in _pid_files(locator, clues):
+    for entry in pid_files(locator, clues.store, (agent.id for agent in clues.agents)):
         yield str(entry.get(str(locator.settings.get("id", "id")), ""))
-
-
-def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]:
-    """Yield the pid files of the agent's processes, except those left by another process with the
-    same pid."""
-    if clues.store is None:
-        return
-    for agent in clues.agents:
-        path = clues.store / str(locator.settings["path"]).replace("{pid}", str(agent.id.pid))
-        entry = read_json(path)
-        started = locator.settings.get("started")
-        if not isinstance(entry, dict) or (
-            started and not _same_start(entry.get(str(started)), agent.id)
-        ):
-            continue
-        yield entry
-
-
-def _same_start(value: object, process: ProcessId) -> bool:
-    """Compare a start in ticks since boot, alone or after the boot's ID."""
-    return str(value).rsplit(":", 1)[-1].strip() == str(process.start)
 
 
 def _open_file(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:

@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 from itertools import chain
 
 from tmuxreap.agents.profiles import Spares
+from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,
@@ -26,6 +27,7 @@ from tmuxreap.commands.reap.verdicts import (
 )
 from tmuxreap.core.answers import Kept
 from tmuxreap.core.model import (
+    AgentState,
     Live,
     Process,
     ProcessId,
@@ -45,8 +47,15 @@ from tmuxreap.proof.observe import canonical
 from tmuxreap.proof.ownership import TMUX_SERVER, Belonging, Reach, World, owned, panes_of
 from tmuxreap.proof.reach import spare_reason
 from tmuxreap.proof.sight import Past, Sight
+from tmuxreap.proof.state import (
+    has_screen,
+    screen_state,
+    state_of,
+    visible_screen,
+    with_record,
+)
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import read_agent_screen
+from tmuxreap.sessions.conversation import record_of
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.restarts import START_EVENTS
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, pane_word
@@ -89,8 +98,9 @@ def judge_rows(
         if exempt is not None:
             kept.append(Kept(row.name, exempt))
             continue
-        seen = _seen(context, row, sight, pulses.get(row.name), beginnings.get(row.name))
-        verdict = judge(wanted, seen, limits, partial(_closer, context, row, sight, family))
+        said = pulses.get(row.name)
+        seen = _seen(context, row, sight, said, beginnings.get(row.name))
+        verdict = judge(wanted, seen, limits, partial(_closer, context, row, sight, said, family))
         if isinstance(verdict, Kept):
             kept.append(verdict)
         else:
@@ -150,13 +160,19 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
     return {event.name: event.at for event in events if event.kind in START_EVENTS}
 
 
-def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> CloserLook:
+def _closer(
+    context: Context, row: Row, sight: Sight, said: Pulse | None, family: _Family
+) -> CloserLook:
     profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
-    screen = read_agent_screen(profile, known, text)
+    carriers, record = context.agents.spares(profile).carriers, record_of(profile, known)
+    screen = visible_screen(profile, sight, carriers, text)
+    seen = screen_state(screen) if has_screen(sight, profile) else None
+    doing = state_of(context.processes, context.clock, sight, said, seen, record)
     return CloserLook(
-        state=screen.state,
+        state=State.UNKNOWN if doing.is_stopped else with_record(screen, record).state,
+        doing=doing.state or AgentState.UNKNOWN,
         limited=screen.limit is not None,
         tool_since=running_since(context.books.heartbeats_of(row.name)),
         children=offspring(sight, _probes(context)),

@@ -12,7 +12,7 @@ from itertools import chain
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Kept
-from tmuxreap.core.model import Live, Process, Server
+from tmuxreap.core.model import AgentState, Live, Process, Server
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import Pulse
@@ -181,7 +181,8 @@ class RowFacts:
 class CloserLook:
     """The facts that need a closer look."""
 
-    state: State = State.UNKNOWN
+    state: State = State.UNKNOWN  # as it matters to keys
+    doing: AgentState = AgentState.UNKNOWN  # in the words of `list`
     limited: bool = False  # at a provider limit, and continues when that ends
     tool_since: float = 0.0  # processes started since then belong to a running tool
     children: tuple[Child, ...] = ()
@@ -211,7 +212,7 @@ def judge(
         reason = defense_of(seen, closer)
         if reason is None:
             children = [child.as_json() for child in closer.children]
-            evidence = {**claim, "state": closer.state.value, "children": children}
+            evidence = {**claim, "state": closer.doing.value, "children": children}
             return Verdict(seen.name, kind, evidence)
         reasons.append(f"not {kind.value}: {reason}")
     return Kept(seen.name, "; ".join(reasons) or "nothing was asked of it")

@@ -157,7 +157,8 @@ def notice(event: Change) -> str:
     """Format an event in one line for a tmux message."""
     text = event.evidence or event.outcome or ""
     if event.event == "state":
-        text = f"{event.before} -> {event.state}"
+        asks = f": {event.waiting_for}" if event.waiting_for else ""
+        text = f"{event.before} -> {event.state}{asks}"
     words = f"{event.name}: {event.event}: {text}"
     return cut(plain(words.replace("\n", " ")), NOTICE_CELLS)
 

@@ -20,13 +20,13 @@ from tmuxreap.commands.watch.telling import Reporter, Tell, ledger_drift, notice
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.answers import Change, Drift
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, ProcessId, Row, Server, SetStatus
+from tmuxreap.core.model import AgentState, Live, ProcessId, Row, Server, SetStatus
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.sight import Sight
-from tmuxreap.proof.state import NOTHING, AgentState, StateReport
+from tmuxreap.proof.state import NOTHING, StateReport
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
@@ -318,6 +318,7 @@ def _state(report: StateReport) -> dict[str, Any]:
         "state": report.state.value if report.state else None,
         "source": report.source,
         "until": report.until,
+        "waiting_for": report.waiting_for,
     }
 
 

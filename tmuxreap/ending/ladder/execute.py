@@ -24,8 +24,9 @@ from tmuxreap.ledger.records import PaneOption
 from tmuxreap.proof.panes import in_foreground
 from tmuxreap.proof.see import see_again
 from tmuxreap.proof.sight import past_of, wanted_by
+from tmuxreap.proof.state import visible_screen, with_record
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_exit, visible_screen
+from tmuxreap.sessions.conversation import after_exit, record_of
 
 
 def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> list[Deed]:
@@ -257,7 +258,8 @@ class Executor:
         match self._requests[ending]:
             case requests.ReadScreen() as request:
                 carriers = ending.spares.carriers
-                screen = visible_screen(profile, ending.known, ending.sight, carriers, text)
+                screen = visible_screen(profile, ending.sight, carriers, text)
+                screen = with_record(screen, record_of(profile, ending.known))
                 self._deliver(ending, request, screen)
             case requests.Capture() as request:
                 known = after_exit(profile, ending.known, text)

@@ -12,7 +12,7 @@ import unicodedata
 from tmuxreap.agents.profiles import Key, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Outcome
+from tmuxreap.core.model import AgentState, Outcome
 from tmuxreap.core.values import slotted
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.keys import confirmed_screen
@@ -28,7 +28,7 @@ from tmuxreap.ending.ladder.requests import (
     wait_for_screen,
 )
 from tmuxreap.ending.plan import Rung, pauses_s
-from tmuxreap.proof.state import STATE_OF_SCREEN, AgentState
+from tmuxreap.proof.state import STATE_OF_SCREEN
 from tmuxreap.sessions.conversation import Trace
 
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment

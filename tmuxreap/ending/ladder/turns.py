@@ -73,6 +73,7 @@ def _look_again(ending: Ending) -> Steps[None]:
 
 TURN_ENDS_S = 8.0  # how long a turn may take to end after its key, at most
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
+PAUSE_S = 2.0  # how long a screen may look idle while hooks say "working"
 LOOKS = 5
 RESTING = frozenset({State.IDLE, State.DRAFT})
 UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
@@ -87,6 +88,8 @@ def end_turn(ending: Ending) -> Steps[None]:
 
 def _end_turn(ending: Ending) -> Steps[TurnResult]:
     screen = yield from _settled_state(ending)
+    if ending.says_working and screen.state in RESTING:
+        screen = yield from wait_for_screen(ending, lambda seen: seen.state not in RESTING, PAUSE_S)
     if screen.state in RESTING:
         return Outcome.ALREADY_IDLE, None
     if (reason := why_not_interruptible(screen, ending.keys)) is not None:

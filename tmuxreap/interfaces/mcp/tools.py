@@ -177,20 +177,22 @@ SHOWN = frozenset(fields_of(Listed)) - {"name"}
 Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
 StatusWord = Literal["running", "stopped", "terminated", "all"]
 UntilWord = Literal["idle", "waiting", "working", "limited", "gone", "ended"]
-SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"]
+StateWord = Literal["working", "waiting", "limited", "idle", "unknown"]
+SortWord = Literal["name", "status", "live", "agent", "state", "idle", "memory", "server"]
 
 
 class ListSessions(Arguments):
-    """List sessions: state, whether alive, idle time, conversation. Only running ones, unless
+    """List sessions: state, idle time, conversation. Only running ones, unless
     targets or status say otherwise."""
 
     verb = "list"
     targets: Names = Field([], description="As in show_session. None: all.")
     status: StatusWord | None = Field(None, description="Only those.")
-    live: bool = Field(False, description="Only those whose agent is alive.")
+    state: list[StateWord] = Field([], description="Only those.")
+    live: bool = Field(False, description="Only with a living agent.")
     sort: SortWord | None = Field(None, description="The order.")
     limit: Limit = 50
-    fields: list[str] = Field([], description="Only these, as [state, cwd]. None: all.")
+    fields: list[str] = Field([], description="Only these, as [state, cwd].")
 
     def words(self) -> dict[str, object]:
         unknown = next((name for name in self.fields if name not in SHOWN | {"name"}), None)

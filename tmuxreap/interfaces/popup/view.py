@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tmuxreap.core.answers import RemoteResult, Session
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import EndVerb, Live
+from tmuxreap.core.model import BY_ATTENTION, AgentState, EndVerb, Live
 from tmuxreap.core.results import Problem, Result
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
@@ -23,18 +23,10 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.proof.state import AgentState
 
 FILE = Path("tmuxreap") / "popup.json"
 # Sessions waiting for a person first, then those that differ from the registry (None).
-ATTENTION = (
-    AgentState.WAITING.value,
-    AgentState.LIMITED.value,
-    None,
-    AgentState.UNKNOWN.value,
-    AgentState.IDLE.value,
-    AgentState.WORKING.value,
-)
+ATTENTION = (*BY_ATTENTION[:2], None, *BY_ATTENTION[2:])
 SORTS: dict[str, Callable[[Session], object]] = {
     "attention": lambda one: (_attention(one), one.name),
     "name": lambda one: one.name,
@@ -257,7 +249,7 @@ def state(one: Session) -> Text:
         return Text(one.drift.replace("_", " "), style="red")
     if one.ended:
         return Text(str(one.status), style="dim")
-    if one.state not in (None, AgentState.UNKNOWN.value):
+    if one.state is not None:
         return Text(one.state, style=STATE_COLOURS.get(one.state, ""))
     live = str(one.live)
     return Text(live.replace("_", " "), style=COLORS.get(live, "red"))

@@ -5,7 +5,7 @@ Turns arguments into requests, and answers into values; `commands` does the work
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -66,17 +66,21 @@ class Registry(Stopping, Watching):
         self,
         *targets: Target,
         status: str | None = None,
+        state: str | Sequence[str] = (),
         live: bool = False,
         sort: str | None = None,
     ) -> list[Session]:
         """List sessions; without targets, all of them. `live`: only those whose tmux session
-        exists; `status`: `running`, `stopped` or `terminated`; `sort`: `name`, `status`, `live`,
-        `agent`, `idle`, `memory` or `server`."""
+        exists; `status`: `running`, `stopped` or `terminated`; `state`: one or more of `working`,
+        `waiting`, `limited`, `idle` and `unknown`; `sort`: `name`, `status`, `live`, `agent`,
+        `state`, `idle`, `memory` or `server`."""
         from tmuxreap.commands import list as verb
 
         def work(context: Context) -> Result:
             words = words_of(context, targets) if targets else ()
-            return verb.run(context, verb.ListRequest(words, status, live, sort))
+            states = verb.states_of([state] if isinstance(state, str) else state)
+            request = verb.ListRequest(words, status, live, sort, states=states)
+            return verb.run(context, request)
 
         return self._sessions(work)
 

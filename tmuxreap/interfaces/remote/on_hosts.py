@@ -94,7 +94,8 @@ class OnHosts:
 
     @property
     def _is_partial(self) -> bool:
-        return any((self.words.get("status"), self.words.get("live"), *self._targets))
+        asked = (self.words.get(flag) for flag in ("status", "state", "live"))
+        return any((*asked, *self._targets))
 
     # Requests
 

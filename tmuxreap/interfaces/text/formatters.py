@@ -76,6 +76,7 @@ def _living(one: answers.Session) -> Iterator[Fact]:
         yield "idle", _ago(one.idle_s)
         yield "last report", _ago(one.heartbeat_age_s)
     yield "state", _state(one)
+    yield "waiting for", one.waiting_for
 
 
 def _usage(one: answers.Shown) -> Iterator[Fact]:

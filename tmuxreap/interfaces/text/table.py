@@ -15,6 +15,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen
 
 HEADLINE = ("working", "waiting", "limited")
+QUESTIONS = 5  # of those that wait, shown below the table
 GAP = 2
 NONE = "-"
 TOLD_BY_LIVE = ("dead", "agent_gone", "replaced")
@@ -66,8 +67,16 @@ def summary(sessions: Sequence[Session]) -> Iterator[str]:
     if memory := sum(one.memory_mb for one in sessions):
         parts.append(_megabytes(memory))
     yield ", ".join(parts)
+    yield from _questions([one for one in sessions if one.waiting_for])
     if drifting := sum(one.drift is not None for one in sessions):
         yield f"{drifting} not as the registry says; see: tmuxreap reconcile"
+
+
+def _questions(waiting: Sequence[Session]) -> Iterator[str]:
+    for one in waiting[:QUESTIONS]:
+        yield f"{one.name} waits: {one.waiting_for}"
+    if len(waiting) > QUESTIONS:
+        yield f"{len(waiting) - QUESTIONS} more wait; see: tmuxreap list --state waiting"
 
 
 def _natural(column: Column, sessions: Sequence[Session]) -> int:

@@ -63,7 +63,8 @@ def _words(event: Change) -> str:
         return f"{event.verdict}: {event.outcome}"
     if event.event == "state":
         until = f" until {event.until}" if event.until else ""
-        return f"{event.before} -> {event.state}{until}"
+        asks = f": {event.waiting_for}" if event.waiting_for else ""
+        return f"{event.before} -> {event.state}{until}{asks}"
     cause = f" ({event.cause})" if event.cause else ""
     end = "recorded" if event.settled else f"hint: {event.hint}"
     return f"{event.evidence}{cause}; {end}"

@@ -33,6 +33,15 @@ def do_list(
             autocompletion=complete.words("running", "stopped", "terminated"),
         ),
     ] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="S",
+            help="Only sessions in this state: working, waiting, limited, idle or unknown.",
+            autocompletion=complete.words("working", "waiting", "limited", "idle", "unknown"),
+        ),
+    ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Only sessions whose agent is alive.")
     ] = False,
@@ -41,9 +50,9 @@ def do_list(
         typer.Option(
             "--sort",
             metavar="KEY",
-            help="By name, status, live, agent, idle, memory, server.",
+            help="By name, status, live, agent, state, idle, memory, server.",
             autocompletion=complete.words(
-                "name", "status", "live", "agent", "idle", "memory", "server"
+                "name", "status", "live", "agent", "state", "idle", "memory", "server"
             ),
         ),
     ] = None,
@@ -55,9 +64,10 @@ def do_list(
     ] = False,
 ) -> Result:
     """List sessions and whether they are alive."""
-    from tmuxreap.commands.list import ListRequest, run
+    from tmuxreap.commands.list import ListRequest, run, states_of
 
-    request = ListRequest(tuple(targets or ()), status, live, sort, tree, everywhere)
+    states = states_of(state or ())
+    request = ListRequest(tuple(targets or ()), status, live, sort, tree, everywhere, states)
     return run(call.context, request)
 
 
