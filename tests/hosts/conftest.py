@@ -70,7 +70,7 @@ class Fleet:
         (home / ".hermes").mkdir()
         self.register(name, dict.fromkeys(rows, GONE))
         if name != "me":
-            via = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t"]
+            via = ["env", "-C", str(home), f"HOME={home}", f"TMUX_TMPDIR={home}/t"]
             self.configure({name: {"via": via, "program": warm.program(), **block}})
 
     def register(self, host: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
