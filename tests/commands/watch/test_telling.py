@@ -13,8 +13,7 @@ class Heard:
     def __init__(self) -> None:
         self.told: list[Change] = []
         self.alarms: list[Change] = []
-        self.all = Reporter(self.told.append, None, "registry")
-        self.all.show = self.alarms.append
+        self.all = Reporter(self.told.append, None, "registry", notify=self.alarms.append)
 
     def die(self, *names: str, cause: str | None = "SIGKILL") -> None:
         dead = [Drift(name, "dead", "gone", settled=True, cause=cause) for name in names]

@@ -167,9 +167,17 @@ class Reporter:
     """Reports drift when it appears or reappears, and many deaths at once as one alarm."""
 
     def __init__(
-        self, tell: Tell, command: str | None, registry: str, *, settles: bool = True
+        self,
+        tell: Tell,
+        command: str | None,
+        registry: str,
+        *,
+        settles: bool = True,
+        notify: Tell | None = None,
     ) -> None:
+        """`command` and `notify` take the alarms only, `tell` everything."""
         self._tell = tell
+        self._notify = notify
         self._settles = settles  # otherwise certain drift is found again at every look
         self._registry = registry
         self._exec = None if command is None else _exec_outlet(command)
@@ -177,7 +185,6 @@ class Reporter:
         self._dead: list[Change] = []  # deaths without an alarm so far
         self._died_at = 0.0
         self._more = False  # the last look found a death
-        self.show: Callable[[Change], None] = lambda event: None
 
     def delays_alarms(self, now: float) -> bool:
         """Tell whether alarms are delayed, because more sessions may be dying."""
@@ -227,7 +234,8 @@ class Reporter:
         self._alarm(event)
 
     def _alarm(self, event: Change) -> None:
-        self.show(event)
+        if self._notify is not None:
+            self._notify(event)
         if self._exec is not None:
             self._exec.put(json.dumps(event.as_json(), default=str))
 

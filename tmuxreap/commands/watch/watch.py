@@ -155,9 +155,10 @@ class _Watch:
         self._waiter = waiter
         self._segment = segment
         registry = str(context.registry.path)
-        self._reporter = Reporter(tell, request.command, registry, settles=request.settle)
-        if request.notify:
-            self._reporter.show = self._notify
+        notify = self._notify if request.notify else None
+        self._reporter = Reporter(
+            tell, request.command, registry, settles=request.settle, notify=notify
+        )
         self._stuck: set[str] = set()  # names whose reaping failed: one attempt is enough
         self._seen: dict[str, tuple[Row, Sight]] = {}  # the running rows
         self._deaths = Deaths(context, waiter)
