@@ -11,7 +11,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.wire import Reply, item_of, reply_of
 from tmuxreap.interfaces.popup.view import Choices, arranged
-from tmuxreap.interfaces.remote.on_hosts import shown
+from tmuxreap.interfaces.remote.on_hosts import in_order
 from tmuxreap.interfaces.text.table import table
 
 NORTH = Host("north")
@@ -68,9 +68,9 @@ def test_the_trouble_of_a_host_is_its_own_or_that_of_its_answer() -> None:
 
 def test_a_state_that_a_newer_host_names_is_unknown_and_takes_its_place_in_the_popup() -> None:
     facts = {"name": "a", "live": "undead", "status": "running", "state": "dreaming", "pid": 7}
-    item = item_of(NORTH, facts)
+    item = item_of(NORTH, facts, verb="list")
     assert (item.facts["state"], item.facts["live"], item.facts["pid"]) == ("unknown", "unknown", 7)
-    (one,) = shown([item], "list", None)
+    (one,) = in_order([item], None)
     assert isinstance(one, RemoteResult)
     assert one.shown is not None
     assert [row.state for row in arranged([one.shown], Choices())] == ["unknown"]
@@ -78,7 +78,7 @@ def test_a_state_that_a_newer_host_names_is_unknown_and_takes_its_place_in_the_p
 
 def test_a_tree_of_another_host_stays_a_tree() -> None:
     child = Listed("child", "claude", "running", "alive", parent="boss", keep=True, depth=1)
-    (one,) = shown([item_of(NORTH, child.as_json())], "list", None)
+    (one,) = in_order([item_of(NORTH, child.as_json(), verb="list")], None)
     assert isinstance(one, RemoteResult)
     assert one.shown == replace(child, name="child@north")
     line = next(line for line in table([child], Style()) if "child" in line)
@@ -87,7 +87,7 @@ def test_a_tree_of_another_host_stays_a_tree() -> None:
 
 def test_a_status_that_a_newer_host_names_hides_no_session() -> None:
     facts = {"name": "a", "live": "alive", "status": "paused"}
-    (one,) = shown([item_of(NORTH, facts)], "list", None)
+    one = item_of(NORTH, facts, verb="list")
     assert isinstance(one, RemoteResult)
     assert isinstance(one.shown, Listed)
     assert (one.shown.status, one.shown.live) == ("unknown", "alive")

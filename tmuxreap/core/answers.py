@@ -427,13 +427,13 @@ class Planned(Answer):
 
 @frozen
 class RemoteResult(Item):
-    """A result from another host, as received. `shown`: the same as a local value, for the table
-    that users see."""
+    """A result from another host, as received. `shown`: the same as a value of ours; None if this
+    version knows no such answer."""
 
     host: str
     facts: Mapping[str, object]
     lines: tuple[str, ...] = ()  # for people
-    shown: Session | None = None
+    shown: Item | None = None
 
     @property
     def target(self) -> str:
@@ -441,6 +441,11 @@ class RemoteResult(Item):
 
     def as_json(self) -> dict[str, object]:
         return {**self.facts, "host": self.host, "target": self.target}
+
+
+def local(item: Item) -> Item:
+    """Return the answer itself, also where another host gave it."""
+    return item.shown if isinstance(item, RemoteResult) and item.shown is not None else item
 
 
 @frozen

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import local
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
 from tmuxreap.core.results import Conversation, Counts, Draft, Item, problem_of
@@ -41,17 +42,17 @@ def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[Pr
 
 
 def counts(items: Iterable[Item]) -> Counts:
-    """Count endings: how many ended, by which means, and how many targets failed. Counts JSON,
-    since answers of other hosts have no other form."""
-    facts = [item.as_json() for item in items]
-    ended = [fact for fact in facts if fact.get("outcome") in ENDED]
-    by = [fact.get("stopped_by") for fact in ended]
+    """Count endings: how many ended, by which means, and how many targets failed."""
+    items = tuple(items)
+    found = map(local, items)
+    ended = [one for one in found if isinstance(one, EndResult) and one.outcome in ENDED]
+    by = [one.stopped_by for one in ended]
     return Counts(
         ended=len(ended),
         by_keys=by.count(StoppedBy.EXIT_KEYS),
         by_term=by.count(StoppedBy.HANGUP) + by.count(StoppedBy.SIGTERM),
         by_kill=by.count(StoppedBy.SIGKILL),
-        failed=sum(fact.get("error") is not None for fact in facts),
+        failed=sum(item.error is not None for item in items),
     )
 
 

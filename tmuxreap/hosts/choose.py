@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
-from tmuxreap.core.answers import RemoteResult
+from tmuxreap.core.answers import RemoteResult, local
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Item, Result, plain_json, problem_of
 from tmuxreap.core.values import frozen, replace
@@ -206,7 +206,8 @@ def _without(reply: Reply, names: set[str]) -> Reply:
 
 def is_open(item: RemoteResult) -> bool:
     """Tell whether the plan can be carried out."""
-    return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
+    outcome = getattr(local(item), "outcome", None)
+    return item.error is None and outcome in (None, PLANNED)
 
 
 def filled(reply: Reply, names: Sequence[str]) -> Reply:

@@ -16,7 +16,8 @@ from tmuxreap.core.foreign import UNKNOWN, known
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import SCHEMA, problem_of
 from tmuxreap.core.text import plain
-from tmuxreap.core.values import as_dict, field, frozen
+from tmuxreap.core.values import as_dict, field, frozen, replace
+from tmuxreap.core.verbs import VERBS
 from tmuxreap.hosts.file import Host
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -174,20 +175,30 @@ def reply_of(host: Host, facts: Mapping[str, object], version: str) -> Reply:
     return Reply(
         host,
         answer,
-        tuple(item_of(host, one, text) for one, text in zip(results, texts, strict=True)),
+        tuple(
+            item_of(host, one, text, answer.get("command"))
+            for one, text in zip(results, texts, strict=True)
+        ),
         identities if isinstance(identities, dict) else {},
         version=version,
     )
 
 
-def item_of(host: Host, facts: Mapping[str, object], text: object = None) -> RemoteResult:
-    """Return a result with its host; `text` is the list of its lines."""
+def item_of(
+    host: Host, facts: Mapping[str, object], text: object = None, verb: object = None
+) -> RemoteResult:
+    """Return a result with its host; `text` is the list of its lines, `verb` the one that it
+    answers."""
     name = facts.get("name")
     name = name if isinstance(name, str) else ""
     lines = [plain(str(line)) for line in text] if isinstance(text, list) else []
     error = problem_of(failure_of(facts.get("error"), f"{name}@{host.name}"))
     shown = _with_host(lines, plain(name), host.name)
-    return RemoteResult(name, host.name, _known(facts), shown, error=error)
+    item = RemoteResult(name, host.name, _known(facts), shown, error=error)
+    kind = VERBS[verb].result if isinstance(verb, str) and verb in VERBS else None
+    if kind is None:
+        return item
+    return replace(item, shown=foreign.read(kind, {**item.facts, "name": item.target}))
 
 
 def _known(facts: Mapping[str, object]) -> Mapping[str, object]:

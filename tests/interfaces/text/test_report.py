@@ -21,9 +21,11 @@ from tmuxreap.core.answers import (
 )
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Item, Problem, Process, Result, problem_of
+from tmuxreap.core.results import Item, Problem, Process, Result, plain_json, problem_of
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import as_dict, replace
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.wire import item_of
 from tmuxreap.interfaces.text.report import by_host, lines, print_failure, report
 
 EVIL = "\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202e"
@@ -178,7 +180,9 @@ def test_several_that_were_registered_have_a_line_each_and_a_sum() -> None:
 
 
 def answer_of(host: str, failure: Failure | None = None, **facts: object) -> RemoteResult:
-    return RemoteResult("x", host, facts, error=problem_of(failure))
+    verb = "stop" if "outcome" in facts else "list"
+    error = plain_json(problem_of(failure))
+    return item_of(Host(host), {"name": "x", **facts, "error": error}, verb=verb)
 
 
 def test_endings_are_summed_up_by_host() -> None:

@@ -6,16 +6,18 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from types import FrameType
 from typing import overload
 
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
+from tmuxreap.core.answers import local
 from tmuxreap.core.errors import Code, Failure, interrupted
+from tmuxreap.core.model import Outcome
 from tmuxreap.core.ports import Progress
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style, pad, plain, width
 from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen
@@ -160,8 +162,8 @@ def one_of(known: Sequence[str], word: str, flag: str, example: str | None = Non
 
 def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
     def ask(plan: Result) -> bool:
-        entries = [item.as_json() for item in plan.results]
-        planned = [entry for entry in entries if entry.get("outcome") == "planned"]
+        found = [local(item) for item in plan.results]
+        planned = [one for one in found if getattr(one, "outcome", None) == Outcome.PLANNED]
         several = len(planned) > 1
         for line in _briefly(plan.command, planned) if several else lines(plan, style):
             print(line, file=sys.stderr)
@@ -169,25 +171,26 @@ def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
             print_failure(problem, style)
         if not plan.results:
             return True
-        return confirm(_asked(plan.command, planned or entries, purge=purge))
+        return confirm(_asked(plan.command, planned or found, purge=purge))
 
     return ask
 
 
-def _asked(verb: str, planned: Sequence[Mapping[str, object]], *, purge: bool) -> str:
+def _asked(verb: str, planned: Sequence[Item], *, purge: bool) -> str:
     """Return the question about what is planned, which names a single session."""
     several = len(planned) != 1
-    them = f"{len(planned)} sessions" if several else plain(str(planned[0]["name"]))
+    them = f"{len(planned)} sessions" if several else plain(planned[0].name)
     its = "their conversations" if several else "its conversation"
     return f"{verb} {them}, and delete {its} for good?" if purge else f"{verb} {them}?"
 
 
-def _briefly(verb: str, planned: Sequence[Mapping[str, object]]) -> Iterator[str]:
+def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
     """Show the plan for several sessions in a line each."""
     yield f"{verb} {len(planned)} sessions:"
-    cells = max(width(plain(str(entry["name"]))) for entry in planned)
-    for entry in planned:
-        yield f"  {pad(plain(str(entry['name'])), cells)}  {plain(str(entry.get('agent') or '-'))}"
+    cells = max(width(plain(one.name)) for one in planned)
+    for one in planned:
+        agent = getattr(one, "agent", None) or "-"
+        yield f"  {pad(plain(one.name), cells)}  {plain(agent)}"
     yield "to see every step, add --dry-run"
 
 

@@ -25,6 +25,7 @@ from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
 from tmuxreap import __version__
 from tmuxreap.commands import show
+from tmuxreap.core.answers import Shown
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.schema import answer_schema
 from tmuxreap.interfaces.mcp.calls import Calls
@@ -100,7 +101,7 @@ def _screen(context: Context, name: str) -> str:
         reason = f"could not read the screen of {name!r}: there is no such session"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
     (session,) = show.run(context, [name]).results
-    return str(session.as_json().get("screen") or "")
+    return (session.screen or "") if isinstance(session, Shown) else ""
 
 
 INSTRUCTIONS = (

@@ -18,7 +18,7 @@ from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.core.answers import Drift, RemoteResult, Session, Shown
+from tmuxreap.core.answers import Drift, Session, Shown, local
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Live, Row, Server, Status, SwitchClient
@@ -49,8 +49,8 @@ def look(context: Context, host: str, before: HostAnswer) -> HostAnswer:
         return HostAnswer(_unknown(before), failure)
     assert result is not None  # noqa: S101 - a host was named
     problem = result.failure or next(iter(result.others), None)
-    remote = [item for item in result.results if isinstance(item, RemoteResult)]
-    sessions = tuple(item.shown for item in remote if item.shown is not None)
+    found = [local(item) for item in result.results]
+    sessions = tuple(one for one in found if isinstance(one, Session) and one.live is not None)
     return HostAnswer(sessions or _unknown(before), problem) if problem else HostAnswer(sessions)
 
 
@@ -62,7 +62,7 @@ def screen(context: Context, target: str) -> str:
     """Return the screen as `show` on the host prints it; "" if the host does not answer."""
     result = run_on_hosts(context, "show", None, {"targets": [target]})
     first = next(iter(result.results), None) if result else None
-    there = first.shown if isinstance(first, RemoteResult) else None
+    there = local(first) if first is not None else None
     return kept_screen(there.screen or "") if isinstance(there, Shown) else ""
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tmuxreap.core.answers import RemoteResult, Session
+from tmuxreap.core.answers import RemoteResult, Session, local
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import BY_ATTENTION, AgentState, EndVerb, Live
-from tmuxreap.core.results import Problem, Result
+from tmuxreap.core.results import Item, Problem, Result
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
@@ -341,9 +341,12 @@ def summary(result: Result) -> Text:
         return Text(f"{plain(failures[0].message)}{more}", style="red")
     if len(result.results) == 1:
         return Text(next(iter(receipts(result).values())).plain.split("\n")[0])
-    facts = [item.as_json() for item in result.results]
-    counted = Counter(str(one.get("outcome") or one.get("status")) for one in facts)
+    counted = Counter(_came_of(local(item)) for item in result.results)
     return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()))
+
+
+def _came_of(one: Item) -> str:
+    return str(getattr(one, "outcome", None) or getattr(one, "status", None))
 
 
 def question(verb: str, names: Sequence[str]) -> Text:

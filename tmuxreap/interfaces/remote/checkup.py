@@ -6,8 +6,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from tmuxreap.core.answers import Reached
+from tmuxreap.core.answers import Reached, Session, local
 from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Status
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import exit_of, host_json, hosts_of, troubles_of
@@ -58,7 +59,8 @@ def _without_registry(one: Reply) -> Reply:
 
 def _item(one: Reply) -> Reached:
     registry = host_json(one)["registry"]
-    running = sum(item.facts.get("status") == "running" for item in one.items)
+    sessions = [local(item) for item in one.items]
+    running = sum(isinstance(it, Session) and it.status == Status.RUNNING for it in sessions)
     return Reached(
         name=one.host.name,
         host=one.host.name,

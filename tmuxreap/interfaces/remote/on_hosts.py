@@ -10,8 +10,7 @@ from itertools import chain
 from typing import Any
 
 from tmuxreap.commands.list import SORT_KEYS
-from tmuxreap.core import foreign
-from tmuxreap.core.answers import RemoteResult
+from tmuxreap.core.answers import RemoteResult, Session, local
 from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
@@ -160,7 +159,7 @@ class OnHosts:
         if self.verb in ("list", "show"):
             # A tree is sorted where its rows are.
             sort = None if self.words.get("tree") else self.words.get("sort")
-            return replace(result, results=shown(result.results, self.verb, sort))
+            return replace(result, results=in_order(result.results, sort))
         return result
 
     # The question
@@ -217,19 +216,13 @@ def _is_name(target: str) -> bool:
     return not selects_many(target) and not target.startswith("pid:") and not target.isdigit()
 
 
-def shown(items: Sequence[Item], verb: str, sort: object) -> list[Item]:
-    """Return the results with their values as a local verb has them, in this order."""
-    shown_items = [_shown(item, verb) if isinstance(item, RemoteResult) else item for item in items]
+def in_order(items: Sequence[Item], sort: object) -> list[Item]:
+    """Sort the sessions of all hosts together; what is none comes last."""
     key = SORT_KEYS.get(sort) if isinstance(sort, str) else None
     if key is None:
-        return shown_items
-    sessions = [one for one in shown_items if isinstance(one, RemoteResult) and one.shown]
-    sessions.sort(key=lambda one: key(one.shown))  # type: ignore[arg-type, return-value]
-    return [*sessions, *(one for one in shown_items if one not in sessions)]
-
-
-def _shown(item: RemoteResult, verb: str) -> RemoteResult:
-    kind = VERBS[verb].result
-    if "live" not in item.facts or kind is None:
-        return item
-    return replace(item, shown=foreign.read(kind, {**item.facts, "name": item.target}))
+        return list(items)
+    found = [(one, local(one)) for one in items]
+    sessions = [(one, it) for one, it in found if isinstance(it, Session) and it.live is not None]
+    sessions.sort(key=lambda pair: key(pair[1]))  # type: ignore[arg-type, return-value]
+    first = [one for one, _ in sessions]
+    return [*first, *(one for one in items if one not in first)]

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from tmuxreap.core.answers import Freed, RemoteResult, Session
+from tmuxreap.core.answers import Freed, RemoteResult, Session, local
 from tmuxreap.core.errors import Failure, command, printing
 from tmuxreap.core.results import Counts, Item, Problem, Result
 from tmuxreap.core.text import Style, plain, plain_value
@@ -87,8 +87,7 @@ def _indented(text: str) -> str:
 
 def lines(result: Result, style: Style) -> Iterator[str]:
     items: list[Item] = [plain_value(item) for item in result.results]
-    seen = [item.shown if isinstance(item, RemoteResult) and item.shown else item for item in items]
-    if result.command == "list" and (sessions := _sessions(seen)):
+    if result.command == "list" and (sessions := _sessions(items)):
         yield from table(sessions, style)
         if style.width is not None:
             yield from (style.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
@@ -110,7 +109,8 @@ def lines(result: Result, style: Style) -> Iterator[str]:
 
 def _sessions(items: Iterable[Item]) -> list[Session]:
     """Return the existing sessions; missing ones are printed as errors."""
-    return [item for item in items if isinstance(item, Session) and item.live is not None]
+    found = map(local, items)
+    return [one for one in found if isinstance(one, Session) and one.live is not None]
 
 
 def _verb(result: Result) -> Verb:
@@ -133,12 +133,12 @@ def _summary_lines(result: Result) -> Iterator[str]:
     freed = result.more.get("freed")
     if isinstance(freed, Freed):
         yield _freed_line(freed)
-    outcomes = [str(item.as_json().get("outcome")) for item in result.results]
+    outcomes = [str(getattr(local(item), "outcome", None)) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:
         count = outcomes.count("planned")
         these = "it" if count == 1 else f"these {count}"
         yield f"nothing was done; to end {these}: the same command with --yes"
-    done = sum(bool(item.as_json().get("live")) for item in result.results)
+    done = sum(bool(getattr(local(item), "live", None)) for item in result.results)
     lined = _verb(result).lined
     if lined and done and len(outcomes) > 1:
         more = f", {len(outcomes) - done} failed" if done < len(outcomes) else ""
@@ -174,12 +174,13 @@ def by_host(items: Sequence[Item]) -> Iterator[str]:
 
 def _sum_of(items: Sequence[RemoteResult]) -> str:
     host = plain(items[0].host)
-    if not any("outcome" in item.facts for item in items):
-        alive = sum(item.facts.get("live") == "alive" for item in items)
+    found = [local(item) for item in items]
+    if all(getattr(one, "outcome", None) is None for one in found):
+        alive = sum(getattr(one, "live", None) == "alive" for one in found)
         return f"{host} {alive} of {len(items)} alive"
     from tmuxreap.ending.ending import ENDED  # imported only with results of hosts
 
-    ended = sum(item.facts.get("outcome") in ENDED for item in items)
+    ended = sum(getattr(one, "outcome", None) in ENDED for one in found)
     failed = sum(item.error is not None for item in items)
     return f"{host} {ended} of {len(items)} ended" + (f", {failed} failed" if failed else "")
 
