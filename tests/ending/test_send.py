@@ -30,7 +30,7 @@ def told(
     app = story.app(pid)
     row = app.registry.look().named("acme")
     assert row is not None
-    return send_prompt(app, row, text, 3.0, dry_run=dry_run).as_json()
+    return send_prompt(app, row, text, 3.0, dry_run=dry_run).item.as_json()
 
 
 def refused(story: Story, agent: FakeAgent, code: str = "not_idle") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Problem, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.send import is_lasting, send_prompt
+from tmuxreap.ending.send import send_prompt
 from tmuxreap.registry.targets import Wanted, selects_many
 from tmuxreap.sessions.context import Context
 
@@ -74,11 +74,12 @@ def _sent(
     began = clock.monotonic()
     until = began + request.when_idle_s
     while True:
-        item = send_prompt(context, row, text, request.confirm_s, dry_run=request.dry_run)
+        attempt = send_prompt(context, row, text, request.confirm_s, dry_run=request.dry_run)
+        item = attempt.item
         left_s = until - clock.monotonic()
         waited_ms = round((clock.monotonic() - began) * 1000) - item.duration_ms
         item = replace(item, waited_ms=max(waited_ms, 0) if request.when_idle_s else 0)
-        if request.dry_run or not request.when_idle_s or is_lasting(context, row, item):
+        if not (request.when_idle_s and attempt.may_repeat) or request.dry_run:
             return item
         if left_s <= 0:
             return _too_late(item, request.when_idle_s)

@@ -12,7 +12,7 @@ from tmuxreap.core.answers import Sent
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, Terminal
 from tmuxreap.core.results import failure_in, problem_of
-from tmuxreap.core.values import replace
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.ending import REFUSALS, Ending
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.prompts import Delivery, deliver, not_idle, why_not_empty
@@ -34,21 +34,30 @@ INSTEAD = {
 ATTACH = "type it there: tmuxreap attach NAME"
 
 
+@frozen
+class Attempt:
+    """What came of one attempt, and whether a later one may do better: nothing was typed."""
+
+    item: Sent
+    may_repeat: bool = False
+
+
 def send_prompt(
     context: Context, row: Row, text: str, confirm_s: float, *, dry_run: bool = False
-) -> Sent:
+) -> Attempt:
     """Give the prompt, if the agent is idle and its input empty now; raise a Failure for a text
     that is a command to the agent."""
     began = context.clock.monotonic()
     (ending,) = prepare(context, [row], POLICY)
     ending.plan = replace(ending.plan, options=())
     delivery = Delivery(text, confirm_s)
-    failure = _refusal(context, ending, delivery)
+    lasting = _lasting_refusal(ending, text)
+    failure = lasting or _refusal(context, ending, delivery)
     if failure is not None:
         outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
-        return _answer(ending, delivery, outcome, failure)
+        return Attempt(_answer(ending, delivery, outcome, failure), lasting is None)
     if dry_run:
-        return _answer(ending, delivery, Outcome.PLANNED)
+        return Attempt(_answer(ending, delivery, Outcome.PLANNED))
     try:
         with _intent(context, ending, confirm_s):
             for _ in Executor(context).run([ending], partial(deliver, delivery=delivery)):
@@ -56,16 +65,17 @@ def send_prompt(
     except Failure as refused:
         if refused.code is not Code.NOT_IDLE:
             raise
-        return _answer(ending, delivery, Outcome.REFUSED, refused)
+        return Attempt(_answer(ending, delivery, Outcome.REFUSED, refused), may_repeat=True)
     if delivery.pasted:
         _note(context, ending, delivery)
     item = _answer(ending, delivery, ending.outcome, ending.trouble)
-    return replace(item, duration_ms=round((context.clock.monotonic() - began) * 1000))
+    item = replace(item, duration_ms=round((context.clock.monotonic() - began) * 1000))
+    return Attempt(item, ending.outcome is Outcome.REFUSED)
 
 
-def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | None:
-    """Return why no key may be sent at all; the state of an agent that lives goes to `delivery`."""
-    name, screen = ending.name, ending.plan.screen
+def _lasting_refusal(ending: Ending, text: str) -> Failure | None:
+    """Return why waiting for this session is of no use."""
+    name = ending.name
     if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
         own = failure.code is Code.OWN_SESSION
         hint = "an agent gives itself no prompt; call from another session"
@@ -73,9 +83,12 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
     if ending.answer is not None or ending.sight.live in (Live.GONE, Live.AGENT_GONE):
         hint = f"take up its conversation: {command('resume', name)}"
         return could_not("send to", name, "there is no agent any more", hint, Code.GONE)
-    lasting = _why_never(ending, delivery.text)
-    if lasting is not None:
-        return lasting
+    return _why_never(ending, text)
+
+
+def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | None:
+    """Return why no key may be sent now; the state of the agent goes to `delivery`."""
+    screen = ending.plan.screen
     delivery.state = _state_of(context, ending)
     reason = why_not_empty(screen)
     if is_stopped(ending.sight.keyed):
@@ -83,7 +96,7 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
     if reason is None and delivery.state is not AgentState.IDLE:
         reason = "its input is empty, and by its own word it does not rest"
     reason = reason or ending.plan.rungs[0].skipped
-    return None if reason is None else not_idle(name, delivery.state, reason)
+    return None if reason is None else not_idle(ending.name, delivery.state, reason)
 
 
 def _why_never(ending: Ending, text: str) -> Failure | None:
@@ -108,14 +121,6 @@ def _why_never(ending: Ending, text: str) -> Failure | None:
         hint = "send one line, such as the name of a file to read"
         raise could_not("send to", name, reason, hint)
     return None
-
-
-def is_lasting(context: Context, row: Row, item: Sent) -> bool:
-    """Tell whether waiting changes nothing about a prompt that was not sent."""
-    if item.error is None or item.error.code != Code.NOT_IDLE.text:
-        return True
-    (ending,) = prepare(context, [row], POLICY)
-    return _why_never(ending, "") is not None
 
 
 def _state_of(context: Context, ending: Ending) -> AgentState:

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from tests.test_docs import codes, section, table
+from tmuxreap.commands.send import CONFIRM_S
 from tmuxreap.core.verbs import VERBS
+from tmuxreap.ending.ladder.prompts import SHOWN_S
+from tmuxreap.interfaces.mcp.calls import ANSWER_S
 from tmuxreap.interfaces.mcp.server import described
-from tmuxreap.interfaces.mcp.tools import TOOLS, tools
+from tmuxreap.interfaces.mcp.tools import LONGEST_IDLE_S, TOOLS, tools
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
 DESTRUCTIVE = {"stop_session", "kill_session", "reap", "remove_session"}
@@ -47,6 +50,11 @@ def test_a_host_is_an_argument_only_where_that_was_asked_for() -> None:
     for tool in with_hosts.values():
         assert ("host" in tool.arguments.model_fields) is VERBS[tool.verb].on_hosts, tool.name
     assert not VERBS[TOOLS["send_prompt"].verb].on_hosts
+
+
+def test_a_prompt_is_answered_before_a_client_gives_up() -> None:
+    """Who called again would have it typed twice."""
+    assert LONGEST_IDLE_S + SHOWN_S + CONFIRM_S + 2 < ANSWER_S
 
 
 @pytest.mark.parametrize("name", TOOLS)

@@ -118,7 +118,7 @@ class SendPrompt(Arguments):
     verb = "send"
     name: str = Field(description="Session.")
     text: str = Field(description="The prompt.")
-    when_idle: Seconds = Field(0.0, description="Seconds to wait for it; 20 at most.")
+    when_idle: Seconds = Field(0.0, description="Seconds to wait for it; 15 at most.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -169,7 +169,7 @@ class RemoveSession(Arguments):
         return super().run(context)
 
 
-LONGEST_IDLE_S = 20.0  # and then some seconds until it has begun
+LONGEST_IDLE_S = 15.0  # and then some seconds until it has begun
 LONGEST_S = 25.0  # of a wait: clients give up on a call after a minute
 EXIT_CHECK_S = 0.5  # how soon a waiting call notices that the server has to exit
 MOST = 1000
