@@ -179,7 +179,9 @@ def test_where_nobody_was_found_is_said(project: Path) -> None:
         0,
         f"nobody to wait for: no session in {registry} is running\n",
     )
-    assert tmuxreap("stop", "all").out == "nothing to stop\n"
+    assert tmuxreap("forget", "all").exit == 0
+    for verb in ("stop", "kill", "interrupt", "forget"):
+        assert tmuxreap(verb, "all").out == f"nothing to {verb} in {registry}\n"
     assert tmuxreap("stop", "all", "-q").out == ""
 
 

@@ -56,7 +56,7 @@ class Verb:
     more: type | None = None  # beside the results
     takes_terminal: bool = False  # never --json or --quiet
     shows_progress: bool = False
-    nothing: str = ""  # printed where there is no result
+    nothing: str = ""  # printed where there is no result; {where}: in which registry
     lined: str = ""  # several results have one line each, and a sum with this word
 
     @property
@@ -119,7 +119,7 @@ ALL = (
         result=answers.Ending,
         more=answers.Sums,
         shows_progress=True,
-        nothing="nothing to stop",
+        nothing="nothing to stop{where}",
     ),
     Verb(
         "resume",
@@ -154,7 +154,7 @@ ALL = (
         is_planned=True,
         asks=True,
         result=answers.Interrupted,
-        nothing="nothing to interrupt",
+        nothing="nothing to interrupt{where}",
     ),
     Verb(
         "kill",
@@ -170,7 +170,7 @@ ALL = (
         result=answers.Ending,
         more=answers.Sums,
         shows_progress=True,
-        nothing="nothing to kill",
+        nothing="nothing to kill{where}",
     ),
     Verb(
         "reap",
@@ -182,7 +182,7 @@ ALL = (
         on_hosts=True,
         result=answers.Ending,
         more=answers.Reaping,
-        nothing="nothing to reap",
+        nothing="nothing to reap{where}",
     ),
     Verb(
         "forget",
@@ -195,7 +195,7 @@ ALL = (
         on_hosts=True,
         is_planned=True,
         result=answers.Forgotten,
-        nothing="nothing to forget",
+        nothing="nothing to forget{where}",
     ),
     Verb(
         "protect",

@@ -93,7 +93,8 @@ def lines(result: Result, style: Style) -> Iterator[str]:
             yield from (style.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
         return
     if not result.results:
-        nothing = None if result.failure else _verb(result).nothing
+        where = f" in {result.registry}" if result.registry else ""
+        nothing = None if result.failure else _verb(result).nothing.format(where=where)
         if said := result.greeting or nothing:
             yield said
     launch = result.more.get("plan")
