@@ -29,7 +29,12 @@ def test_each_word_means_one_verb() -> None:
 
 
 def test_what_a_person_may_call_has_a_group() -> None:
-    assert [verb.name for verb in ALL if verb.group is None] == ["hook", "finish", "restart", "at"]
+    assert [verb.name for verb in ALL if verb.group is None] == [
+        "hook",
+        "finish",
+        "bring_back",
+        "at",
+    ]
     assert set(PUBLIC) == {verb.name for verb in ALL if verb.group} | {"hook"}
 
 
@@ -37,7 +42,7 @@ def test_a_verb_without_an_answer_prints_for_people_or_programs_itself() -> None
     silent = {verb.name for verb in ALL if verb.result is None}
     assert silent == {
         *("attach", "mcp", "schema", "popup"),
-        *("hook", "finish", "restart", "at"),
+        *("hook", "finish", "bring_back", "at"),
     }
 
 

@@ -126,8 +126,7 @@ class Protected(Item):
 
 @frozen
 class Interrupted(Item):
-    """Whether an agent's turn was ended, and its state since then. `keys`: those that were sent, or
-    would be."""
+    """Whether an agent's turn was ended, its state since then, and the keys for that."""
 
     outcome: str = ""
     agent: str | None = None
@@ -170,7 +169,7 @@ class Beat(Item):
 DRIFT_FIELDS = ("drift", "evidence", "settled", "hint", "cause")
 STATE_FIELDS = ("state", "source", "until", "waiting_for", "before")
 FIELDS_BY_EVENT = {"state": STATE_FIELDS, "dropped": (), "reaped": ()}
-OPTIONAL = ("registry", "count", "attempt", "names")
+OPTIONAL = ("registry", "count", "attempt", "names", "by")
 
 
 @frozen
@@ -198,6 +197,7 @@ class Change(Answer):
     waiting_for: str | None = None
     attempt: int | None = None
     names: tuple[str, ...] = ()
+    by: str | None = None  # who restarted it
     error: Problem | None = None
     ending: Ending | None = None
 

@@ -279,7 +279,7 @@ ALL = (
     # Called by agents, by ourselves, and by the tmuxreap of another host.
     Verb("hook", "internal", has_settings=False, is_bare=True),
     Verb("finish", "internal", word="_finish", ignores_bad_settings=True, is_bare=True),
-    Verb("restart", "internal", word="_restart", tool="watch", is_bare=True),
+    Verb("bring_back", "internal", word="_bring_back", tool="watch", is_bare=True),
     Verb("at", "internal", is_bare=True),
 )
 VERBS: Mapping[str, Verb] = {verb.name: verb for verb in ALL}

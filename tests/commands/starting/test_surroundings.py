@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import Story, row_of
 from tests.restarting import lost, wanting, write
-from tmuxreap.commands.restart import run
+from tmuxreap.commands.bring_back import run
 from tmuxreap.commands.starting import row as module
 from tmuxreap.commands.starting.row import save_environment, surroundings
 from tmuxreap.core.errors import Failure

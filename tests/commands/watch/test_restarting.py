@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import Story, row_of
 from tests.restarting import die, kinds, lost, wanting, write
-from tmuxreap.commands import restart
+from tmuxreap.commands import bring_back
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
 from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId
@@ -25,7 +25,7 @@ class FakeChild:
         self.closed = False
 
     def work(self) -> None:
-        restart.run(self.app, self.one.name, self.one.loss, self.one.tried)
+        bring_back.run(self.app, self.one.name, self.one.loss, self.one.tried)
 
     def close(self) -> None:
         self.closed = True
@@ -99,6 +99,7 @@ def test_a_crash_loop_is_paced_and_given_up_at_its_limit(story: Story, desk: Des
     assert pauses == [1.0, 2.0, 4.0]
     assert desk.due_in() == float("inf")
     assert desk.events == ["restarted"] * 3 + ["restart_given_up"]
+    assert [one.by for one in desk.told[-4:]] == ["watch"] * 3 + [None]
     last = desk.told[-1]
     assert (last.hint, last.evidence) == (
         "tmuxreap resume acme",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from tmuxreap.commands.restart import give_up
+from tmuxreap.commands.bring_back import give_up
 from tmuxreap.commands.starting.row import save_environment
 from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId, Row
@@ -27,7 +27,7 @@ from tmuxreap.sessions.restarts import (
     Pending,
 )
 
-RESTART = "_restart"
+BRING_BACK = "_bring_back"
 AT_ONCE = 4
 RESTARTED = "restarted"
 
@@ -44,7 +44,7 @@ class RestartProcess:
 
     def __init__(self, context: Context, known: Pending) -> None:
         registry = str(context.registry.resolved)
-        words = (RESTART, "--", registry, known.name, known.loss, str(known.tried))
+        words = (BRING_BACK, "--", registry, known.name, known.loss, str(known.tried))
         self._process = popen_outside(words, context.settings.environ)
         identity = context.processes.identify(self._process.pid)
         self.id = identity or ProcessId(self._process.pid, 0)
@@ -193,7 +193,7 @@ def _is_outcome(event: Event) -> bool:
 def _change_of(event: Event) -> Change:
     data = event.data
     if event.kind in START_EVENTS:
-        news = Change(event.name, RESTARTED, event.timestamp, settled=True)
+        news = Change(event.name, RESTARTED, event.timestamp, settled=True, by="watch")
         attempt = data.get("restart")
         return replace(news, attempt=attempt, evidence=f"attempt {attempt}, {event.kind}")
     error = data.get("error")

@@ -80,7 +80,7 @@ def do_finish(
     answer("finish", work, registry, quiet=True)
 
 
-def do_restart(
+def do_bring_back(
     registry: Annotated[str, typer.Argument()],
     name: Annotated[str, typer.Argument()],
     loss: Annotated[str, typer.Argument()],
@@ -89,9 +89,9 @@ def do_restart(
     """Internal: restart a lost session for a watch."""
 
     def work(call: Call) -> Result:
-        from tmuxreap.commands.restart import run
+        from tmuxreap.commands.bring_back import run
 
         heed_signals()
         return run(call.context, name, loss, tried)
 
-    answer("restart", work, registry, quiet=True)
+    answer("bring_back", work, registry, quiet=True)

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes import Story, row_of
 from tests.restarting import die, kinds, lost, wanting, write
 from tmuxreap.commands import forget, resume, start, stop
-from tmuxreap.commands.restart import run
+from tmuxreap.commands.bring_back import run
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy

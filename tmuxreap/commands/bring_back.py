@@ -1,6 +1,6 @@
-"""`_restart`: starts one lost session again, in a process of its own that a watch starts. It claims
-the attempt in the ledger first, so that of two watches only one goes on, and a canceled restart
-stays canceled. Its answer is read only from the ledger."""
+"""`_bring_back`: starts one lost session again, in a process of its own that a watch starts. It
+claims the attempt in the ledger first, so that of two watches only one goes on, and a canceled
+restart stays canceled. Its answer is read only from the ledger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(context: Context, name: str, loss: str, tried: int) -> Result:
             is_same = known is not None and (known.loss, known.tried) == (loss, tried)
             if known is not None and is_same and context.restarts.claim(known):
                 items = _tried(context, row, known)
-    return context.result("restart", items)
+    return context.result("bring_back", items)
 
 
 def _tried(context: Context, row: Row, known: Pending) -> list[Item]:
