@@ -3,6 +3,7 @@ and real process namespaces."""
 
 from __future__ import annotations
 
+import grp
 import os
 import shlex
 import shutil
@@ -281,6 +282,15 @@ def descendants(pid: int) -> list[int]:
 # A real sshd
 
 
+def terminals_belong_to_tty() -> bool:
+    """Tell what devpts is mounted with: without gid=5 an sshd has to chown each terminal."""
+    ours, theirs = os.openpty()
+    group = os.fstat(theirs).st_gid
+    os.close(ours)
+    os.close(theirs)
+    return group == grp.getgrnam("tty").gr_gid
+
+
 class Far:
     """A real sshd on loopback with its own keys."""
 
@@ -288,6 +298,8 @@ class Far:
         program = shutil.which("sshd", path="/usr/sbin:/usr/bin")
         if program is None or shutil.which("ssh") is None:
             pytest.skip("no SSH server or client")
+        if os.getuid() and not terminals_belong_to_tty():
+            pytest.skip("an SSH server that is not root's needs terminals of the group tty")
         self.folder, self.port = folder, free_port()
         for key in ("host", "mine"):
             words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]
