@@ -61,7 +61,16 @@ def test_a_shell_is_offered_the_sessions_of_the_last_list(fleet: Fleet, runtime:
     fleet.environ["XDG_RUNTIME_DIR"] = str(runtime)
 
     def offered(*words: str) -> list[str]:
-        return [line.split("\t")[0] for line in fleet.run("_complete", *words).out.splitlines()]
+        asked = {
+            "_TMUXREAP_COMPLETE": "complete_fish",
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            "_TYPER_COMPLETE_ARGS": " ".join(("tmuxreap", *words)),
+        }
+        fleet.environ.update(asked)
+        answer = fleet.run()
+        for name in asked:
+            del fleet.environ[name]
+        return [line.split("\t")[0] for line in answer.out.splitlines() if line]
 
     assert offered("stop", "web@") == []
     assert fleet.run("list", "--host", "all", "--json").exit == 0
