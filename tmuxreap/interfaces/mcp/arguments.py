@@ -51,6 +51,7 @@ Names = Annotated[list[str], BeforeValidator(_as_list)]
 Targets = Annotated[
     Names, Field(min_length=1, description="Names; or PATTERN*, tag:X, agent:A, task:ID, all.")
 ]
+SameTargets = Annotated[Names, Field(min_length=1, description="As in show_session.")]
 Reason = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON),
@@ -65,7 +66,7 @@ TaskWord = Annotated[TaskStatus, Field(description="What becomes of its task.")]
 SetName = Annotated[str | None, Field(alias="set", description="For resume_session.")]
 DryRun = Annotated[bool, Field(description="Only the plan.")]
 Yes = Annotated[bool, Field(description="Inside a session: for more than names.")]
-Hosts = Annotated[Names, Field(description="Hosts, @tag, all.")]
+Hosts = Annotated[Names, Field(description="Hosts, @tag.")]
 
 
 class Arguments(BaseModel):

@@ -23,6 +23,7 @@ from tmuxreap.interfaces.mcp.arguments import (
     DryRun,
     Names,
     Reason,
+    SameTargets,
     Seconds,
     SetName,
     Targets,
@@ -40,7 +41,7 @@ ITSELF = "Your own too, where a pattern reaches it."
 class _End(Arguments):
     """The arguments that `stop_session` and `kill_session` share."""
 
-    targets: Targets
+    targets: SameTargets
     reason: Reason
     grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
     no_force: bool = Field(False, description="Never SIGKILL.")
@@ -106,7 +107,7 @@ class InterruptSession(Arguments):
     closed, never approved."""
 
     verb = "interrupt"
-    targets: Targets
+    targets: SameTargets
     yes: Yes = False
     dry_run: DryRun = False
 
@@ -153,7 +154,7 @@ class RemoveSession(Arguments):
     """Forget ended sessions: drop their rows. Ends nothing; conversations stay."""
 
     verb = "forget"
-    targets: Targets
+    targets: SameTargets
     reason: Reason
     history: bool = Field(False, description="Their events too.")
     force: bool = Field(False, description="Also rows that say running.")
@@ -253,7 +254,7 @@ class WaitSession(Arguments):
     on timed_out call again."""
 
     verb = "wait"
-    targets: Targets
+    targets: SameTargets
     until: UntilWord = Field(description="waiting: for a person; gone: no process left.")
     anyone: bool = Field(False, alias="any", description="One is enough.")
     timeout: Seconds = Field(LONGEST_S, description="Seconds; 25 at most are waited.")
