@@ -221,3 +221,14 @@ def test_a_shell_that_is_not_known_is_refused() -> None:
     answer = tmuxreap("completion", "csh")
     assert (answer.exit, answer.out) == (2, "")
     assert "\nhint: give bash, zsh, fish" in answer.err
+
+
+def test_a_set_is_offered_with_the_number_of_its_sessions(project: Path) -> None:
+    with contextlib.closing(
+        Ledger.open(project / ".hermes" / "agent-sessions.db", now=time.time())
+    ) as ledger:
+        for name in ("shop", "old"):
+            ledger.note(name, "stopped", {"set": "evening"})
+    assert offered("stop", "shop", "--set", "") == {"evening": "2 sessions"}
+    known = {"last": "of the newest stop or kill", "evening": "2 sessions"}
+    assert offered("resume", "--set", "") == known

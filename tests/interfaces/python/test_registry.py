@@ -103,6 +103,18 @@ def test_a_word_for_several_needs_a_list(opened: tmuxreap.Registry) -> None:
     assert [one.outcome for one in opened.stop(["all"])] == ["stopped"]
 
 
+def test_a_set_is_given_at_the_end_and_taken_up_by_name(opened: tmuxreap.Registry) -> None:
+    (ended,) = opened.stop(["all"], set="evening")
+    assert ended.set == "evening"
+    with pytest.raises(tmuxreap.Error) as refused:  # its conversation was never captured
+        opened.resume(set="evening")
+    assert refused.value.code == "not_resumable"
+    with pytest.raises(tmuxreap.NotFoundError):
+        opened.resume(set="noon")
+    with pytest.raises(tmuxreap.UsageError):
+        opened.stop("shop", check=True, set="last")
+
+
 def test_an_unknown_option_is_a_mistake(opened: tmuxreap.Registry) -> None:
     with pytest.raises(TypeError, match="resaon"):
         opened.stop("shop", resaon="typo")  # type: ignore[call-overload]
