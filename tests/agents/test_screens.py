@@ -85,3 +85,29 @@ def test_a_profile_without_patterns_knows_nothing() -> None:
 
 def test_a_draft_pattern_without_a_group_keeps_all_that_it_found() -> None:
     assert read_screen("> abc", {State.DRAFT: re.compile("> .+")}).draft == "> abc"
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "asks"),
+    [
+        (
+            "claude",
+            "Shall I?\n"
+            + "\u2500" * 40
+            + "\n Bash command\n\n   rm x\n\n Do you want to proceed?\n"
+            "\n \u276f 1. Yes\n   2. No\n\n Esc to cancel",
+            "Do you want to proceed?",
+        ),
+        (
+            "codex",
+            "\u2022 Is it so?\n\n  Would you like to run the following command?\n\n  $ touch x\n\n"
+            "\u203a 1. Yes, proceed (y)\n  2. No (esc)\n\n  Press enter to confirm",
+            "Would you like to run the following command?",
+        ),
+        ("codex", "\u203a 1. Yes\n  2. No\n\n  Press enter to confirm or esc to cancel", ""),
+    ],
+)
+def test_a_dialog_tells_its_question(agent: str, text: str, asks: str) -> None:
+    profile = load_profiles(None).agents[agent]
+    screen = read_screen(text, profile.screens, profile.marks, profile.tall)
+    assert (screen.state, screen.asks) == (State.DIALOG, asks)

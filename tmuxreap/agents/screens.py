@@ -24,6 +24,8 @@ FRAME_SIGNS = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 FRAMES = " \xa0│┃║|─━═▔▁╭╮╰╯┌┐└┘╹▀"  # what agents draw around a dialog
 QUESTION = re.compile(r".*?\w.*?\?(?=\s|$)")
 WORD = re.compile(r"\w")
+OPTION = re.compile(r"\W*\d+\. ")
+QUESTION_ROWS = 15  # how far above its options a question may be
 RIGHT_FRAME = re.compile(r" *│?$", re.MULTILINE)  # the right side of a frame
 # A dialog hides everything else, and a busy agent may show a prompt: the riskiest state wins.
 RISKIEST_FIRST = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
@@ -99,7 +101,8 @@ def read_screen(
         if _shows(patterns.get(state), around if state in UNDER_WAY else live):
             if state in UNDER_WAY and not queued:  # one that is missed would begin after a key
                 queued = _queued(marks.get("queued"), text)
-            asks = _question(around) if state is State.DIALOG else ""
+            above = text[: _live_start(text, marks.get("live"))]
+            asks = _question(around, above) if state is State.DIALOG else ""
             if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
                 draft, partial = words, "\n" in words
             return Screen(state, draft, queued, partial, stashed=stashed, limit=limit, asks=asks)
@@ -142,8 +145,14 @@ def _without_typed(live: str, typed: re.Match[str] | None) -> str:
     return live[: typed.start(group)] + live[typed.end(group) :]
 
 
-def _question(live: str) -> str:
-    """Return the question of a dialog in one line: its first question, else its first words."""
+def _question(live: str, above: str = "") -> str:
+    """Return the question of a dialog in one line: its first question, else its first words. Where
+    the live region begins with the options, the question is the last one right above them."""
+    first = next((line for line in live.split("\n") if WORD.search(line)), "")
+    if OPTION.match(first):
+        last = above.rstrip().split("\n")[-QUESTION_ROWS:]
+        found = [QUESTION.match(line.strip(FRAMES)) for line in last]
+        return next((match.group() for match in reversed(found) if match), "")
     lines = [line.strip(FRAMES) for line in live.split("\n")]
     for before, line in pairwise(["", *lines]):
         asked = QUESTION.match(line)
