@@ -221,3 +221,18 @@ def test_a_plan_types_nothing(story: Story) -> None:
     agent = story.agent()
     one = told(story, dry_run=True)
     assert (one["outcome"], one["submitted"], agent.heard) == ("planned", False, [])
+
+
+@pytest.mark.parametrize(
+    ("terminal", "instead"), [("none", "start acme --terminal none"), ("kitty", "resume acme")]
+)
+def test_where_there_is_no_tmux_pane_another_way_is_told(
+    story: Story, terminal: str, instead: str
+) -> None:
+    program = story.processes.add("python3", "-m", "tmuxreap.demo_agent")
+    pane = {"pid": program.pid, "start_ticks": program.start, "id": "7"}
+    row = {"name": "acme", "status": "running", "agent": "demo", "terminal": terminal, "pane": pane}
+    story.add_row(row)
+    one = told(story)
+    assert (one["outcome"], one["error"]["code"]) == ("refused", "not_idle"), one
+    assert instead in one["error"]["hint"]

@@ -75,7 +75,10 @@ def send_prompt(
 
 def _lasting_refusal(ending: Ending, text: str) -> Failure | None:
     """Return why waiting for this session is of no use."""
-    name = ending.name
+    name, row = ending.name, ending.row
+    if row.terminal is not Terminal.TMUX and not row.status.ended:
+        hint = INSTEAD.get(row.terminal, ATTACH).replace("NAME", name)
+        return not_idle(name, AgentState.UNKNOWN, "it does not run in a tmux pane", hint)
     if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
         own = failure.code is Code.OWN_SESSION
         hint = "an agent gives itself no prompt; call from another session"
@@ -103,9 +106,6 @@ def _why_never(ending: Ending, text: str) -> Failure | None:
     """Return why this text can never be sent to this session, however long one waits."""
     name, profile, pane = ending.name, ending.profile, ending.sight.pane
     unknown = AgentState.UNKNOWN
-    if ending.row.terminal is not Terminal.TMUX:
-        hint = INSTEAD.get(ending.row.terminal, ATTACH).replace("NAME", name)
-        return not_idle(name, unknown, "it does not run in a tmux pane", hint)
     if profile is None or not profile.has_keys or State.IDLE not in profile.screens:
         hint = f"type it there: {command('attach', name)}"
         return not_idle(name, unknown, "it is not known what its empty input looks like", hint)

@@ -398,3 +398,19 @@ def test_a_turn_is_ended(live: tmuxreap.Registry, tmux_socket: str) -> None:
     with pytest.raises(tmuxreap.EndingError) as raised:
         live.interrupt("shop")
     assert raised.value.code == "gone"
+
+
+@pytest.mark.live
+def test_a_prompt_is_sent(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    start(live, tmux_socket)
+    sent = live.send("shop", "two\nlines", when_idle=20)
+    assert (sent.name, sent.outcome, sent.submitted) == ("shop", "sent", True)
+    with pytest.raises(tmuxreap.Error) as mistake:
+        live.send("shop", "/exit")
+    assert mistake.value.code == "usage"
+    with live.lock(), pytest.raises(tmuxreap.LockHeld):
+        live.send("shop", "go on")
+    live.stop("shop", check=True)
+    with pytest.raises(tmuxreap.EndingError) as raised:
+        live.send("shop", "go on")
+    assert raised.value.code == "gone"
