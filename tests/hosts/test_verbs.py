@@ -254,3 +254,10 @@ def test_a_host_without_tmux_lists_its_rows_and_says_so(fleet: Fleet) -> None:
     assert (listed.exit, [one["live"] for one in listed.results]) == (4, ["unknown"])
     result = fleet.run("hosts", "check", "a", "--json")
     assert (result.exit, result.results[0]["state"]) == (4, "tmux_missing")
+
+
+def test_a_list_of_some_states_is_that_of_every_host(fleet: Fleet) -> None:
+    told = fleet.run("list", "--host", "all", "--state", "waiting,limited", "--json")
+    assert (told.exit, told.json["results"]) == (0, [])
+    wrong = fleet.run("list", "--host", "all", "--state", "busy", "--json")
+    assert wrong.exit == 2
