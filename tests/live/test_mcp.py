@@ -26,7 +26,7 @@ from tmuxreap.interfaces.mcp.tools import TOOLS
 
 pytestmark = pytest.mark.live
 
-WHEN = ("timestamp", "duration_ms", "waited_ms", "idle_s", "memory_mb")
+WHEN = ("timestamp", "duration_ms", "waited_ms", "idle_s", "memory_mb", "set")
 
 
 def timeless(told: Any) -> Any:

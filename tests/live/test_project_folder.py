@@ -14,7 +14,7 @@ import pytest
 import tmuxreap
 from tests.poison import poisoned, was_eaten
 from tests.real import Real
-from tmuxreap.interfaces.cli.main import VERBS
+from tmuxreap.core.verbs import PUBLIC
 from tmuxreap.system.ourselves import own_command
 
 pytestmark = pytest.mark.live
@@ -27,6 +27,7 @@ adopt --all
 list --host local
 show a@local
 wait a --until idle --timeout 1
+send a hello
 interrupt a
 protect a
 unprotect a
@@ -35,6 +36,7 @@ hook claude
 attach a
 watch --quiet
 events --host local
+report --html page.html
 reconcile --host all,local
 doctor
 hosts
@@ -82,7 +84,7 @@ def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[s
 
 def test_no_verb_imports_what_lies_in_the_folder(folder: Path, real: Real) -> None:
     lines = [line.split() for line in LINES.strip().splitlines()]
-    assert {line[0] for line in lines} == set(VERBS)
+    assert {line[0] for line in lines} == set(PUBLIC)
     before = sorted(folder.rglob("*.py*"))
     ended = {}
     for line in lines:

@@ -354,7 +354,7 @@ def test_a_removed_row_goes_alone(made: Made, troubled: bool, data: st.DataObjec
     del want["tmux_sessions"][index]
     assert truth(after) == want
     gone = made.rows[index]
-    shared = re.findall(r"&(id\d+)", made.text[gone.start : gone.end])
+    shared = re.findall(r"&(\w+)", made.text[gone.start : gone.end])
     alias = re.compile("|".join(rf"\*{name}\b" for name in shared) or r"\Z")
     for other, place in enumerate(made.rows):
         if other != index:
