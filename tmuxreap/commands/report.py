@@ -49,8 +49,7 @@ def run(context: Context, request: ReportRequest) -> Result:
     found = []
     for name, its in by_name.items():
         beats = context.books.heartbeats_of(name)
-        if rows.get(name) is not None or any(event.at >= since for event in its):
-            found.append(_reported(name, rows.get(name), its, beats, since, until))
+        found.append(_reported(name, rows.get(name), its, beats, since, until))
     found = [one for one in found if one.spans or one.ended_at]
     found.sort(key=lambda one: (one.spans[0].since if one.spans else "", one.name))
     recent = [event for event in events if event.kind in ENDED and event.at >= since]

@@ -48,6 +48,13 @@ def test_an_agent_that_init_took_over_is_named(story: Story) -> None:
     assert leaked(story) == [orphan.pid]
 
 
+def test_an_agent_that_the_user_s_systemd_took_over_is_named(story: Story) -> None:
+    story.agent("acme")
+    manager = story.processes.add("systemd", new_session=True)
+    orphan = stray(story, parent=manager)
+    assert leaked(story) == [orphan.pid]
+
+
 def test_an_agent_in_a_living_pane_or_of_a_row_is_not_named(story: Story) -> None:
     agent = story.agent("acme")
     helper = stray(story, of_pane(story, agent.pane.now.id), parent=agent.process)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from tmuxreap.agents.profiles import Spares
+from tmuxreap.commands.reap.candidates import agent_of
 from tmuxreap.core.answers import Leaked
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import NoServer, Process, Server, ServerLook
@@ -15,7 +15,6 @@ from tmuxreap.core.text import plain
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.proof.ownership import World
-from tmuxreap.proof.reach import spare_reason
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.machine import group_of
@@ -52,7 +51,7 @@ class Leak:
 
 def find_leaks(context: Context, sights: Iterable[Sight]) -> list[Leak]:
     """Return the agents that no row, no pane and no service holds, the oldest first."""
-    world = context.observer.look((), 0)
+    world = context.observer.latest or context.observer.look((), 0)
     claimed = set(world.protected)
     for sight in sights:
         for one in (*sight.owned.own, *sight.owned.spared):
@@ -75,27 +74,21 @@ def told(leaks: Sequence[Leak]) -> str:
 def _agents(context: Context, world: World, claimed: Collection[int]) -> Iterator[tuple[int, str]]:
     """Yield the known agents without a terminal whose pane or parent is gone."""
     servers = cache(context.tmux.look)
-    spare = spare_reason(_spares(context), world)
     for process in world.index.processes.values():
         if process.tty or process.pid in claimed or process.dead:
             continue
-        argv, executable = context.processes.argv_and_executable(process.id)
-        agents = context.profiles.agents.values()
-        profile = next((p for p in agents if p.recognises(argv, process.comm, executable)), None)
-        if profile is None or spare(process) is not None:
+        agent = agent_of(context, process)  # a shared daemon of an agent is none
+        environ = context.processes.environ(process.id) if agent is not None else None
+        if agent is None or environ is None or _in_service(process.pid):
             continue
-        environ = context.processes.environ(process.id)
-        if environ is None or _in_service(process.pid):
-            continue
-        if process.ppid == INIT or _pane_is_gone(environ, servers):
-            yield process.pid, profile.name
+        if _was_taken_over(process, world) or _pane_is_gone(environ, servers):
+            yield process.pid, agent
 
 
-def _spares(context: Context) -> Spares:
-    every = list(context.profiles.common_spare)
-    for profile in context.profiles.agents.values():
-        every += profile.spare
-    return Spares.of(*every)
+def _was_taken_over(process: Process, world: World) -> bool:
+    """Tell whether its parent died: init has it then, or the user's own systemd."""
+    parent = world.index.processes.get(process.ppid)
+    return process.ppid == INIT or (parent is not None and parent.comm == "systemd")
 
 
 def _pane_is_gone(environ: Mapping[str, str], look: Callable[[str], ServerLook]) -> bool:

@@ -9,7 +9,7 @@ from importlib import import_module
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_args
 
-from tmuxreap.core.verbs import VERBS, Verb, changes
+from tmuxreap.core.verbs import VERBS, Verb
 from tmuxreap.interfaces.cli import options
 
 if TYPE_CHECKING:
@@ -92,10 +92,6 @@ def work_of(verb: str, given: Mapping[str, object]) -> Callable[[Call], Result]:
     own = own_parameters(VERBS[verb])
     words = {one.name: given.get(one.name, one.default) for one in own}
     return lambda call: function(call, **words)
-
-
-def is_changing(verb: str, words: Mapping[str, object]) -> bool:
-    return changes(VERBS[verb], words)
 
 
 def run(

@@ -15,7 +15,7 @@ from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.core.verbs import VERBS
+from tmuxreap.core.verbs import VERBS, changes
 from tmuxreap.hosts import choose
 from tmuxreap.hosts.choose import HostTargets
 from tmuxreap.hosts.crowd import call_in_threads
@@ -61,7 +61,7 @@ class OnHosts:
 
     @property
     def _is_changing(self) -> bool:
-        return verbs.is_changing(self.verb, self.words)
+        return changes(VERBS[self.verb], self.words)
 
     @property
     def _is_remote_by_flag(self) -> bool:

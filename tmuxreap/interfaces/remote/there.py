@@ -24,7 +24,7 @@ from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
-from tmuxreap.core.verbs import VERBS, is_endless
+from tmuxreap.core.verbs import VERBS, changes, is_endless
 from tmuxreap.ending.ending import failed_target
 from tmuxreap.hosts.talk import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of, say
@@ -234,7 +234,7 @@ def _ledger_context(request: Request) -> Iterator[Context | None]:
 
 
 def _run_once(output: Output, request: Request) -> None:
-    changing = verbs.is_changing(request.verb, request.words)
+    changing = changes(VERBS[request.verb], request.words)
     if changing and not _is_new(request):
         return output.say(Say.INCOMPATIBLE, why="that request came before")
     message = _message(request, _run(request))
