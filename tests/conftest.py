@@ -23,7 +23,7 @@ from tests import warm, workers
 from tests.fakes import Story
 from tests.kinds import RealKind
 from tests.real import Real, until
-from tmuxreap.system import files
+from tmuxreap.system import files, whereabouts
 from tmuxreap.system.processes import procfs
 
 GUARD = "TESTED_BY"
@@ -81,6 +81,24 @@ def _freeze() -> None:
     gc.freeze()
     gc.set_threshold(*COLLECTED_AT)
     gc.enable()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin only where no registry is found upwards: each test in an empty folder would use it."""
+    if above := _registries_above(session.config):
+        pytest.exit(f"could not begin: {above[0]} is above the tests; move it away", returncode=2)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that wrote a registry above its own folder."""
+    if above := _registries_above(session.config):
+        pytest.exit(f"a test has written {above[0]}, above its own folder", returncode=1)
+
+
+def _registries_above(config: pytest.Config) -> list[Path]:
+    base = Path(config.option.basetemp or tempfile.gettempdir()).resolve()
+    named = [folder / whereabouts.REGISTRY for folder in (base, *base.parents)]
+    return [registry for registry in named if os.path.lexists(registry)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
