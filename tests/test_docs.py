@@ -13,6 +13,7 @@ import typer.core
 
 from tests.real_agents import tables
 from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.profiles import Profile, State
 from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.commands.reap.verdicts import Kind
@@ -41,7 +42,7 @@ JSON, VERB_PAGE, STOPPING, EXITS, AGENT_PAGE = (
 )
 PAGES = [
     str(page.relative_to(ROOT))
-    for folder in (ROOT, ROOT / "docs")
+    for folder in (ROOT, ROOT / "docs", ROOT / "docs" / "reports")
     for page in sorted(folder.glob("*.md"))
 ]
 AGENTS = load_profiles(None).agents
@@ -121,12 +122,22 @@ def test_each_span_of_time_is_read() -> None:
     assert [parse_duration(span) for span in codes(line)] == [90, 90, 900, 7200, 86400]
 
 
-def test_every_agent_is_told_and_which_are_sent_keys() -> None:
-    part = section(AGENT_PAGE, "Which agents")
-    line = part.partition("agents.yaml`:")[2].partition(".")[0]
-    assert set(codes(line)) == set(AGENTS)
-    keys = part.partition("Exit keys are known for ")[2].partition(";")[0]
-    assert codes(keys) == [name for name, profile in AGENTS.items() if profile.has_keys]
+def test_the_table_of_agents_is_that_of_their_profiles() -> None:
+    told = table(AGENT_PAGE)
+    assert told == {name: capabilities(profile) for name, profile in AGENTS.items()}
+
+
+def capabilities(profile: Profile) -> list[str]:
+    """Return the cells of an agent after its name."""
+    sending = "one line" if State.IDLE in profile.screens else "-"
+    return [
+        "its own keys" if profile.has_keys else "SIGHUP",
+        "yes" if profile.screens else "-",
+        "several lines" if profile.prompt.whole else sending,
+        "yes" if profile.resume else "-",
+        "yes" if profile.purge else "-",
+        profile.verified or "-",
+    ]
 
 
 # The tables.
@@ -264,8 +275,9 @@ def test_a_line_of_prose_can_be_read_in_a_diff() -> None:
 
 def test_the_index_names_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert pages == set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+    folder = ROOT / "docs"
+    pages = {str(path.relative_to(folder)) for path in folder.rglob("*.md")} - {"README.md"}
+    assert pages == set(re.findall(r"\]\(((?:reports/)?[\w-]+\.md)\)", index))
 
 
 def test_the_install_line_stands_where_it_is_seen() -> None:

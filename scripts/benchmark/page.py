@@ -19,10 +19,10 @@ each on its own sessions.
 
 - *script of the same libraries*: an afternoon's work with typer, libtmux, psutil and PyYAML. It
   kills by name, trusts tmux and rewrites the whole registry
-  ([naive.py](../scripts/benchmark/naive.py)).
+  ([naive.py](../../scripts/benchmark/naive.py)).
 - *shell loop*: `send-keys`, a check every 0.1 s, `kill-session`. It proves and records nothing.
 - *floor*: the minimum that Python must do, without lock, proof or check
-  ([floor.py](../scripts/benchmark/floor.py)).
+  ([floor.py](../../scripts/benchmark/floor.py)).
 - *hcom*: signals the process, closes the pane and answers `sent`; it waits for no death and keeps
   no registry.
 
@@ -44,7 +44,7 @@ TAIL = """
 `at most` is the project's own limit; beyond it the line says **above**. How cost grows with the
 work:
 
-![cost against the number of sessions or rows](pictures/cost.svg)
+![cost against the number of sessions or rows](../pictures/cost.svg)
 """
 
 

@@ -1,5 +1,5 @@
-"""Shared by the tests of the documents in docs/compared.md: a real tmux, and the command line as a
-user types it."""
+"""Shared by the tests of the documents in docs/reports/requirements.md: a real tmux, and the
+command line as a user types it."""
 
 from __future__ import annotations
 

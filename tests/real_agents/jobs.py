@@ -1,5 +1,5 @@
 """What is played with the real agents: one job is one agent in one row of the table of
-docs/agents.md, with a verdict in a word or a fault."""
+docs/reports/real-agents.md, with a verdict in a word or a fault."""
 
 from __future__ import annotations
 

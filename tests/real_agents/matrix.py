@@ -2,7 +2,8 @@
 
 python -m tests.real_agents.matrix FOLDER [--write] [--at-once=N] [AGENT[:ROW]...]
 
-FOLDER/AGENT is where each is installed; --write puts the cells into the table of docs/agents.md.
+FOLDER/AGENT is where each is installed; --write puts the cells into the table of
+docs/reports/real-agents.md.
 Exit 0 when every cell is as it must be, 1 when one is not."""
 
 from __future__ import annotations

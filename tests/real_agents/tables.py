@@ -1,5 +1,5 @@
-"""The table of docs/agents.md: what a run has found takes its place among the cells of those
-before it."""
+"""The table of docs/reports/real-agents.md: what a run has found takes its place among the cells of
+those before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.real_agents.jobs import Cell, Job
 from tests.real_agents.setups import SETUPS, version_of
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "agents.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "reports" / "real-agents.md"
 BEGIN, END = "<!-- the run -->\n", "<!-- its end -->\n"
 HEAD, NOT_FOR_IT = "| ", "-"
 

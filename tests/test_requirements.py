@@ -1,4 +1,4 @@
-"""Checks docs/compared.md: each requirement names tests, and each named test exists."""
+"""Checks docs/reports/requirements.md: each requirement names tests, and each named test exists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-PAGE = TESTS.parent / "docs" / "compared.md"
+PAGE = TESTS.parent / "docs" / "reports" / "requirements.md"
 
 
 def demands() -> list[list[str]]:
