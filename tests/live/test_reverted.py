@@ -6,16 +6,17 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import time
 from typing import Any
 
 import pytest
 
 from tests.live.test_watch import watching
 from tests.real import CONFIRM_S, DEMO, Real, alive, answer, until
-from tmuxreap.commands import list as listing
-from tmuxreap.commands import resume
+from tmuxreap.commands import resume, stop
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.model import Scope
+from tmuxreap.core.model import EndVerb, Scope
+from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
@@ -91,9 +92,8 @@ def test_a_list_tells_of_it_and_writes_nothing(real: Real) -> None:
     old = real.registry.read_bytes()
     real.stop()
     real.registry.write_bytes(old)
-    with real.app() as app:
-        (item,) = listing.run(app, listing.ListRequest()).results
-    assert item.as_json()["drift"] == "reverted"
+    (told,) = real.list()
+    assert told["drift"] == "reverted"
     assert real.show()["drift"] == "reverted"
     assert real.registry.read_bytes() == old
 
@@ -146,8 +146,58 @@ def test_a_stop_ends_what_runs_though_an_old_copy_says_that_it_ended(real: Real)
     assert not alive(pid)
     row = real.row()
     assert (row["status"], row["stop_reason"], row["pane"]) == ("stopped", "second", known["pane"])
+    new = real.row()
     real.registry.write_bytes(stopped)
-    assert settled(real) == []  # both ends say that it is stopped
+    assert kinds_of(settled(real)) == [("reverted", True)]  # its second end is the newer one
+    assert real.row() == new
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_older_end_in_an_old_copy_undoes_no_newer_one(real: Real, kind: str) -> None:
+    real.bystander()
+    begun(real, kind)
+    real.stop(reason="first")
+    first = real.registry.read_bytes()
+    real.resume()
+    real.stop(reason="second")
+    new = real.row()
+    real.registry.write_bytes(first)
+    (told,) = real.list()
+    assert (told["drift"], real.show()["drift"]) == ("reverted", "reverted")
+    again = answer(real.stop(reason="third"))
+    assert (again["outcome"], again["stop_reason"]) == ("already_stopped", "second")
+    assert real.registry.read_bytes() == first
+    assert kinds_of(settled(real)) == [("reverted", True)]
+    assert real.row() == new
+    assert settled(real) == []
+
+
+def test_a_conversation_that_was_purged_is_not_called_resumable_by_an_old_copy(
+    real: Real,
+) -> None:
+    real.bystander()
+    begun(real)
+    real.stop(reason="first")
+    stopped = real.registry.read_bytes()
+    time.sleep(1.1)  # ends are told apart by their second
+    policy = Policy(EndVerb.STOP, "manual_stop", purge=True)
+    with real.app() as app:
+        stop.run(app, stop.EndRequest(("acme",), policy, yes=True))
+    assert real.row()["resumable"] is False
+    real.registry.write_bytes(stopped)
+    assert kinds_of(settled(real)) == [("reverted", True)]
+    assert (real.row()["status"], real.row()["resumable"]) == ("terminated", False)
+
+
+def test_an_end_that_the_ledger_does_not_know_stands_beside_a_newer_one(real: Real) -> None:
+    real.bystander()
+    begun(real)
+    real.stop(reason="first")
+    real.resume()
+    real.stop(reason="second")
+    real.edit("stop_reason: second", "stop_reason: by another hand")
+    assert settled(real) == []
+    assert real.row()["stop_reason"] == "by another hand"
 
 
 def test_the_newest_end_counts_where_a_copy_is_older_than_two_of_them(real: Real) -> None:

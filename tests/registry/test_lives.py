@@ -32,6 +32,8 @@ LATER = row("stopped", 8, **{**ENDED, "stop_reason": "later"})
         (STOPPED, [AGAIN], [STOPPED], AGAIN),
         (STOPPED, [STOPPED, AGAIN], [], AGAIN),
         (RUNS, [STOPPED, AGAIN, LATER], [], LATER),
+        (STOPPED, [STOPPED, AGAIN, LATER], [], LATER),
+        (STOPPED, [AGAIN, LATER], [STOPPED], LATER),
     ],
 )
 def test_a_row_that_shows_an_older_life_has_a_newer_one(
@@ -55,7 +57,8 @@ def test_a_row_that_shows_an_older_life_has_a_newer_one(
             [row("stopped", 7, pane={"created_epoch": 5.0})],
         ),
         (row("running", 7, pane={"pid": None}), [STOPPED]),
-        (STOPPED, [STOPPED, RUNS, LATER]),  # both say that it ended
+        (LATER, [STOPPED, AGAIN, LATER]),
+        (row("stopped", 8, **{**ENDED, "stop_reason": "by hand"}), [STOPPED, AGAIN, LATER]),
         (row("stopped", 7, **{**ENDED, "stop_reason": "other"}), [STOPPED, AGAIN]),
         (row("stopped", 7), [row("stopped", 7), RUNS]),  # an end without a time may be new
     ],

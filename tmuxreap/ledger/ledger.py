@@ -53,6 +53,10 @@ class Ledger(Database):
         found = {name: self.rows(schema.LIVES, (name,)) for name in names}
         return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
 
+    def end_times(self) -> dict[str, float]:
+        """Return when the newest end of each session was recorded."""
+        return {str(name): float(at) for name, at in self.rows(schema.END_TIMES)}
+
     def newest_ends(self) -> list[Event]:
         """Return the event of each session's newest end."""
         return [records.event_of(row) for row in self.rows(schema.NEWEST_ENDS)]

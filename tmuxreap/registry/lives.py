@@ -67,7 +67,7 @@ def newer_lives(row: Row, lives: Sequence[Life], before: Sequence[Life]) -> list
         return []
     newest, older = lives[-1], [*lives[:-1], *before]
     if row.status.ended:
-        known = not is_ended(newest) and any(_is_same_end(row, life) for life in older)
+        known = not _is_same_end(row, newest) and any(_is_same_end(row, life) for life in older)
         # Without a time, an end that another hand wrote now looks like one from before the start.
         told = row.ended_at is not None or not is_same_process(row, newest)
         return [newest] if known and told else []

@@ -3,13 +3,14 @@ a writer without the lock), and what the ledger knows of them since. Never write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.lives import Life, is_ended, newer_lives, with_life
+from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
@@ -39,7 +40,9 @@ def newer_rows(
 ) -> dict[str, Newer]:
     """Return the newer state of each row that went back in time. It counts only if a look agrees:
     nothing is left of what had ended, and what was begun is there."""
-    old = [row for row, sight in seen if _may_be_old(row, sight)]
+    seen = [*seen]
+    ends = context.books.end_times() if any(row.status.ended for row, _ in seen) else {}
+    old = [row for row, sight in seen if _may_be_old(row, sight) or _has_ended_since(row, ends)]
     if not old:
         return {}
     events = context.books.lives([row.name for row in old])
@@ -83,6 +86,14 @@ def _may_be_old(row: Row, sight: Sight) -> bool:
     if sight.session is None:
         return sight.live is not Live.ALIVE
     return row.pane.pid is not None and (sight.pane is None or sight.pane.pid != row.pane.pid)
+
+
+def _has_ended_since(row: Row, ends: Mapping[str, float]) -> bool:
+    """Tell whether the ledger has an end of this ended row that came after the one it shows."""
+    if not row.status.ended or row.name not in ends:
+        return False
+    shown = ended_epoch(row)
+    return shown is None or int(shown) < int(ends[row.name])
 
 
 def _agrees(row: Row, sight: Sight) -> bool:
