@@ -1,8 +1,9 @@
 """Turns a folder of screens, each named by its milliseconds, into one animated SVG:
 
-    film.py FOLDER COLUMNS ROWS
+    film.py FOLDER COLUMNS ROWS STILL
 
-A line is drawn once for as long as it is unchanged; the file has no external references."""
+A line is drawn once for as long as it is unchanged; the file has no external references. Where
+animation does not run, the screen at STILL milliseconds is shown."""
 
 from __future__ import annotations
 
@@ -100,7 +101,8 @@ def stands(folder: Path, rows: int) -> tuple[list[list[Stand]], float]:
     return found, whole / 1000
 
 
-def moving(stand: Stand, at: int, seconds: float) -> str:
+def moving(stand: Stand, at: int, seconds: float, still: float) -> str:
+    """Draw a line for its time; without animation, whether it is on the still picture."""
     since, to, line = stand
     spans = drawn(line, at)
     if not spans or (since, to) == (0.0, 1.0):
@@ -110,27 +112,29 @@ def moving(stand: Stand, at: int, seconds: float) -> str:
     if to == 1.0:
         values.pop()
         times.pop()
+    hidden = "" if since <= still < to else ' display="none"'
     return (
-        f'<g display="none"><animate attributeName="display" calcMode="discrete"'
+        f'<g{hidden}><animate attributeName="display" calcMode="discrete"'
         f' dur="{seconds:.2f}s" repeatCount="indefinite" values="{";".join(values)}"'
         f' keyTimes="{";".join(f"{time:.4f}" for time in times)}"/>{spans}</g>'
     )
 
 
-def main(folder: Path, columns: int, rows: int) -> None:
+def main(folder: Path, columns: int, rows: int, still_ms: int) -> None:
     lines, seconds = stands(folder, rows)
+    still = still_ms / 1000 / seconds
     width, height = columns * CELL + 2 * EDGE, rows * LINE + 2 * EDGE
     ground = THEME.background_color.hex
     print(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="{SIZE}"'
         f' role="img">'
-        "<title>three agents, one waiting: listed, stopped, and one resumed</title>"
+        "<title>agents are registered, one is ended by tmux, all stopped, one resumed</title>"
         f'<rect width="100%" height="100%" rx="8" fill="{ground}"/>'
     )
     for at, row in enumerate(lines):
-        print("".join(moving(stand, at, seconds) for stand in row))
+        print("".join(moving(stand, at, seconds, still) for stand in row))
     print("</svg>")
 
 
-main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
