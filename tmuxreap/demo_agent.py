@@ -84,7 +84,9 @@ def split_keys(typed: str) -> tuple[list[str], str]:
 
 
 def converse(agent: Agent, wake: int) -> None:
-    sources, held, reported = [0, wake], "", ("", State.IDLE)
+    sources = [0, wake]
+    held = ""
+    reported = ("", State.IDLE)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while agent.leaves_at is None or time.monotonic() < agent.leaves_at:
         if reported != (agent.conversation_id, agent.state):
@@ -94,7 +96,9 @@ def converse(agent: Agent, wake: int) -> None:
         now = time.monotonic()
         patience_s = ESCAPE_S if held else max(0.0, agent.next_event(now) - now)
         ready, _, _ = select.select(sources, [], [], patience_s)
-        now, heard, typed = time.monotonic(), b"", ""
+        now = time.monotonic()
+        heard = b""
+        typed = ""
         if wake in ready:
             os.read(wake, 64)
         if 0 in ready:
@@ -117,7 +121,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     # Without a width each option asks for the terminal's, by an import slower than argparse.
     lines = partial(argparse.HelpFormatter, width=80)
     parser = argparse.ArgumentParser("tmuxreap-demo", None, description, formatter_class=lines)
-    add, switch = parser.add_argument, "store_true"
+    add = parser.add_argument
+    switch = "store_true"
     add("--session-id", help="the id of the new conversation")
     add("--resume", metavar="ID", help="go on with this conversation")
     add("--mate-of", metavar="ID", help="work for the agent of this conversation")

@@ -21,7 +21,8 @@ class Misplaced(Exception):  # noqa: N818 - it says what the value is
 
     def __init__(self, path: Path_, reason: str) -> None:
         super().__init__(reason)
-        self.path, self.reason = path, reason
+        self.path = path
+        self.reason = reason
 
 
 class Unreadable(Exception):  # noqa: N818

@@ -21,10 +21,16 @@ AGAIN_S = 1.0  # for the second C-c
 FOREVER_S = 3600.0
 DIALOG = "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
 WORKING = "· working (esc to interrupt)"
-ENTER, ESCAPE, C_C, C_D, C_U = "\r", "\x1b", "\x03", "\x04", "\x15"
+ENTER = "\r"
+ESCAPE = "\x1b"
+C_C = "\x03"
+C_D = "\x04"
+C_U = "\x15"
 NEW_LINE = ("\n", "\x1b\r")  # C-j, Alt+Enter
-PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-LONG_LINES, LONG_CHARS = 10, 1000  # a paste from here on is shown as a placeholder
+PASTE_BEGINS = "\x1b[200~"
+PASTE_ENDS = "\x1b[201~"
+LONG_LINES = 10  # a paste from here on is shown as a placeholder
+LONG_CHARS = 1000
 
 
 class State(Enum):
@@ -36,7 +42,8 @@ class State(Enum):
 def new_id() -> str:
     """Return a random UUID, without the slow import of `uuid`."""
     digits = bytearray(os.urandom(16))
-    digits[6], digits[8] = digits[6] & 0x0F | 0x40, digits[8] & 0x3F | 0x80
+    digits[6] = digits[6] & 0x0F | 0x40
+    digits[8] = digits[8] & 0x3F | 0x80
     text = digits.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
@@ -45,7 +52,8 @@ def spawn(seconds: float) -> int:
     """Start a child that only sleeps, in its own process group: it outlives this process and the
     terminal, and does not inherit ignored signals."""
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
-    heard, words = [signal.SIGHUP, signal.SIGTERM], ["sleep", str(seconds)]
+    heard = [signal.SIGHUP, signal.SIGTERM]
+    words = ["sleep", str(seconds)]
     return os.posix_spawnp(
         words[0], words, os.environ, file_actions=null, setsigdef=heard, setpgroup=0
     )
@@ -113,7 +121,8 @@ class Agent:
     """The agent's reactions to keys and to time. `now` is given by the caller."""
 
     def __init__(self, store: Store, conversation_id: str, exit_delay_s: float = 0.0) -> None:
-        self.store, self.conversation_id = store, conversation_id
+        self.store = store
+        self.conversation_id = conversation_id
         self.exit_delay_s = exit_delay_s
         self.state = State.IDLE
         self.draft = ""
@@ -153,7 +162,8 @@ class Agent:
         elif key in (C_C, C_D) and not self.draft:
             self._ask_to_leave(now)
         elif key in NEW_LINE or key.isprintable():
-            self.draft, self.text_at = self.draft + ("\n" if key in NEW_LINE else key), now
+            self.draft = self.draft + ("\n" if key in NEW_LINE else key)
+            self.text_at = now
 
     def _paste(self, text: str, now: float) -> None:
         """Take a paste whole into the input; a dialog takes none."""
@@ -164,8 +174,10 @@ class Agent:
         more = text.count("\n")
         if more >= LONG_LINES - 1 or len(text) >= LONG_CHARS:
             placeholder = f"[Pasted text +{more} lines]"
-            self.pastes[placeholder], text = text, placeholder
-        self.draft, self.text_at = self.draft + text, now
+            self.pastes[placeholder] = text
+            text = placeholder
+        self.draft = self.draft + text
+        self.text_at = now
 
     def tick(self, now: float) -> None:
         if self.armed_until is not None and now >= self.armed_until:
@@ -185,7 +197,9 @@ class Agent:
         self.transcript.append(f"{role}: {text}")
 
     def work(self, seconds: float, now: float) -> None:
-        self.state, self.busy_until, self.tool = State.BUSY, now + seconds, spawn(seconds)
+        self.state = State.BUSY
+        self.busy_until = now + seconds
+        self.tool = spawn(seconds)
 
     def leave(self, now: float) -> None:
         self.leaves_at = self.leaves_at or now + self.exit_delay_s
@@ -193,11 +207,14 @@ class Agent:
     def _end_turn(self) -> None:
         if self.tool is not None:
             end(self.tool)
-        self.state, self.busy_until, self.tool = State.IDLE, None, None
+        self.state = State.IDLE
+        self.busy_until = None
+        self.tool = None
 
     def _interrupt(self) -> None:
         self._end_turn()
-        self.draft, self.queue = "\n".join(filter(None, [*self.queue, self.draft])), []
+        self.draft = "\n".join(filter(None, [*self.queue, self.draft]))
+        self.queue = []
 
     def _ask_to_leave(self, now: float) -> None:
         if self.armed_until is not None and now < self.armed_until:
@@ -211,14 +228,17 @@ class Agent:
             prompt = self.draft.strip()
             for placeholder, text in self.pastes.items():
                 prompt = prompt.replace(placeholder, text)
-            self.queue, self.draft, self.pastes = [*self.queue, prompt], "", {}
+            self.queue = [*self.queue, prompt]
+            self.draft = ""
+            self.pastes = {}
 
     def _submit(self, prompt: str, now: float) -> None:
         command, _, argument = prompt.partition(" ")
         if prompt in ("/exit", "/quit"):
             self.leave(now)
         elif prompt == "/clear":
-            self.conversation_id, self.transcript = new_id(), []
+            self.conversation_id = new_id()
+            self.transcript = []
         elif prompt == "/ask":
             self.state = State.WAITING
         elif command == "/work" and re.fullmatch(r"\d+(\.\d+)?", argument):

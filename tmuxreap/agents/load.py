@@ -132,7 +132,8 @@ def _tall(data: Block) -> Tall | None:
 
 def _prompt(data: Block) -> Prompt:
     data.only(Prompt.__match_args__)
-    whole, command = data.switch("whole", default=False), data.pattern("command")
+    whole = data.switch("whole", default=False)
+    command = data.pattern("command")
     return Prompt(whole, data.pattern("placeholder"), command or Prompt().command)
 
 
@@ -243,7 +244,8 @@ def _hooks(data: Block) -> Hooks | None:
     if not data.data:
         return None
     data.only(Hooks.__match_args__)
-    file, events = data.text("file"), data.words("events")
+    file = data.text("file")
+    events = data.words("events")
     if not file or not events or not data.inner("entry").data:
         raise data.bad("file", "hooks need their file, their events and their entry")
     if file.startswith(("/", "~")) or ".." in file.split("/"):
@@ -382,7 +384,8 @@ def _with_theirs(
     _state: str, user_file: Path, state_folder: Path | None
 ) -> tuple[dict[str, object], tuple[Fault, ...]]:
     """Return our blocks with those of the user's that can be used, and what cannot be."""
-    ours, uid = _ours(_stamp(BUILT_IN)), os.getuid()
+    ours = _ours(_stamp(BUILT_IN))
+    uid = os.getuid()
     last = own_files.recall(user_file, state_folder, uid)
     try:
         text = own_files.read_own(user_file, uid)
@@ -391,7 +394,8 @@ def _with_theirs(
         theirs = dict(last or {})
         faults = (_fault(user_file, not_used.reason, not_used.text, last, not_used.hint),)
     except Unreadable as error:
-        theirs, faults = dict(last or {}), (_fault(user_file, str(error), text, last),)
+        theirs = dict(last or {})
+        faults = (_fault(user_file, str(error), text, last),)
     if theirs != last:
         own_files.remember(user_file, state_folder, theirs)
     return yamlblocks.merged(ours, theirs), faults
@@ -453,7 +457,8 @@ def _at(data: Mapping[str, object], path: Path_) -> object:
 
 def _with(data: Mapping[str, object], path: Path_, block: object) -> dict[str, object]:
     """Return the data with another block at this place; without it for None."""
-    key, rest = path[0], path[1:]
+    key = path[0]
+    rest = path[1:]
     inner = data.get(key)
     if rest:
         block = _with(inner if isinstance(inner, Mapping) else {}, rest, block)

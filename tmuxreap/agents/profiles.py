@@ -336,5 +336,6 @@ class Profile:
         return named and not (self.spare and self.shares(argv, comm, executable))
 
     def shares(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
-        called, command = program_names(argv[:1], comm, executable), " ".join(argv)
+        called = program_names(argv[:1], comm, executable)
+        command = " ".join(argv)
         return any(spare.matches(called, command) for spare in self.spare)

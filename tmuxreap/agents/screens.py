@@ -75,7 +75,8 @@ def read_screen(
     """Read the state and the draft, which a busy agent may have, too. `marks`: the patterns of what
     else a screen may show, by the words of MARKS."""
     marks = marks or {}
-    styled, text = text, unstyled(text, marks.get("suggested"))
+    styled = text
+    text = unstyled(text, marks.get("suggested"))
     if not text.strip():
         return Screen(State.UNKNOWN, blank=True)
     live = live_region(text, marks.get("live"), marks.get("edge"))
@@ -104,7 +105,8 @@ def read_screen(
             above = text[: _live_start(text, marks.get("live"))]
             asks = _question(around, above) if state is State.DIALOG else ""
             if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
-                draft, partial = words, "\n" in words
+                draft = words
+                partial = "\n" in words
             return Screen(state, draft, queued, partial, stashed=stashed, limit=limit, asks=asks)
     scrolled = _typed_draft(more, "scrolled", live, width, splits_words)
     state = State.DRAFT if scrolled else State.UNKNOWN
@@ -240,7 +242,8 @@ def _rejoined(draft: str, prompt: str, room: int) -> str:
     """Rejoin lines wrapped inside words: a line as wide as the screen continues in the next one; a
     line one column shorter ended with a space."""
     first, *rest = draft.split("\n")
-    joined, width = first, len(prompt) + len(first)
+    joined = first
+    width = len(prompt) + len(first)
     for line in rest:
         again = prompt.strip() and line.startswith(prompt.rstrip())
         between = {0: "", 1: " "}.get(max(room - width, 0), "\n")

@@ -98,7 +98,8 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     rows = look.usable if look is not None else ()
     sights: list[Sight] = []
     if request.server:
-        sockets, sights = [context.servers.socket(context.servers.named(request.server))], []
+        sockets = [context.servers.socket(context.servers.named(request.server))]
+        sights = []
     else:
         sockets = context.servers.default_sockets(context.default_server)
         sights = sights_of(context, rows, unregistered=True)
@@ -141,7 +142,8 @@ def _none_found(
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
-    made, wrote = context.made_registry, any(item.error is None for item in items)
+    made = context.made_registry
+    wrote = any(item.error is None for item in items)
     remark = context.registry_elsewhere if wrote else None
     if wrote:
         note_registry(context.settings, context.registry.resolved)
@@ -210,7 +212,8 @@ def _outside(
         hint = f"take another name, or see it with: {command('show', name)}"
         reason = "a session of that name is alive"
         raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
-    terminal, pane = Terminal.NONE, RecordedPane()
+    terminal = Terminal.NONE
+    pane = RecordedPane()
     if request.pane is not None:
         terminal, pane, leader = outside.named_pane(context, name, request.pane)
     else:
@@ -322,7 +325,8 @@ def _spec(
 ) -> Launch:
     assert row.agent is not None  # noqa: S101 - it was given or recognised
     conversation = context.finder.known_of(row, sight, context.profiles.of(row.agent)).conversation
-    own, pid = [it.process for it in sight.owned.own], sight.pane.pid if sight.pane else None
+    own = [it.process for it in sight.owned.own]
+    pid = sight.pane.pid if sight.pane else None
     leader = [process for process in own if process.pid == pid]  # what tmux started in the pane
     folders = (context.processes.cwd(process.id) for process in (*sight.agent, *leader))
     return Launch(

@@ -52,7 +52,8 @@ def _row(context: Context, name: str) -> Row:
 
 def _nothing_to_attach_to(context: Context, row: Row) -> Failure:
     if row.terminal is not Terminal.NONE:
-        reason, hint = f"it runs in a window of {row.terminal.value}", "go to that window"
+        reason = f"it runs in a window of {row.terminal.value}"
+        hint = "go to that window"
     else:
         reason = "it runs without a terminal that could be shown"
         hint = f"see what it draws: {command('show', row.name)}"

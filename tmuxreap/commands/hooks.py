@@ -93,7 +93,8 @@ def _changed(
             reason = f"{place}: it is not plain JSON: {error}"
             raise _failed(request, reason, "fix it; nothing was changed") from None
         except OSError as error:
-            reason, hint = f"{place}: {error.strerror or error}", "make it readable and writable"
+            reason = f"{place}: {error.strerror or error}"
+            hint = "make it readable and writable"
             raise _failed(request, reason, hint, Code.PERMISSION_DENIED) from None
         return before, after
     raise _failed(request, f"{place}: another program writes it again and again", "try again")

@@ -68,7 +68,9 @@ def run(context: Context, request: ListRequest) -> Result:
     warnings = look.warnings
     if request.targets:
         chosen = choose_rows(context, look, request.targets, Wanted.ALL)
-        rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen, Session), ()
+        rows = tuple(chosen.rows)
+        items = not_chosen(look, chosen, Session)
+        warnings = ()
     sights = sights_of(context, rows, unregistered=True, briefly=True)
     sessions: Sequence[Session] = [
         session for session in session_results(context, rows, sights) if _wanted(session, request)
@@ -165,7 +167,8 @@ def _not_registered(
 
 def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session]:
     """Sort each session below the one that started it."""
-    by_name, row_of = {session.name: session for session in found}, {row.name: row for row in rows}
+    by_name = {session.name: session for session in found}
+    row_of = {row.name: row for row in rows}
     placed = as_trees([row_of[session.name] for session in found])
     return [Listed(**as_dict(by_name[name]), depth=depth) for name, depth in placed]
 

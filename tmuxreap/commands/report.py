@@ -20,7 +20,8 @@ BEGUN = frozenset({"started", "resumed", "adopted", "restarted"})
 ENDED = frozenset({"stopped", "killed", "terminated"})
 OVER = ENDED | {"dead", "agent_gone"}
 SHOWN = frozenset({*STATES, "limited"})
-UNKNOWN, DOWN = "unknown", "down"
+UNKNOWN = "unknown"
+DOWN = "down"
 DAY_S = 86400.0
 
 
@@ -128,7 +129,8 @@ def _spans(moments: Sequence[Moment], since: float, until: float) -> tuple[Span,
     for moment, after in pairwise(ends):
         if moment.state in (UNKNOWN, DOWN):
             is_up = moment.state == UNKNOWN
-        begin, end = max(moment.at, since), min(after.at, until)
+        begin = max(moment.at, since)
+        end = min(after.at, until)
         if not is_up or end <= begin:
             continue
         last = spans[-1] if spans else None

@@ -121,7 +121,8 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     sight = sight_of(context, row)
     newer = newer_rows(context, [(row, sight)]).get(row.name)
     if newer is not None:
-        row, sight = newer.row, newer.sight
+        row = newer.row
+        sight = newer.sight
     if exists(row, sight):
         hint = f"attach to it, or stop it first: {command('stop', row.name)}"
         raise could_not("resume", row.name, "its session is alive", hint, Code.SESSION_EXISTS)

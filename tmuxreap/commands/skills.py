@@ -81,7 +81,8 @@ def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) 
 def write(comparison: Comparison, names: tuple[str, ...]) -> None:
     """Write the files, each atomically, then the list: after an interruption, the files written so
     far still count as unchanged."""
-    dest, skill = comparison.folder.parent, comparison.skill
+    dest = comparison.folder.parent
+    skill = comparison.skill
     installed = _listed(dest)
     ours = (*names, *comparison.names("same"))
     listed = installed | {f"{skill.name}/{name}": _digest(skill.files[name]) for name in ours}
@@ -148,7 +149,8 @@ def _destinations(project: Path, dest: str | None) -> list[Path]:
         raise Failure(Code.USAGE, reason, "name a folder")
     if dest is not None:
         return [project / Path(dest).expanduser()]
-    common, claude = project / COMMON, project / CLAUDE
+    common = project / COMMON
+    claude = project / CLAUDE
     if not (project / ".claude").is_dir() or claude.resolve() == common.resolve():
         return [common]
     return [common, claude]

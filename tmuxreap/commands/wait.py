@@ -24,7 +24,8 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 
 SCREENS_EVERY_S = 1.0
-CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # how long tmux may take to close what a death leaves
+CLOSING_S = 0.5  # how long tmux may take to close what a death leaves
+CLOSING_STEP_S = 0.01
 LONG_S = 3600.0  # if only kernel events matter
 DEAD = (Live.GONE, Live.AGENT_GONE, Live.REPLACED)
 
@@ -159,7 +160,8 @@ def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool, done: bool) -
 
 
 def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | None:
-    name, until = one.row.name, request.until.value
+    name = one.row.name
+    until = request.until.value
     if one.died:
         reason = f"could not wait until {name} is {until}: it is gone"
         hint = "see what became of it: tmuxreap reconcile, then tmuxreap list"

@@ -91,7 +91,9 @@ _BETWEEN = r"\\?['\"]?[ \t]{0,8}[=:][ \t]{0,8}"
 _GITHUB = tuple(f"gh{letter}_" for letter in "abcdefghijklmnopqrstuvwxyz")
 
 # Tokens with a vendor's prefix: the characters that may follow, and the minimum count of them.
-_WORD, _ALNUM, _HEX = r"[A-Za-z0-9_-]", r"[A-Za-z0-9]", r"[0-9a-fA-F]"
+_WORD = r"[A-Za-z0-9_-]"
+_ALNUM = r"[A-Za-z0-9]"
+_HEX = r"[0-9a-fA-F]"
 PREFIXES: tuple[tuple[str, str, str, int], ...] = (
     ("OpenAI, Anthropic, OpenRouter", "sk-", _WORD, 8),
     ("Cerebras", "csk-", _WORD, 16),

@@ -77,7 +77,8 @@ def _object(*kinds: type) -> Schema:
 
 
 def _of(kind: Any) -> Schema:
-    origin, arguments = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    arguments = get_args(kind)
     if origin in (Union, UnionType):
         return _any(tuple(arg for arg in arguments if arg is not NoneType), NoneType in arguments)
     if origin is tuple:

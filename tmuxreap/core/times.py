@@ -14,9 +14,11 @@ LONGEST_S = 100 * 365 * 86400  # clocks and calendars do not go much further
 
 def parse_duration(text: str) -> float:
     """Return seconds; raise ValueError with a reason that the user can act on."""
-    number, unit = text.strip(), 1
+    number = text.strip()
+    unit = 1
     if number[-1:] in UNITS_S:
-        number, unit = number[:-1], UNITS_S[number[-1]]
+        unit = UNITS_S[number[-1]]
+        number = number[:-1]
     try:
         seconds = float(number) * unit
     except ValueError:

@@ -52,7 +52,9 @@ def field(
 ) -> Any:
     """Declare a field as in dataclasses; one that is `kw_only` comes after those of a subclass."""
     made = Field(default, default_factory)
-    made.compare, made.shown, made.kw_only = compare, repr, kw_only
+    made.compare = compare
+    made.shown = repr
+    made.kw_only = kw_only
     return made
 
 
@@ -138,7 +140,8 @@ def _compiling_init(self: object, *args: object, **named: object) -> None:
 
 def _compiled(cls: type) -> Callable[..., None]:
     names: dict[str, Any] = {"NOTHING": NOTHING}
-    parameters, lines = [], []
+    parameters = []
+    lines = []
     for name, setting in cls.__fields__.items():  # type: ignore[attr-defined]
         names[f"_set_{name}"] = getattr(cls, name).__set__  # including the base class's fields
         stored = name

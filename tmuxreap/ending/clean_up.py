@@ -29,7 +29,9 @@ LEAVE_S = 0.5
 
 def clean_up_after(context: Context, ending: Ending, result: EndResult) -> EndResult:
     """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
-    row, policy, failure = ending.row, ending.policy, None
+    row = ending.row
+    policy = ending.policy
+    failure = None
     # A pane's number may be reused by now: the session's process must have been seen in it.
     was_alive = ending.first.live is Live.ALIVE
     if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
@@ -44,7 +46,8 @@ def clean_up_after(context: Context, ending: Ending, result: EndResult) -> EndRe
 def early_answer(context: Context, ending: Ending) -> Item | None:
     """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
     a row that had ended before; a missing one is fine."""
-    answer, row = ending.answer, ending.row
+    answer = ending.answer
+    row = ending.row
     if not ending.policy.cleanup or not isinstance(answer, EndResult):
         return answer
     if answer.outcome != Outcome.ALREADY_STOPPED:
@@ -114,7 +117,8 @@ def remove_worktree(context: Context, row: Row) -> str | Failure | None:
 def _processes_in(context: Context, path: str) -> list[Process]:
     """Return the living processes with their working directory, program or an open file in this
     folder. One that may not be looked at counts as elsewhere."""
-    processes, folder = context.processes, os.path.realpath(path)
+    processes = context.processes
+    folder = os.path.realpath(path)
     found = [
         process
         for process in processes.look().values()

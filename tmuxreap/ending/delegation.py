@@ -111,7 +111,8 @@ TAIL_BYTES = 4096
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 FOLDERS = (Path("jobs"), Path(".hermes") / "jobs")
 PROGRESS = "progress"  # an event that leaves the job's status unchanged
-JOB, EVENTS = ".json", ".events.log"
+JOB = ".json"
+EVENTS = ".events.log"
 
 
 Writer = Callable[[int, str, "JobReport"], None]

@@ -82,7 +82,8 @@ class _Run:
     def end(self, rows: Sequence[Row], mark_in_progress: MarkInProgress) -> list[Row]:
         """End these rows; return those of a pane that was ended for another row."""
         waiting: list[Row] = []
-        context, policy = self._context, self._policy
+        context = self._context
+        policy = self._policy
         remaining = list(rows)
         active = ActiveIntents.of(context)
         for _ in range(TRIES):

@@ -65,7 +65,8 @@ def _early_answer(ending: Ending, report: StateReport, dry_run: bool, *, busy: b
         return _item(ending, outcome, failure=failure)
     if not dry_run:
         return None
-    screen, doing = ending.plan.screen, report.state
+    screen = ending.plan.screen
+    doing = report.state
     if report.is_stopped:
         return _item(ending, Outcome.REFUSED, doing, failure=_stopped(ending))
     if screen is not None and screen.state in RESTING and doing is not AgentState.WORKING:
@@ -78,7 +79,8 @@ def _early_answer(ending: Ending, report: StateReport, dry_run: bool, *, busy: b
 
 def _report(context: Context, ending: Ending, pulse: Pulse | None) -> StateReport:
     """Return the state in the words of `list`."""
-    screen, record = ending.plan.screen, record_of(ending.profile, ending.known)
+    screen = ending.plan.screen
+    record = record_of(ending.profile, ending.known)
     seen = screen_state(screen) if screen is not None else None
     return state_of(context.processes, context.clock, ending.sight, pulse, seen, record)
 
@@ -99,7 +101,8 @@ def _doubt_if_stopped(processes: Processes, ending: Ending) -> None:
 
 
 def _refusal(ending: Ending, busy: bool) -> Failure | None:
-    name, pane = ending.name, ending.sight.pane
+    name = ending.name
+    pane = ending.sight.pane
     if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
         own = failure.code is Code.OWN_SESSION
         hint = "call from another session" if own else failure.hint

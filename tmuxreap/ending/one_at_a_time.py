@@ -162,7 +162,8 @@ def _joined(closed: Intent | None) -> Item | None:
 
 def with_options(plan: Plan, inherited: Intent) -> Plan:
     """Add the pane options that a dead owner had changed, so that this ending restores them."""
-    pane, socket = plan.sight.pane, plan.sight.socket
+    pane = plan.sight.pane
+    socket = plan.sight.socket
     if pane is None:
         return plan
     older = [it for it in inherited.options if it.pane == pane.id and it.socket == socket]

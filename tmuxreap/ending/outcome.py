@@ -57,7 +57,8 @@ def changes_of(
 ) -> Changes:
     """Return the changes to the row as it is now. `named_agent`: the agent that the row names;
     `screen`: the last one, as it is kept."""
-    policy, agent = ending.policy, ending.agent
+    policy = ending.policy
+    agent = ending.agent
     # A row's own conversation is never replaced by that of another row of its pane.
     is_own = row.name == ending.name or _has_no_other(row, ending)
     conversation = ending.conversation if is_own else Conversation()
@@ -99,7 +100,9 @@ def last_screen(ending: Ending, log_text: str | None) -> str | None:
 
 
 def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder) -> EndResult:
-    row, policy, purged = ending.row, ending.policy, ending.purged
+    row = ending.row
+    policy = ending.policy
+    purged = ending.purged
     gone = ending.stopped_by is not None
     event = event_of(ending)
     lost = event is Event.PURGED or ending.cut_off
@@ -138,7 +141,9 @@ def _survivors(processes: Processes, ending: Ending) -> tuple[Process, ...]:
 
 
 def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
-    gone, foreign, purged = ending.stopped_by is not None, ending.sight.foreign, ending.purged
+    gone = ending.stopped_by is not None
+    foreign = ending.sight.foreign
+    purged = ending.purged
     if ending.turn_cut:
         waited_s = ending.policy.after_turn_s or 0
         yield f"turn_not_finished: it was still in its turn after {waited_s:g} s"
@@ -181,7 +186,8 @@ def failure_of(ending: Ending) -> Failure | None:
 
 
 def _still_alive(ending: Ending) -> Failure:
-    policy, code = ending.policy, Code.STILL_RUNNING
+    policy = ending.policy
+    code = Code.STILL_RUNNING
     left = [f"{process.comm} ({process.pid})" for process in ending.left]
     names = ", ".join(left) or "its tmux session"
     hint = f"see what holds them: {command('show', ending.name)}"
@@ -235,7 +241,8 @@ def pending_result(ending: Ending, outcome: Outcome) -> EndResult:
 
 def _known_before(ending: Ending) -> EndResult:
     """Return what the answer says of the session whether it has ended or not."""
-    row, policy = ending.row, ending.policy
+    row = ending.row
+    policy = ending.policy
     return EndResult(
         name=row.name,
         outcome=ending.outcome,

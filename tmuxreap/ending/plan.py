@@ -230,7 +230,8 @@ class Plan:
 
     def recorded(self) -> RecordedPlan:
         """Return the plan as an intent records it."""
-        policy, sight = self.policy, self.sight
+        policy = self.policy
+        sight = self.sight
         after_turn = self.after_turn_s
         return RecordedPlan(
             name=self.name,
@@ -296,7 +297,8 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         return foreign_panes(sight.foreign, policy.verb, name)
     if sight.nested is None:
         return None
-    agent, socket = sight.nested.agent, sight.nested.socket
+    agent = sight.nested.agent
+    socket = sight.nested.socket
     reason = (
         f"its agent {agent.comm} ({agent.pid}) lives in another tmux, which its pane only shows"
     )

@@ -49,7 +49,8 @@ def prepare(
     """Look at the rows and plan their endings. `known`: facts about some of them that are not from
     the ledger; `remembers`: record what is seen, which a plan that is only shown does not."""
     looked_at = context.clock.monotonic()
-    pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
+    pane_only = policy.scope is Scope.PANE
+    whole = policy.scope is Scope.SESSION
     look = partial(
         look_at,
         context,
@@ -95,7 +96,8 @@ def _ending(
     shown: PaneContents,
     policy: Policy,
 ) -> Ending:
-    profile, agent = context.agents.profile(row, sight), context.agents.of(row, sight)
+    profile = context.agents.profile(row, sight)
+    agent = context.agents.of(row, sight)
     spares = context.agents.spares(profile)
     known = context.finder.known_of(row, sight, profile)
     known = after_own_exit(profile, known, sight, shown.joined)
@@ -125,7 +127,8 @@ def _ending(
         last_screen=shown.joined,
         memory=sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own),
     )
-    ours, boot_id = context.own_registry, context.place.boot_id
+    ours = context.own_registry
+    boot_id = context.place.boot_id
     failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
     ending.answer = _early_answer(ending, failure, lambda: context.registry.look().usable)
     if ending.answer is None and policy.purge:
@@ -139,7 +142,9 @@ def _early_answer(
 ) -> Item | None:
     """Return the answer of a session that must not be ended, or that needs no ending. `failure`: if
     it belongs to another registry; `rows`: of ours."""
-    row, sight, policy = ending.row, ending.sight, ending.policy
+    row = ending.row
+    sight = ending.sight
+    policy = ending.policy
     failure = failure or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
         failure = why_no_purge_yet(ending, rows)
@@ -252,7 +257,8 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
 
 
 def _new_intent(processes: Processes, clock: Clock, place: Place, ending: Ending) -> NewIntent:
-    plan, policy = ending.plan, ending.policy
+    plan = ending.plan
+    policy = ending.policy
     owner = processes.identify(place.pid)
     assert owner is not None  # noqa: S101 - this very process
     longest_s = sum(rung.wait_s for rung in plan.rungs if rung.skipped is None)
@@ -344,7 +350,8 @@ def why_no_purge_yet(ending: Ending, rows: Rows) -> Failure | None:
 
 def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
     """Return why the conversation may not be purged: it must be certain, and only this row's."""
-    row, conversation = ending.row, ending.conversation
+    row = ending.row
+    conversation = ending.conversation
     if ending.known.candidates:
         reason = f"it could be any of {', '.join(ending.known.candidates)}"
         hint = f"stop it without: {command('stop', row.name)}"

@@ -42,16 +42,19 @@ def record(
     recording = Recording(context, batch)
     with recording.interrupts:
         results = recording.write(policy, answers)
-    before, after = recording.before, recording.after
+    before = recording.before
+    after = recording.after
     if before is None or after is None:
         return
-    books, fates = context.books, recording.fates
+    books = context.books
+    fates = recording.fates
     done = [ending for ending in batch if ending.name in results]
     for ending in done:
         if fates[ending.name] is _Fate.WRITTEN:
             results[ending.name] = clean_up_after(context, ending, results[ending.name])
     jobs_of = {it.row: results[it.name] for it in done if fates[it.name] in JOB_ENDS}
-    registry, at = context.registry.resolved, context.clock.now()
+    registry = context.registry.resolved
+    at = context.clock.now()
     warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
     results.update(warned)
     answers.update(results)
@@ -170,7 +173,8 @@ def _events(
     ended_by: Mapping[str, object],
 ) -> Iterator[NewEvent]:
     for ending in batch:
-        name, row = ending.name, before.named(ending.name)
+        name = ending.name
+        row = before.named(ending.name)
         for twin in ending.twins:
             if twin.name not in results:
                 its_set = results[name].set
@@ -198,7 +202,8 @@ def _closings(
     """Return what closes the finished intents; remember survivors in the ledger."""
     closings: list[Closing] = []
     for ending in batch:
-        result, number = results[ending.name], ending.intent.id if ending.intent else None
+        result = results[ending.name]
+        number = ending.intent.id if ending.intent else None
         if number is not None and not _stays_open(ending):
             closings.append(Closing(number, str(result.outcome), result.as_json()))
         if ending.survivors:
@@ -264,8 +269,10 @@ def _means_same_session(ending: Ending, row: Row) -> bool:
     again by an `adopt` of the same session."""
     if (row.tmux, row.pane) == (ending.row.tmux, ending.row.pane):
         return True
-    now, server = row.tmux, ending.plan.server
-    session, pane = ending.plan.sight.session, ending.plan.sight.pane
+    now = row.tmux
+    server = ending.plan.server
+    session = ending.plan.sight.session
+    pane = ending.plan.sight.pane
     if server is None or session is None or pane is None:
         return False
     return row.pane.pid == pane.pid and (

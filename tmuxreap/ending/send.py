@@ -75,7 +75,8 @@ def send_prompt(
 
 def _lasting_refusal(ending: Ending, text: str) -> Failure | None:
     """Return why waiting for this session is of no use."""
-    name, row = ending.name, ending.row
+    name = ending.name
+    row = ending.row
     if row.terminal is not Terminal.TMUX and not row.status.ended:
         hint = INSTEAD.get(row.terminal, ATTACH).replace("NAME", name)
         return not_idle(name, AgentState.UNKNOWN, "it does not run in a tmux pane", hint)
@@ -95,7 +96,8 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
     delivery.state = _state_of(context, ending)
     reason = why_not_empty(screen)
     if is_stopped(ending.sight.keyed):
-        delivery.state, reason = AgentState.UNKNOWN, "its process is stopped (SIGSTOP)"
+        delivery.state = AgentState.UNKNOWN
+        reason = "its process is stopped (SIGSTOP)"
     if reason is None and delivery.state is not AgentState.IDLE:
         reason = "its input is empty, and by its own word it does not rest"
     reason = reason or ending.plan.rungs[0].skipped
@@ -104,7 +106,9 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
 
 def _why_never(ending: Ending, text: str) -> Failure | None:
     """Return why this text can never be sent to this session, however long one waits."""
-    name, profile, pane = ending.name, ending.profile, ending.sight.pane
+    name = ending.name
+    profile = ending.profile
+    pane = ending.sight.pane
     unknown = AgentState.UNKNOWN
     if profile is None or not profile.has_keys or State.IDLE not in profile.screens:
         hint = f"type it there: {command('attach', name)}"
@@ -136,7 +140,8 @@ def _state_of(context: Context, ending: Ending) -> AgentState:
 @contextlib.contextmanager
 def _intent(context: Context, ending: Ending, confirm_s: float) -> Iterator[None]:
     """Hold the row for the time of the send: of two sends, or a send and an ending, one waits."""
-    active, name = ActiveIntents.of(context), ending.name
+    active = ActiveIntents.of(context)
+    name = ending.name
     before = context.books.open_intents().get(name)
     if before is not None and before.verb != SEND and not active.is_in_progress(before):
         hint = "finish it first: tmuxreap reconcile"

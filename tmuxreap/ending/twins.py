@@ -62,7 +62,8 @@ def _is_of_pane(row: Row, ending: Ending, servers: Servers) -> bool:
 
 
 def _is_recorded_there(row: Row, ending: Ending) -> bool:
-    first, own = ending.first, ending.row
+    first = ending.first
+    own = ending.row
     if own.tmux.known:
         return (row.tmux, row.pane.id) == (own.tmux, own.pane.id)
     if not isinstance(first.server, Server) or first.session is None or first.pane is None:

@@ -37,10 +37,12 @@ def _select(word: str, hosts: Hosts) -> list[Host]:
     if word == EVERY:
         return hosts.every()
     if word.startswith("@"):
-        kind, selected = "no host has the tag", hosts.tagged(word[1:])
+        kind = "no host has the tag"
+        selected = hosts.tagged(word[1:])
     else:
         host = hosts.named(word)
-        kind, selected = "there is no host", [] if host is None else [host]
+        kind = "there is no host"
+        selected = [] if host is None else [host]
     if selected:
         return selected
     known = ", ".join([*hosts.found, LOCAL])

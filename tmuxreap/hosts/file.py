@@ -19,7 +19,8 @@ from tmuxreap.system import own_files
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.own_files import Fault, NotUsed
 
-LOCAL, EVERY = "local", "all"
+LOCAL = "local"
+EVERY = "all"
 KEYS = ("ssh", "via", "tags", "registry", "program")
 PROGRAM = "tmuxreap"
 # A plain path, without characters that a shell could interpret.
@@ -92,14 +93,17 @@ def read_hosts(settings: Settings) -> Hosts:
         return _remembered(path, last, failure, not_used.text)
     except Failure as failure:
         return _remembered(path, last, failure, text)
-    found, faults, used = dict[str, Host](), list[Fault](), dict[str, object]()
+    found: dict[str, Host] = {}
+    faults: list[Fault] = []
+    used: dict[str, object] = {}
     for name, block in listed.items():
         try:
             found[str(name)] = _host(name, block)
             used[str(name)] = block
         except (ValueError, TypeError) as error:
             where = place(text, ("hosts", str(name)), of_key=True) or ""
-            wrong, before = _invalid(path, f"{where}{error}"), (last or {}).get(str(name))
+            wrong = _invalid(path, f"{where}{error}")
+            before = (last or {}).get(str(name))
             faults.append(_fault(str(name), wrong, str(block), remembered=before is not None))
             if before is not None:
                 used[str(name)] = before
@@ -273,7 +277,8 @@ def remember(
 def remembered(path: Path, now: float) -> Iterator[tuple[str, str]]:
     """Yield each target with its status; nothing if other users could have written the file."""
     try:
-        status, own = path.lstat(), os.getuid()
+        status = path.lstat()
+        own = os.getuid()
     except OSError:
         return
     if not stat.S_ISREG(status.st_mode) or status.st_uid != own or status.st_mode & 0o022:
@@ -289,7 +294,8 @@ def remembered(path: Path, now: float) -> Iterator[tuple[str, str]]:
 
 def _plain(rows: Sequence[Mapping[str, object]]) -> Iterator[dict[str, str]]:
     for row in rows[:MOST]:
-        name, status = row.get("name"), row.get("status")
+        name = row.get("name")
+        status = row.get("status")
         if isinstance(name, str) and _PLAIN.fullmatch(name) and status in STATUSES:
             yield {"name": name, "status": str(status)}
 

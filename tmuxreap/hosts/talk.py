@@ -33,7 +33,8 @@ from tmuxreap.system.environment import Settings
 LONGEST_NOISE = 1024 * 1024  # bytes of stderr that are kept
 LAST_WORDS = 400
 READ = 65536
-EXIT_S, LEAVE_S = 3.0, 0.2
+EXIT_S = 3.0
+LEAVE_S = 0.2
 
 
 class SilentError(Exception):
@@ -58,10 +59,12 @@ class Talk:
         )
         self.version = ""  # of the tmuxreap there, once it has greeted
         self._lines: deque[Line] = deque()
-        self._rest, self._errors = b"", b""
+        self._rest = b""
+        self._errors = b""
         assert self._process.stdout is not None  # noqa: S101 - begun with pipes
         assert self._process.stderr is not None  # noqa: S101
-        self._stdout, self._stderr = self._process.stdout.fileno(), self._process.stderr.fileno()
+        self._stdout = self._process.stdout.fileno()
+        self._stderr = self._process.stderr.fileno()
         self._open = {self._stdout, self._stderr}
 
     def send(self, text: str) -> None:

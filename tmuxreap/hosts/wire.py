@@ -70,7 +70,8 @@ def request_of(text: str) -> Request:
     facts = _object(text)
     if facts is None or facts.get("schema") != SCHEMA:
         raise ValueError("it is no request of this schema")
-    words, identities = facts.get("words"), facts.get("identities")
+    words = facts.get("words")
+    identities = facts.get("identities")
     if not isinstance(words, dict) or not (identities is None or isinstance(identities, dict)):
         raise ValueError("its words are no mapping")
     return Request(
@@ -163,7 +164,8 @@ class Reply:
 
 def reply_of(host: Host, facts: Mapping[str, object], version: str) -> Reply:
     """Read an answer; raise ValueError if it is none of ours."""
-    answer, identities = facts.get("answer"), facts.get("identities")
+    answer = facts.get("answer")
+    identities = facts.get("identities")
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(answer, dict) or not isinstance(results, list):
         raise ValueError("its answer is none of ours")
@@ -223,5 +225,6 @@ def failure_of(error: object, source: str) -> Failure | None:
     """Convert an error; the unknown code of a newer version becomes a generic one."""
     if not isinstance(error, dict):
         return None
-    message, hint = f"{source}: {error.get('message')}", str(error.get("hint") or "")
+    message = f"{source}: {error.get('message')}"
+    hint = str(error.get("hint") or "")
     return Failure(Code.of(error.get("code")), message, hint)

@@ -128,7 +128,8 @@ def lives(with_json: bool) -> str:
 
 def lifecycle(with_json: bool) -> tuple[str, ...]:
     """Return the statements that recreate our view, with the triggers that make it writable."""
-    beat, stalled = "NEW.last_heartbeat IS NOT NULL", "NEW.status = 'stalled'"
+    beat = "NEW.last_heartbeat IS NOT NULL"
+    stalled = "NEW.status = 'stalled'"
     changed = f"{beat} AND NEW.last_heartbeat IS NOT OLD.last_heartbeat"
     again = f"{stalled} AND OLD.status IS NOT 'stalled'"
     added = (_WORDS, _SAID.format(beat=beat), _STALLED.format(stalled=stalled))

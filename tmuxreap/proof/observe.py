@@ -30,7 +30,8 @@ from tmuxreap.system.whereabouts import tmux_server_of
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
-INIT, KERNEL = 1, 2  # the parents of orphans and of kernel threads
+INIT = 1  # the parent of orphans
+KERNEL = 2  # the parent of kernel threads
 HOPS = 8
 BY_PANES = 1 << 62  # later than any process: only the panes tell how far back to read
 

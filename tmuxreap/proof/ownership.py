@@ -110,13 +110,17 @@ class Index:
 
     @classmethod
     def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
-        children, by_session, by_tty = defaultdict(list), defaultdict(list), defaultdict(list)
+        children = defaultdict(list)
+        by_session = defaultdict(list)
+        by_tty = defaultdict(list)
         for pid, process in processes.items():
             children[process.ppid].append(pid)
             by_session[process.sid].append(pid)
             if process.tty:
                 by_tty[process.tty].append(pid)
-        by_mark, by_pane, by_scope = defaultdict(list), defaultdict(list), defaultdict(list)
+        by_mark = defaultdict(list)
+        by_pane = defaultdict(list)
+        by_scope = defaultdict(list)
         by_terminal = defaultdict(list)
         for pid, trace in traces.items():
             if trace.mark:
@@ -206,7 +210,8 @@ def _marked_in_registry(index: Index, reach: Reach, pid: int) -> bool:
 
 def _lives_elsewhere(index: Index, reach: Reach, pid: int) -> bool:
     """Tell whether the process lives on another terminal, or was started in another pane."""
-    process, trace = index.processes[pid], index.trace(pid)
+    process = index.processes[pid]
+    trace = index.trace(pid)
     if process.tty and process.tty not in reach.ttys:
         return True
     if trace.tmux is None or reach.tmux is None:
@@ -350,7 +355,8 @@ def candidate_pids(
     wanted: Wanted,
 ) -> set[int]:
     """Return the pids that may belong to a wanted session, by any evidence."""
-    leaders, terminals = set(wanted.pids), set[int]()
+    leaders = set(wanted.pids)
+    terminals: set[int] = set()
     unwanted = set[tuple[str | None, str | None]]()
     for server, session, pane in panes_of(servers.values()):
         if wanted.matches(session):
@@ -371,7 +377,8 @@ def candidate_pids(
 
 
 def _with_children(index: Index, pids: Iterable[int]) -> set[int]:
-    result, queue = set[int](), list(pids)
+    result: set[int] = set()
+    queue = list(pids)
     for pid in queue:  # grows while children are found
         if pid not in result:
             result.add(pid)

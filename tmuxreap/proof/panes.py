@@ -348,7 +348,8 @@ def _is_its_own(
     """Tell whether the carrier runs for the agent: only shells and carriers are above it, and if an
     interactive shell waits for it, it is the recorded command. The user may have started another
     carrier from that shell after the agent left."""
-    above, index = front, world.index.processes
+    above = front
+    index = world.index.processes
     while above.pid != pane.pid:
         above = index[above.ppid]  # exists: the search came down from the pane's leader
         if above not in carriers and shell_of(above, world) not in SHELLS:

@@ -162,7 +162,8 @@ def belongings_of(
     server_name = None
     if isinstance(server, Server):
         server_name = world.tmux_variable(server.socket, server.pid)
-    spare, places = spare_reason(spares, world), world.places_on(server)
+    spare = spare_reason(spares, world)
+    places = world.places_on(server)
 
     def started_in(process: Process) -> str | None:
         """Return the pane that the process was started in. It is inherited evidence, which does not
@@ -229,7 +230,8 @@ def _left_by_gone_pane(
     reused."""
     index = world.index
     for pid in (leader, *index.by_session.get(leader, ())):
-        process, trace = index.processes.get(pid), index.trace(pid)
+        process = index.processes.get(pid)
+        trace = index.trace(pid)
         if process is None or trace.pane is None or not _names_gone_pane(trace, server, world):
             continue
         nothing: frozenset[str] = frozenset()
@@ -294,7 +296,9 @@ def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
 
 
 def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
-    index, pid, pane = world.index, row.pane.pid, row.pane.id
+    index = world.index
+    pid = row.pane.pid
+    pane = row.pane.id
     if past.first or past.leaders or past.mark in index.by_mark:
         return False
     if any(map(index.living, past.remembered)):

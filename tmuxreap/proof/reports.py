@@ -27,7 +27,9 @@ def row_of_report(
     """Return the name of the only row on the report's server that was running then and whose
     pane's process is an ancestor of who reported. Rows with our identity fields are left out: the
     ledger knew those."""
-    socket, above, agent = said.get("socket"), said.get("above"), said.get("agent")
+    socket = said.get("socket")
+    above = said.get("above")
+    agent = said.get("agent")
     if not isinstance(above, list) or not isinstance(socket, str):
         return None
     pids = {pid for pid, start in above if not _is_another(processes, pid, start)}

@@ -89,8 +89,10 @@ def past_of(sight: Sight, before: Past) -> Past:
 
 def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) -> Wanted:
     """Return everything that these rows could mean."""
-    sessions, scopes = set[str](), set[str]()
-    pids, identified_by_start = set[int](), set[int]()
+    sessions: set[str] = set()
+    scopes: set[str] = set()
+    pids: set[int] = set()
+    identified_by_start: set[int] = set()
     for row, past in known:
         sessions.update(spellings(row.name))
         sessions.add(row.name)
@@ -147,7 +149,8 @@ def _of_the_pane(sight: Sight, world: World) -> Iterator[Process]:
     if sight.pane is None or not isinstance(sight.server, Server):
         return
     panes = sight.whole.panes if sight.whole else ()
-    places, server = world.places_on(sight.server), sight.server
+    places = world.places_on(sight.server)
+    server = sight.server
     tmux = world.tmux_variable(server.socket, server.pid)
     for process in own:
         trace = world.index.trace(process.pid)
@@ -157,7 +160,8 @@ def _of_the_pane(sight: Sight, world: World) -> Iterator[Process]:
 
 
 def _pane_of(sight: Sight, world: World, leader: Process) -> SeenPane | None:
-    server, pane = sight.server, sight.pane
+    server = sight.server
+    pane = sight.pane
     if not isinstance(server, Server) or pane is None:
         return None
     mark = world.index.trace(leader.pid).mark

@@ -36,9 +36,12 @@ FRESH_S = 120.0  # a report counts this long, even if its agent has drawn someth
 SAME_MOMENT_S = 1.0  # tmux counts whole seconds
 STILL_S = 2.0  # after this time no more drawing can fall into the same second
 CACHED_ABOVE = 25  # with more screens than this, their states are cached between looks
-SCREENS, RECORDS = "states", "records"
+SCREENS = "states"
+RECORDS = "records"
 QUESTION_CELLS = 120
-SCREEN, RECORD, PROCESS = "screen", "record", "process"
+SCREEN = "screen"
+RECORD = "record"
+PROCESS = "process"
 
 
 @frozen
@@ -254,11 +257,14 @@ class States:
             self._records = self._cached(RECORDS, profiles) if many else {}
         entries: dict[str, list[object]] = {}
         for at in wanted:
-            key, profile, one = _record_key(sights[at]), profiles[at], shown[at]
+            key = _record_key(sights[at])
+            profile = profiles[at]
+            one = shown[at]
             assert profile is not None  # noqa: S101 - for mypy
             known = _RecordEntry.of(self._records.get(key))
             known = self._record(rows[at], sights[at], profile, one, known)
-            entries[key], found[at] = known.as_json(), known.record
+            entries[key] = known.as_json()
+            found[at] = known.record
         if entries != self._records and len(wanted) > CACHED_ABOVE:
             self._cache(RECORDS, entries, profiles)
         self._records = entries
@@ -273,11 +279,13 @@ class States:
         known: _RecordEntry | None,
     ) -> _RecordEntry:
         """Read an agent's record, unless its files are as they were."""
-        agents, drawn_at = tuple(process.id for process in sight.agent), _drawn_at(sight)
+        agents = tuple(process.id for process in sight.agent)
+        drawn_at = _drawn_at(sight)
         if known is None:
             store = self._store(row, sight, profile)
             known = _RecordEntry(str(store) if store is not None else None)
-        turns, at_work = known.turns, shown is not None and shown.state is AgentState.WORKING
+        turns = known.turns
+        at_work = shown is not None and shown.state is AgentState.WORKING
         if profile.records_turns and not (turns and at_work) and known.drawn_at != drawn_at:
             turns = tuple(map(str, self._turns(row, sight, profile)))
         store = Path(known.store) if known.store is not None else None
@@ -387,7 +395,8 @@ def _drawn_at(sight: Sight) -> float | None:
 
 
 def _key(sight: Sight) -> str:
-    session, pane = sight.session, sight.pane
+    session = sight.session
+    pane = sight.pane
     assert session is not None  # noqa: S101 - it has a screen
     assert pane is not None  # noqa: S101
     return f"{sight.socket} {session.id} {session.created} {pane.id} {pane.pid}"

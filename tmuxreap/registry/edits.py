@@ -76,7 +76,8 @@ def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
 def _edited(document: Document, edits: Mapping[int, Changes], *, apart: bool = False) -> str:
     """Make the edits. `apart`: what they change inside of a value with an anchor becomes a value of
     its own, as other places may repeat that value."""
-    all_splices, wanted = [], list[RowText | object](document.rows)
+    all_splices = []
+    wanted = list[RowText | object](document.rows)
     for index, changes in edits.items():
         row = document.rows[index]
         if row.trouble is not None or row.data is None:
@@ -144,7 +145,8 @@ def _edit_row(
     document: Document, row: RowText, changes: Changes, apart: bool
 ) -> tuple[list[Splice], object]:
     """Edit the row's text on its own, with spaces in place of what precedes it on its line."""
-    text, in_flow = document.text, document.list.shape is Shape.FLOW
+    text = document.text
+    in_flow = document.list.shape is Shape.FLOW
     end = row.end if in_flow else after_break(text, line_end(text, row.end))
     indent = " " * (row.column - 1)
     before = indent + text[row.start : end]
@@ -228,7 +230,9 @@ def _item(row: Mapping[str, Value], column: int, offset: int, newline: str) -> s
 
 
 def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
-    text, where, colon = document.text, document.list, _colon(document)
+    text = document.text
+    where = document.list
+    colon = _colon(document)
     newline = newline_at(text, where.key_end, newline_of(text))
     column = len(text[line_start(text, where.key_start) : where.key_start].lstrip("\ufeff"))
     start, end = (where.start, where.end) if where.start < where.end else (colon + 1, colon + 1)
@@ -239,7 +243,9 @@ def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
 
 
 def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
-    text, last, column = document.text, document.rows[-1], document.list.column
+    text = document.text
+    last = document.rows[-1]
+    column = document.list.column
     newline = newline_at(text, last.end, newline_of(text))
     dash = _dash(document, last)
     alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
@@ -253,7 +259,8 @@ def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
 
 
 def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
-    text, where = document.text, document.list
+    text = document.text
+    where = document.list
     if document.rows:
         last = document.rows[-1]
         own_line = text[line_start(text, last.start) : last.start]
@@ -276,8 +283,10 @@ def _cut_lines(document: Document, rows: Sequence[RowText]) -> list[Splice]:
 
 
 def _lines_of(document: Document, row: RowText) -> Splice:
-    text, dash = document.text, _dash(document, row)
-    start, end = line_start(text, dash), _own_end(text, row, document.list.column)
+    text = document.text
+    dash = _dash(document, row)
+    start = line_start(text, dash)
+    end = _own_end(text, row, document.list.column)
     if text[start:dash].strip(" "):
         raise CannotSplice("something stands before its dash", dash)
     return Splice(start, after_break(text, end), "")
@@ -285,7 +294,8 @@ def _lines_of(document: Document, row: RowText) -> Splice:
 
 def row_starts(document: Document) -> list[int] | None:
     """Return where each row's lines begin; None if any row does not begin with its dash alone."""
-    text, column = document.text, document.list.column
+    text = document.text
+    column = document.list.column
     if document.list.shape is not Shape.BLOCK:
         return None
     try:

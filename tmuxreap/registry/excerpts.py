@@ -120,7 +120,8 @@ class Excerpt:
         for index in changed:
             near |= {index - 1, index, index + 1}
         self.indices = sorted(index for index in near if 0 <= index < count)
-        self._kept, self._text = cached, text
+        self._kept = cached
+        self._text = text
         self._offsets = list(accumulate(cached.lengths, initial=cached.head))
 
     @property
@@ -156,13 +157,16 @@ class Excerpt:
         from tmuxreap.registry.edits import row_starts
         from tmuxreap.registry.yaml.parse import parse
 
-        document, before = parse(after), self._kept
-        starts, new = row_starts(document), [len(before.rows)] if added else []
+        document = parse(after)
+        before = self._kept
+        starts = row_starts(document)
+        new = [len(before.rows)] if added else []
         indices = [*(index for index in self.indices if index not in gone), *new]
         if starts is None or len(starts) != len(indices):
             return None
         lines = dict(zip(indices, pairwise([*starts, len(after)]), strict=True))
-        rows, lengths = [*before.rows, *({} for _ in new)], [*before.lengths, *(0 for _ in new)]
+        rows = [*before.rows, *({} for _ in new)]
+        lengths = [*before.lengths, *(0 for _ in new)]
         edited = sorted([*changed, *new])
         touched = set(edited)
         for row, (index, (start, end)) in zip(document.rows, lines.items(), strict=True):
@@ -183,7 +187,8 @@ class Excerpt:
         )
 
     def _join(self, after: str, head: int, lines: Mapping[int, tuple[int, int]]) -> str:
-        parts, behind = [after[:head]], 0
+        parts = [after[:head]]
+        behind = 0
         for index in self.indices:
             parts.append(self._text[self._offsets[behind] : self._offsets[index]])
             if index in lines:
@@ -195,7 +200,8 @@ class Excerpt:
     def _pieces(
         self, touched: Collection[int], gone: Collection[int], added: bool
     ) -> tuple[Piece, ...]:
-        pieces, at = list[Piece](), 0
+        pieces: list[Piece] = []
+        at = 0
         for piece in self._kept.pieces:
             rows = range(at, at + piece.count)
             less = sum(index in rows for index in gone)

@@ -46,7 +46,8 @@ def life_changes(row: Row, life: Life) -> Changes:
     }
     for name, value in life.items():
         if name in NESTED:
-            then, now = _inner(life, name), _inner(row.data, name)
+            then = _inner(life, name)
+            now = _inner(row.data, name)
             changes.update({(name, key): one for key, one in _differing(now, then).items()})
         else:
             changes.update(
@@ -65,7 +66,8 @@ def newer_lives(row: Row, lives: Sequence[Life], before: Sequence[Life]) -> list
     row said when each of them began."""
     if not lives:
         return []
-    newest, older = lives[-1], [*lives[:-1], *before]
+    newest = lives[-1]
+    older = [*lives[:-1], *before]
     if row.status.ended:
         known = not _is_same_end(row, newest) and any(_is_same_end(row, life) for life in older)
         # Without a time, an end that another hand wrote now looks like one from before the start.
@@ -81,13 +83,15 @@ def newer_lives(row: Row, lives: Sequence[Life], before: Sequence[Life]) -> list
 
 def is_same_process(row: Row, life: Life) -> bool:
     """Tell whether both mean one process: by its pid, and by its start where both have it."""
-    pane, tmux = _inner(life, "pane"), _inner(life, "tmux")
+    pane = _inner(life, "pane")
+    tmux = _inner(life, "tmux")
     if row.pane.pid is None or row.pane.pid != pane.get("pid"):
         return False
     for mine, known in ((row.tmux.host, tmux.get("host")), (row.tmux.boot_id, tmux.get("boot_id"))):
         if None not in (mine, known) and mine != known:
             return False
-    ticks, started = pane.get("start_ticks"), pane.get("created_epoch")
+    ticks = pane.get("start_ticks")
+    started = pane.get("created_epoch")
     if row.pane.start_ticks is not None and ticks is not None:
         return row.pane.start_ticks == ticks
     if row.pane.created_epoch is not None and isinstance(started, (int, float)):

@@ -211,7 +211,8 @@ class RegistryLook:
         if change is None:
             return RegistryLook(self.path, content, unsynced=unsynced)
         look = RegistryLook(self.path, content, change.kept, unsynced)
-        look.change, look.base = change, self.digest
+        look.change = change
+        look.base = self.digest
         return look
 
 
@@ -222,7 +223,8 @@ def edited_where_safe(
     failures."""
     from tmuxreap.registry import edits
 
-    wanted, refused = dict(changes), dict[str, Failure]()
+    wanted = dict(changes)
+    refused: dict[str, Failure] = {}
     while True:
         try:
             return look.edited(_by_index(look, wanted)), refused
@@ -270,7 +272,8 @@ def _name_of(row: RowText) -> str | None:
 
 def _row(row: RowText, name: str | None, count: int) -> AnyRow:
     if row.data is None or row.trouble is not None:
-        line, column = row.trouble_line or row.line, row.trouble_column or row.column
+        line = row.trouble_line or row.line
+        column = row.trouble_column or row.column
         return BadRow(row.index, name, row.trouble or "it is not a mapping", line, column)
     if name is not None and count > 1:
         reason = f"the name {name!r} appears {count} times"

@@ -25,7 +25,8 @@ GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # a cheap first test on every field of thousands of rows
 E = TypeVar("E", bound=Enum)
 
-NO_PANE, NO_TMUX = RecordedPane(), RecordedTmux()
+NO_PANE = RecordedPane()
+NO_TMUX = RecordedTmux()
 
 
 @frozen
@@ -348,7 +349,8 @@ def parse_limit(text: str) -> Limit:
     match = _LIMIT.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no limit; use for example 5/10m: 5 times within 10 minutes")
-    count, within_s = int(match[1][:9]), parse_duration(match[2])
+    count = int(match[1][:9])
+    within_s = parse_duration(match[2])
     if not 1 <= count <= MOST:
         raise ValueError(f"{text!r} allows {match[1][:9]} restarts; use 1 to {MOST}")
     if within_s < 1:

@@ -33,7 +33,10 @@ class Event(Enum):
     RESUMED = "resumed"
 
 
-R, S, T, A = Status.RUNNING, Status.STOPPED, Status.TERMINATED, Status.ARCHIVED
+R = Status.RUNNING
+S = Status.STOPPED
+T = Status.TERMINATED
+A = Status.ARCHIVED
 
 # STOPPED or KILLED on an ended row: another process ended the row while our stop was in progress.
 # SWEPT keeps the status. None: the event cannot happen, and asking for it is a bug.

@@ -33,7 +33,8 @@ class Caller:
 
     def session(self, books: Books) -> str | None:
         """Return the running row that the caller is in: by its session's mark, else by its pane."""
-        mark, own_pane = self.settings.mark, self.settings.pane
+        mark = self.settings.mark
+        own_pane = self.settings.pane
         if mark is None and own_pane is None:
             return None
         look = books.registry.look()

@@ -21,7 +21,8 @@ from tmuxreap.system.environment import DEFAULTS, Settings
 from tmuxreap.system.own_files import Fault, NotUsed
 
 SECRETS = "secrets"
-YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+YES = ("1", "true", "yes", "on")
+NO = ("0", "false", "no", "off")
 
 Value = str | float | bool | tuple[str, ...]
 
@@ -65,7 +66,8 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Given]:
 
 
 def _of_file(file: Path, settings: Settings) -> tuple[dict[str, Given], tuple[Fault, ...]]:
-    folder, text = settings.state_folder, ""
+    folder = settings.state_folder
+    text = ""
     last = own_files.recall(file, folder, settings.uid)
     try:
         text = own_files.read_own(file, settings.uid)
@@ -120,7 +122,8 @@ def _values(
     file: Path, text: str, top: Block, last: Mapping[str, object]
 ) -> tuple[dict[str, object], tuple[Fault, ...]]:
     """Return the right values as they stand in the file, and what is wrong in it."""
-    values, faults = dict[str, object](), list[Fault]()
+    values: dict[str, object] = {}
+    faults: list[Fault] = []
 
     def fault(error: Misplaced, key: str, value: object) -> None:
         where = blocks.place(text, error.path, of_key=True) or ""
@@ -138,7 +141,8 @@ def _values(
         reap = top.inner("reap")
     except Misplaced as error:
         fault(error, "reap", top.data["reap"])
-        top, reap = Block({**top.data, "reap": {}}), Block({})
+        top = Block({**top.data, "reap": {}})
+        reap = Block({})
     for key, value in reap.data.items():
         if key not in inner:
             reason = f"{key!r} is not known here; known are {', '.join(inner)}"

@@ -186,7 +186,8 @@ class Context:
     def registry_elsewhere(self) -> str | None:
         """Name the registry for users if it is not below the working directory: they may have meant
         another one."""
-        here, registry = os.path.realpath(self.settings.cwd), self.registry.resolved
+        here = os.path.realpath(self.settings.cwd)
+        registry = self.registry.resolved
         return None if registry.is_relative_to(here) else f"registry: {self.registry.path}"
 
     def _registry(self, path: Path) -> Registry:
@@ -197,7 +198,8 @@ class Context:
 
     @cached_property
     def profiles(self) -> Profiles:
-        file, folder = self.settings.user_profiles, self.settings.state_folder
+        file = self.settings.user_profiles
+        folder = self.settings.state_folder
         if self.registry_name is None:
             profiles = load_profiles(file, state_folder=folder)
         else:

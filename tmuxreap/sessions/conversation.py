@@ -105,7 +105,8 @@ class Finder:
         if profile is None or profile.goes_on is None:
             return known
         parked = find.parked_session(profile, known.clues)
-        store, before = known.clues.store, known.conversation
+        store = known.clues.store
+        before = known.conversation
         conversation, forked = follow(profile, store, before, self.processes, parked)
         return replace(known, conversation=conversation, forked=forked or known.forked)
 
@@ -143,7 +144,8 @@ class Finder:
     ) -> tuple[str, ...]:
         """Warn where the conversation continues without its pane and how to end it. `planned`: it
         has not ended yet, so that a turn in it is no matter."""
-        conversation, store = known.conversation, known.clues.store
+        conversation = known.conversation
+        store = known.clues.store
         if profile is None or profile.goes_on is None or conversation.id is None or store is None:
             return ()
         if planned:
@@ -155,7 +157,8 @@ class Finder:
 
     def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
         """Return the living sessions in the agent's background that are in the conversation."""
-        conversation, store = known.conversation, known.clues.store
+        conversation = known.conversation
+        store = known.clues.store
         if known.forked is not None:
             return list(known.forked.jobs)
         if profile is None or profile.goes_on is None or conversation.id is None or store is None:

@@ -49,7 +49,8 @@ def owner_of(
     """Find the other registry of a session. `environment`: the session's own, without the global
     environment of its server."""
     marks = _marks(environment or "")
-    mark, registry = marks.get(MARK), marks.get(REGISTRY_MARK)
+    mark = marks.get(MARK)
+    registry = marks.get(REGISTRY_MARK)
     if not mark or not registry:
         return None
     path = Path(os.path.realpath(registry))
@@ -190,7 +191,8 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
         if (names := agents_in(session.panes, context.profiles, world))
     }
     candidates = [session for session in sessions if session.id in agents]
-    ours, boot_id = context.own_registry, context.place.boot_id
+    ours = context.own_registry
+    boot_id = context.place.boot_id
     taken = owners_of(context.tmux, ours, boot_id, server, candidates) if candidates else {}
     flag = context.servers.flag(server.socket)
     return [

@@ -80,12 +80,14 @@ def _pasts(
     """Return what the ledger remembers of each row: nothing, of most."""
     marks = books.marks([row.name for row in rows if _needs_recorded_mark(row)])
     memories = books.seen(boot_id, [row.name for row in rows])
-    survivors, planned = books.survivors(boot_id), books.planned(boot_id)
+    survivors = books.survivors(boot_id)
+    planned = books.planned(boot_id)
 
     def past(row: Row) -> Past:
         if row.name in known:
             return known[row.name]
-        mark, as_pane = marks.get(row.name), was_pane_only_ending(row)
+        mark = marks.get(row.name)
+        as_pane = was_pane_only_ending(row)
         memory = memories.get(row.name, NOT_SEEN)
         survived = survivors.get(row.name, NONE) | planned.get(row.name, NONE)
         survived |= memory.processes.keys()
@@ -118,7 +120,9 @@ def _look(
     remembers: bool = True,
 ) -> Iterator[tuple[Sight, Past]]:
     """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
-    sockets, agents, books = context.servers.of_all(rows), context.agents, context.books
+    sockets = context.servers.of_all(rows)
+    agents = context.agents
+    books = context.books
     since = _since(context.place.boot_id, rows)
     wanted = wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered)
     if briefly:
@@ -163,7 +167,8 @@ def _sight(
     def judged(profile: Profile | None, past: Past) -> Sight:
         return see(row, socket, profile, agents.spares(profile), world, past)
 
-    profile, found = agents.profile(row), None
+    profile = agents.profile(row)
+    found = None
     sight = judged(profile, before)
     if agents.named_by(row) is None and not briefly:
         found = _only_agent(agents.profiles, sight, world)
@@ -229,7 +234,8 @@ def _questions(
     """Return what to ask about one sight; screen and options need a pane."""
     questions = [Question(sight.session.id, environment=True)] if sight.session else []
     if sight.pane is not None:
-        pane, styled = sight.pane.id, profile is not None and profile.is_styled
+        pane = sight.pane.id
+        styled = profile is not None and profile.is_styled
         questions += [Question(pane, styled=styled), Question(pane, joined=True)]
         questions += [Question(pane, option) for option in options]
     return [(sight.socket, question) for question in questions]

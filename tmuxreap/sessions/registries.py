@@ -107,7 +107,8 @@ def _marked(context: Context) -> Iterator[str]:
 def _is_trusted(registry: Path, uid: int) -> bool:
     """Tell whether file and folder are this user's or root's, and the file a regular one."""
     try:
-        file, folder = registry.stat(), registry.parent.stat()
+        file = registry.stat()
+        folder = registry.parent.stat()
     except OSError:
         return False
     return stat.S_ISREG(file.st_mode) and {file.st_uid, folder.st_uid} <= {uid, 0}

@@ -21,13 +21,16 @@ from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.system.environment import user_here
 
-RESTARTING, FAILED = "restarting", "restart_failed"
-CANCELLED, GIVEN_UP = "restart_cancelled", "restart_given_up"
+RESTARTING = "restarting"
+FAILED = "restart_failed"
+CANCELLED = "restart_cancelled"
+GIVEN_UP = "restart_given_up"
 START_EVENTS = ("started", "resumed", "adopted")
 START_UNKNOWN = (
     "the ledger does not tell of its start: whether anybody here ever began it is not known"
 )
-DEAD, AGENT_GONE = "dead", "agent_gone"
+DEAD = "dead"
+AGENT_GONE = "agent_gone"
 GOOD_EXIT = "exit status 0"
 SERVER = "its tmux server ended"
 REBOOT = "the machine was started anew"

@@ -81,7 +81,9 @@ def session_result(
 ) -> Session:
     """Build the answer for one row. `known_state`: its state, if its screen was read already;
     `forked`: how its conversation went on under another ID."""
-    session, pane, now = sight.session, sight.pane, context.clock.now()
+    session = sight.session
+    pane = sight.pane
+    now = context.clock.now()
     activity = session.activity if session else None
     agent = context.agents.of(row, sight)
     state = known_state or _states(context, [row], [sight], {})[0]
@@ -156,7 +158,8 @@ def shown_result(
     profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
     plain, text = _screens(context.tmux, sight, profile)
-    carriers, record = context.agents.spares(profile).carriers, record_of(profile, known)
+    carriers = context.agents.spares(profile).carriers
+    record = record_of(profile, known)
     screen = None
     if has_screen(sight, profile):
         screen = visible_screen(profile, sight, carriers, plain)
@@ -193,7 +196,8 @@ def _screens(tmux: Tmux, sight: Sight, profile: Profile | None) -> Sequence[str 
     """Read the pane's screen, as shown and with wrapped lines joined."""
     if sight.pane is None:
         return None, None
-    pane, styled = sight.pane.id, profile is not None and profile.is_styled
+    pane = sight.pane.id
+    styled = profile is not None and profile.is_styled
     return tmux.ask(sight.socket, [Question(pane, styled=styled), Question(pane, joined=True)])
 
 

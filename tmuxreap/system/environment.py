@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # What `start` puts into a session's environment: its mark, its registry, and the caller (the mark
 # or pane) that started it.
-MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
+MARK = "TMUXREAP_ID"
+REGISTRY_MARK = "TMUXREAP_REGISTRY"
+PARENT = "TMUXREAP_PARENT"
 MAKE_ONE = "make one with: tmuxreap start NAME --agent AGENT"
 IN_PROJECT = "change to the project's folder; " + MAKE_ONE
 FOLDERS_OF_MANY = ("/home", "/Users", "/srv")
@@ -139,7 +141,8 @@ class Settings:
     @property
     def pane(self) -> str:
         """The pane that we run in, in one word; empty outside of tmux."""
-        server, pane = tmux_server_of(self.environ)[1], self.environ.get("TMUX_PANE")
+        server = tmux_server_of(self.environ)[1]
+        pane = self.environ.get("TMUX_PANE")
         return pane_word(server, pane) if server and pane else ""
 
 

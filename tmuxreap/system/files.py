@@ -132,7 +132,8 @@ def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | 
     return stamp_of(target), unsynced
 
 
-PRIVATE, AS_THE_USER_WANTS = 0o600, 0o666  # the latter is subject to the umask
+PRIVATE = 0o600
+AS_THE_USER_WANTS = 0o666  # subject to the umask
 
 
 def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
@@ -245,7 +246,8 @@ def _stamp(result: os.stat_result) -> Stamp:
     )
 
 
-LOCKS, MOUNTS = Path("/proc/locks"), Path("/proc/self/mountinfo")
+LOCKS = Path("/proc/locks")
+MOUNTS = Path("/proc/self/mountinfo")
 LONGEST_RECORD = 200  # bytes of a soft lock: a pid, a host and little more
 # File systems on which a lock may not be seen by other hosts, or not work at all.
 SHARED = ("nfs", "cifs", "smb", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs", "afs")

@@ -27,7 +27,8 @@ from tmuxreap.system.ourselves import own_command
 
 KEEP = "_keep"
 MODE = 0o600  # a log shows everything that the screen did
-ROWS, COLUMNS = 40, 120
+ROWS = 40
+COLUMNS = 120
 LIMIT = 1_000_000  # bytes of a log; beyond these its older half is dropped
 TAIL = 65_536
 OLD = ".old"

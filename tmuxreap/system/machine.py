@@ -26,9 +26,11 @@ class RealClock:
         return time.clock_gettime(BOOT_CLOCK)
 
 
-UNIFIED, NAMED = "0::", "name=systemd:"
+UNIFIED = "0::"
+NAMED = "name=systemd:"
 INIT = 1
-BUS, SYSTEM_BUS = "systemd/private", "/run/systemd/private"  # where systemd listens
+BUS = "systemd/private"  # where systemd listens
+SYSTEM_BUS = "/run/systemd/private"
 
 
 def group_of(pid: int | str) -> str | None:

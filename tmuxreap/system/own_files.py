@@ -27,7 +27,9 @@ class NotUsed(Exception):  # noqa: N818 - a result rather than an error
 
     def __init__(self, reason: str, hint: str = "", text: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.hint, self.text = reason, hint, text
+        self.reason = reason
+        self.hint = hint
+        self.text = text
 
 
 @frozen
@@ -107,7 +109,8 @@ def is_private_group(group: int, uid: int) -> bool:
     if uid == 0:
         return False
     try:
-        user, named = pwd.getpwuid(uid), grp.getgrgid(group)
+        user = pwd.getpwuid(uid)
+        named = grp.getgrgid(group)
     except KeyError:
         return False
     return user.pw_gid == group and named.gr_name == user.pw_name and not named.gr_mem

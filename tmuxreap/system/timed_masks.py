@@ -39,7 +39,8 @@ def mask(patterns: Sequence[Pattern], text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _mask_timed(patterns: Sequence[Pattern], text: str) -> tuple[str, tuple[str, ...]]:
-    slow, deadline = [], time.monotonic() + ALL_S
+    slow = []
+    deadline = time.monotonic() + ALL_S
     for pattern in patterns:
         whole = _within(PATTERN_S, pattern, text)
         if whole is None:

@@ -83,7 +83,9 @@ def follow(
 ) -> tuple[Conversation, Forked | None]:
     """Follow a conversation that its agent continued under another ID, as far as that is on disk.
     `parked`: the session in the background that the agent's own pid file names."""
-    goes_on, first, seen = profile.goes_on, conversation.id, {conversation.id}
+    goes_on = profile.goes_on
+    first = conversation.id
+    seen = {conversation.id}
     if goes_on is None or store is None or first is None:
         return conversation, None
     while (after := _moved_to(profile, goes_on, store, conversation, parked)) not in (None, *seen):

@@ -54,7 +54,8 @@ def repeatable(profile: Profile, argv: Sequence[str]) -> Repeated | None:
     if profile.flags == Flags():
         return Repeated(tuple(program), unknown=len(argv) > len(program))
     words = _without_prompt(profile, _without_ids(profile, list(argv)))
-    kept, secret = list(program), list[str]()
+    kept = list(program)
+    secret: list[str] = []
     for flag, *values in _with_values(words[len(program) :]):
         if _holds_secret(flag, values):
             secret.append(flag.partition("=")[0])
@@ -106,7 +107,8 @@ def _start_words(profile: Profile, start_command: str | None) -> list[str]:
 def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
     """Return the command with only flags and their values: any other word is part of a prompt."""
     begin = _program_words(profile, words)
-    kept, values = words[:begin], 0.0
+    kept = words[:begin]
+    values = 0.0
     for word in words[begin:]:
         if word == "--":
             break

@@ -60,7 +60,8 @@ def read_record(profile: Profile, files: RecordFiles) -> Record:
     word = pid_file_word(profile, files.store, files.agents, "state") or ""
     asks = pid_file_word(profile, files.store, files.agents, "asks") or ""
     state = STATES_OF_WORDS.get(word)
-    turns, under_way = profile.goes_on, state in (State.BUSY, State.DIALOG)
+    turns = profile.goes_on
+    under_way = state in (State.BUSY, State.DIALOG)
     if turns is not None and not under_way:
         state = State.BUSY if any(is_turn_open(turns, path) for path in files.turns) else state
     return Record(state, asks if state is State.DIALOG else "", background=word == BACKGROUND)
@@ -124,7 +125,8 @@ def store_of(
         return Path(variable, profile.store_under)
     if environ is None and recorded:
         return Path(recorded)
-    default, agent_home = profile.store_default, variables.get("HOME") or home
+    default = profile.store_default
+    agent_home = variables.get("HOME") or home
     if default is None or not default.startswith("~"):
         return None if default is None else Path(default)
     return Path(f"{agent_home}{default[1:]}") if agent_home else None

@@ -4,11 +4,21 @@ Imports nothing, since hooks must answer quickly. Never does I/O."""
 
 from __future__ import annotations
 
-SESSION_START, SESSION_END, PROMPT, TURN_END = "session_start", "session_end", "prompt", "turn_end"
-TOOL_BEFORE, TOOL_AFTER, PERMISSION = "tool_before", "tool_after", "permission"
-HEARTBEAT, UNKNOWN = "heartbeat", "unknown"
+SESSION_START = "session_start"
+SESSION_END = "session_end"
+PROMPT = "prompt"
+TURN_END = "turn_end"
+TOOL_BEFORE = "tool_before"
+TOOL_AFTER = "tool_after"
+PERMISSION = "permission"
+HEARTBEAT = "heartbeat"
+UNKNOWN = "unknown"
 
-WORKING, WAITING, IDLE, ENDED, NO_STATE = "working", "waiting", "idle", "ended", ""
+WORKING = "working"
+WAITING = "waiting"
+IDLE = "idle"
+ENDED = "ended"
+NO_STATE = ""
 STATES = (WORKING, WAITING, IDLE)  # the states that a heartbeat may report
 
 # By an agent's own event name, in lower case and without separators: its kind, and the state of the

@@ -125,7 +125,8 @@ def _skip(text: str, place: int) -> int:
 
 def _value(text: str, start: int, outer: int, key: str | None = None) -> Node:
     """Parse a value; the text is known to be valid JSON."""
-    sign, children = text[start], list[Node]()
+    sign = text[start]
+    children: list[Node] = []
     if sign == '"':
         end: int = scanstring(text, start + 1)[1]
     elif sign in "{[":
@@ -153,7 +154,8 @@ def _after(text: str, end: int) -> int:
     return _skip(text, place + 1) if text[place] == "," else place
 
 
-HOOKS, EVENT = "hooks", "event"
+HOOKS = "hooks"
+EVENT = "event"
 SWITCHES = ("disableAllHooks",)
 # A shell comment, naming a container that was empty before and so stays.
 EMPTY_COMMENT = " # was empty: "
@@ -275,8 +277,10 @@ def _installed_entries(text: str, agent: str) -> dict[str, list[object]]:
     """Return our current entries by event."""
     by_event: dict[str, list[object]] = {}
     for path in _entry_paths(text, agent):
-        (block, number), (entries, place) = path[1], path[2]
-        event, entry = block.children[number].key, entries.children[place]
+        (block, number) = path[1]
+        (entries, place) = path[2]
+        event = block.children[number].key
+        entry = entries.children[place]
         stored = json.loads(text[entry.start : entry.end])
         by_event.setdefault(event or "", []).append(stored)
     return by_event

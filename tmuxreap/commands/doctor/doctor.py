@@ -37,7 +37,9 @@ def examine(context: Context) -> Iterator[Finding]:
     findings, profiles = _profiles(context)
     yield from findings
     with contextlib.ExitStack() as held:
-        inspected, look, trouble = context.with_own(profiles=profiles), None, None
+        inspected = context.with_own(profiles=profiles)
+        look = None
+        trouble = None
         folder = Path(os.devnull, "nowhere")
         try:
             made = tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True)

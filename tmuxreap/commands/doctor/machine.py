@@ -276,7 +276,8 @@ def _folder(setup: Setup) -> Iterator[Finding]:
 
 def check_unregistered(setup: Setup) -> Iterator[Finding]:
     """Report agents in unregistered sessions on any server that answers."""
-    sights, context = list(setup.sights.values()), setup.app
+    sights = list(setup.sights.values())
+    context = setup.app
     for newcomer in without_row(context, setup.rows, sights, setup.servers):
         message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
         yield note(message, newcomer.command, name="sessions")
@@ -295,7 +296,8 @@ def check_load(setup: Setup) -> Iterator[Finding]:
     usage = setup.app.processes.usage(everyone) if everyone else {}
     for name, belongings in owned.items():
         for process in (it.process for it in belongings if it.process.id in usage):
-            used, who = usage[process.id], f"{name}: {process.comm} (pid {process.pid})"
+            used = usage[process.id]
+            who = f"{name}: {process.comm} (pid {process.pid})"
             if used.cpu_percent >= BUSY_PERCENT:
                 message = f"{who} uses {used.cpu_percent:.0f} % of a processor"
                 yield note(message, f"tmuxreap show {shlex.quote(name)}")

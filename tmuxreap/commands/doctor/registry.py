@@ -73,7 +73,8 @@ def _restarts(setup: Setup) -> Iterator[Finding]:
 
 def _readers(setup: Setup) -> Iterator[Finding]:
     """Report a registry that others can read. Its mode belongs to the user and is never changed."""
-    registry, uid = setup.app.registry.resolved, setup.app.settings.uid
+    registry = setup.app.registry.resolved
+    uid = setup.app.settings.uid
     with contextlib.suppress(OSError):
         info = registry.stat()
         if info.st_uid == uid and stat.S_IMODE(info.st_mode) & READABLE_BY_OTHERS:
@@ -128,7 +129,8 @@ def _misleading(lock: Path) -> Iterator[Finding]:
 
 def check_ledger(setup: Setup, trouble: str | None) -> Iterator[Finding]:
     """Check the ledger. `trouble` tells why its copy could not be read."""
-    look, app = setup.look, setup.app
+    look = setup.look
+    app = setup.app
     if look is None:
         return
     ledger = ledger_path(app.registry.resolved)

@@ -92,7 +92,8 @@ def judge_rows(
     }
     family = _Family(context, alive)
     beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
-    pulses, busy = context.books.pulses(), ActiveIntents.of(context).busy()
+    pulses = context.books.pulses()
+    busy = ActiveIntents.of(context).busy()
     for row, sight in zip(rows, sights, strict=True):
         exempt = why_exempt(sight, under_way=row.name in busy)
         if exempt is not None:
@@ -128,13 +129,15 @@ def _seen(
 
 
 def _age(context: Context, said: Pulse) -> Age:
-    clock, moment = context.clock, said.moment
+    clock = context.clock
+    moment = said.moment
     wall_s = clock.now() - said.at
     # any sleep since boot may be later than the event
     if moment is None or moment.boot_id != context.place.boot_id:
         slept_s = max(0.0, clock.uptime() - clock.monotonic())
         return Age(wall_s - slept_s, said.at, slept_s, in_order=False)
-    awake_s, up_s = clock.monotonic() - moment.awake, clock.uptime() - moment.uptime
+    awake_s = clock.monotonic() - moment.awake
+    up_s = clock.uptime() - moment.uptime
     no_time_s = max(0.0, up_s - awake_s) + max(0.0, wall_s - up_s)
     return Age(awake_s, clock.now() - up_s, no_time_s, in_order=wall_s > up_s - SAME_MOMENT_S)
 
@@ -166,7 +169,8 @@ def _closer(
     profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
-    carriers, record = context.agents.spares(profile).carriers, record_of(profile, known)
+    carriers = context.agents.spares(profile).carriers
+    record = record_of(profile, known)
     screen = visible_screen(profile, sight, carriers, text)
     seen = screen_state(screen) if has_screen(sight, profile) else None
     doing = state_of(context.processes, context.clock, sight, said, seen, record)
@@ -183,7 +187,9 @@ def _closer(
 def running_since(beats: Iterable[Heartbeat]) -> float:
     """Return since when a new process belongs to a running tool. Of several open tools (`beats`:
     latest first) the first counts; with none, the last event."""
-    open_tools, since, last = 0, 0.0, 0.0
+    open_tools = 0
+    since = 0.0
+    last = 0.0
     for beat in reversed(list(beats)):
         last = beat.at
         if beat.kind == "tool_before":
@@ -346,7 +352,8 @@ class _Strays:
 
     def _is_stray(self, pid: int) -> bool:
         """Tell whether it has this registry's mark, no terminal, and no pane that still exists."""
-        process, trace = self._world.index.processes[pid], self._world.index.trace(pid)
+        process = self._world.index.processes[pid]
+        trace = self._world.index.trace(pid)
         environ = self._context.processes.environ(process.id) or {}
         if environ.get(REGISTRY_MARK) != str(self._context.registry.resolved) or process.tty:
             return False
@@ -396,7 +403,8 @@ def _verdict(
     row: Row | None = None,
     mark: str | None = None,
 ) -> Verdict:
-    now, ids = context.clock.now(), [one.process.id for one in own]
+    now = context.clock.now()
+    ids = [one.process.id for one in own]
     ended = row.ended_at if row is not None else None
     evidence: dict[str, object] = {
         "processes": [_process(context, one, now) for one in own],

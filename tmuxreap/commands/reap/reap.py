@@ -135,7 +135,8 @@ def sweep(
     if not found:
         return [], []
     judged, reasons = _judged(context, look, request)
-    before, why = {one.key for one in found}, {one.name: one.why for one in reasons}
+    before = {one.key for one in found}
+    why = {one.name: one.why for one in reasons}
     current = {one.key: one for one in judged}
     dropped = [one.verdict.name for one in found if one.key not in current]
     items = _ended(context, look, [one for key, one in current.items() if key in before], request)

@@ -326,7 +326,8 @@ def _expired(seen: RowFacts, limits: Limits) -> Claim:
 
 def _current_report(seen: RowFacts) -> Pulse | None:
     """Return the report, unless it came from an earlier agent process."""
-    said, since = seen.said, seen.agent_since
+    said = seen.said
+    since = seen.agent_since
     if said is None or since is None:
         return said
     return None if _age(seen, said).at < since - SAME_MOMENT_S else said

@@ -208,7 +208,8 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Ro
     known = _known(context, row, sight)
     conversation = known.conversation
     agent = context.agents.of(row, sight)
-    event, why = Event.FOUND_DEAD, ""
+    event = Event.FOUND_DEAD
+    why = ""
     if intent is not None:
         purged = _has_purged(intent, conversation)
         event = Event.PURGED if purged else EVENT_OF_VERB[EndVerb(intent.verb)]
@@ -244,7 +245,8 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[RowDrift]:
     the background."""
     agent = context.agents.of(row, sight)
     known = _known(context, row, sight)
-    current, forked = known.conversation, known.forked
+    current = known.conversation
+    forked = known.forked
     recorded = recorded_conversation(row, agent)
     follows = current.source in FOLLOWING or forked is not None
     if agent is None or current.id in (None, recorded) or not follows:
@@ -377,7 +379,8 @@ def find_drifts(
     """Return all drift, or only that of the rows in `only`."""
     rows = [row for row in look.usable if only is None or row.name in only]
     # an intent that opens between these two reads counts as new
-    latest, intents = context.books.latest_intent(), context.books.open_intents()
+    latest = context.books.latest_intent()
+    intents = context.books.open_intents()
     seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
     newer = newer_rows(context, seen)
     others = _others_at_work(context, look, latest, intents)
@@ -424,7 +427,8 @@ def _others_at_work(
     """Compare with the newest and the open intents before the look. Owners are checked before the
     ledger is read: an intent still open after its owner's death was not closed."""
     busy = ActiveIntents.of(context).busy(intents)
-    now, started = context.books.open_intents(), context.books.begun_since(latest)
+    now = context.books.open_intents()
+    started = context.books.begun_since(latest)
     ended = {name for name, then in intents.items() if not _is_unchanged(then, now.get(name))}
     is_same = context.registry.is_unchanged_since(look)
     rewritten = set() if is_same else look.differing(context.registry.look())

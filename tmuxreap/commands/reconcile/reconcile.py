@@ -195,7 +195,8 @@ def _has_ended(rows: Mapping[str, Row], drift: RowDrift) -> bool:
 def _holds(before: Mapping[str, Row], now: RegistryLook, drift: RowDrift) -> bool:
     if drift.changes is None:
         return False
-    row, old = now.named(drift.name), before.get(drift.name)
+    row = now.named(drift.name)
+    old = before.get(drift.name)
     if row is None or old is None:
         return row is old
     return (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
@@ -233,7 +234,8 @@ def _events(
 
 
 def _event(before: RegistryLook, after: RegistryLook, drift: RowDrift) -> NewEvent:
-    row, now = before.named(drift.name), after.named(drift.name)
+    row = before.named(drift.name)
+    now = after.named(drift.name)
     reason = drift.intent.reason if drift.intent else None
     data: dict[str, object] = {"evidence": drift.evidence, "reason": reason, "cause": drift.cause}
     if drift.goodbye is not None:

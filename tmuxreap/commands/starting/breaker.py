@@ -62,7 +62,8 @@ class Breaker:
             return None
         self._look()
         if len(self._failed) >= self._limit:
-            count, last = len(self._failed), _cause(self._failed[-1])
+            count = len(self._failed)
+            last = _cause(self._failed[-1])
             cause = f"{count} starts in a row failed; the last: {last}"
         elif len(self._left) >= self._limit:
             names = ", ".join(self._left)

@@ -240,7 +240,8 @@ def _confirm(
     context: Context, spec: Launch, profile: Profile | None, row: Row, made: Created
 ) -> Sight:
     """Return the session after the confirmation time; Failure if the agent does not live in it."""
-    leader, pane_id = context.processes.identify(made.pid), made.pane
+    leader = context.processes.identify(made.pid)
+    pane_id = made.pane
     gone = _is_gone_after(context, row, leader, spec.confirm_s) if leader else True
     gone = gone or not row.tmux.known
     sight = None if gone else sight_of(context, row)
@@ -259,7 +260,8 @@ def _confirm(
 def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
     """Tell whether the process is gone after the given time. On a busy machine it may still be a
     copy of the server before its exec: wait for that first."""
-    processes, clock = context.processes, context.clock
+    processes = context.processes
+    clock = context.clock
     gone = processes.wait({leader}, than_s)
     server = processes.identify(row.tmux.server_pid or 0)
     deadline = clock.monotonic() + BEGINNING_S
@@ -319,7 +321,8 @@ def _taken(context: Context, name: str, server: Server, session: TmuxSession) ->
     """Return the failure for a name that a session has; if it is another project's, name that."""
     from tmuxreap.sessions.registries import project_of
 
-    ours, boot_id = context.own_registry, context.place.boot_id
+    ours = context.own_registry
+    boot_id = context.place.boot_id
     owner = owners_of(context.tmux, ours, boot_id, server, [session]).get(session.id)
     if owner is None:
         return session_exists(name)

@@ -228,7 +228,8 @@ def _event(
     after: RegistryLook,
     start: Start | None,
 ) -> NewEvent:
-    old, now = before.named(spec.name), after.named(spec.name)
+    old = before.named(spec.name)
+    now = after.named(spec.name)
     conversation = recorded_conversation(old, spec.agent) if old else None
     data: dict[str, object] = {
         "agent": spec.agent,

@@ -112,7 +112,8 @@ class Restarts:
             return
         look = self._context.registry.look()
         for _, name in ready:
-            due, row = self._due.pop(name), look.named(name)
+            due = self._due.pop(name)
+            row = look.named(name)
             known = self._pending(row) if row is not None and is_lost(row) else None
             if known is not None and (known.loss, known.tried) == (due.loss, due.tried):
                 self._start(known)

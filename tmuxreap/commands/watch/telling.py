@@ -133,7 +133,8 @@ class Outlet(Generic[T]):
 
 DROPPED = "dropped"
 MANY = 3  # this many deaths at once are one alarm
-MASS_DEATH, ALARM_DELAY_S = "mass_death", 2.0
+MASS_DEATH = "mass_death"
+ALARM_DELAY_S = 2.0
 NOTICE_CELLS = 200
 HEALTH = "check the setup with: tmuxreap doctor"
 LEDGER_TROUBLES = frozenset(
@@ -197,7 +198,9 @@ class Reporter:
         return delayed
 
     def flush(self) -> None:
-        dead, self._dead, self._died_at = self._dead, [], 0.0
+        dead = self._dead
+        self._dead = []
+        self._died_at = 0.0
         if len(dead) >= MANY:
             self.say(_mass_death(dead))
             return

@@ -26,11 +26,15 @@ from tmuxreap.system.processes import procfs
 # From <sys/inotify.h>. The file is watched rather than its folder, where the ledger changes all the
 # time; the folder is watched only while the file is missing.
 IN_MODIFY = 0x2
-IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE_SELF, IN_MOVE_SELF = 0x4, 0x8, 0x400, 0x800
+IN_ATTRIB = 0x4
+IN_CLOSE_WRITE = 0x8
+IN_DELETE_SELF = 0x400
+IN_MOVE_SELF = 0x800
 CHANGES = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 COMING = 0x80 | 0x100  # IN_MOVED_TO | IN_CREATE
 CLOCK_BOOTTIME = 7  # counts suspended time: what is due is due when the machine wakes up
-PIDFD_GET_INFO, PIDFD_INFO_EXIT = 0xC040FF0B, 1 << 3  # Linux 6.15, after the parent's wait
+PIDFD_GET_INFO = 0xC040FF0B
+PIDFD_INFO_EXIT = 1 << 3  # Linux 6.15, after the parent's wait
 VMSTAT = Path("/proc/vmstat")
 
 
@@ -72,7 +76,8 @@ class Waiter:
     def close(self) -> None:
         if self._signals:
             signal.set_wakeup_fd(-1)
-        rope, self._rope = self._rope, -1  # a later `ring` must not write to a reused descriptor
+        rope = self._rope
+        self._rope = -1  # a later `ring` must not write to a reused descriptor
         for descriptor in (*self._pidfds.values(), self._bell, rope, self._inotify, self._timer):
             if descriptor >= 0:
                 os.close(descriptor)

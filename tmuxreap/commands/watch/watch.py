@@ -39,7 +39,8 @@ class Segment:
 
     def show(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, StateReport]:
         """Update the segments, and return each row's state. `again`: also unchanged segments."""
-        rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
+        rows = [row for row, _ in seen]
+        sights = [sight for _, sight in seen]
         alive = any(sight.live is Live.ALIVE for sight in sights)
         states = self._context.states.of(rows, sights) if alive else [NOTHING] * len(sights)
         segments = texts(sights, states)
@@ -79,7 +80,8 @@ def _text(count: Counter[AgentState | None]) -> str:
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
-RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
+RETENTION_S = 90 * 86400.0
+RETIRE_EVERY_S = 86400.0
 AGAIN_S = 0.1  # until the next look, if the last one left something open
 
 
@@ -210,7 +212,8 @@ class _Watch:
         known = self._seen.get(event.name)
         if known is None:
             return
-        server, session = known[1].server, known[1].session
+        server = known[1].server
+        session = known[1].session
         if isinstance(server, Server) and session is not None:
             self._context.tmux.notify(known[1].socket, server, session, notice(event))
 
@@ -234,7 +237,8 @@ class _Watch:
     def _look(self, only: frozenset[str] | None) -> None:
         """Reconcile and update what is watched. Causes are kept until a full look: the end of a row
         may not be certain at the first look after it."""
-        context, at = self._context, self._context.clock.now()
+        context = self._context
+        at = self._context.clock.now()
         context.books.retry()
         before = _stamp(context)
         try:
@@ -297,7 +301,8 @@ class _Watch:
     def _report_states(self, at: float, states: Mapping[str, StateReport]) -> None:
         """Report each state that changed since the last full look; unknown is no change."""
         changed: dict[str, dict[str, Any]] = {}
-        last, self._states = self._states, {}
+        last = self._states
+        self._states = {}
         for name, report in states.items():
             before = last.get(name)
             if report.state in (None, AgentState.UNKNOWN):

@@ -114,10 +114,12 @@ def _end_processes(ending: Ending, signals: Signals, wait_s: float, *, close: bo
     time counts from the first signal: with a hundred sessions the looks before it are slow."""
     deadline: float | None = None
     signalled: set[ProcessId] = set()
-    clean, closed = 0, False
+    clean = 0
+    closed = False
     while True:
         yield from _look(ending, processes_only=clean > 0)
-        left, session_exists = ending.sight.owned.ids, ending.sight.session is not None
+        left = ending.sight.owned.ids
+        session_exists = ending.sight.session is not None
         if ending.blocked:
             return False
         if not left and not (session_exists and closed):

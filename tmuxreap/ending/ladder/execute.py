@@ -41,7 +41,9 @@ def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> lis
 def _close(ending: Ending) -> list[Deed]:
     """Return the commands that close the session. Panes of a window that is linked into another
     session are closed one by one: they would outlive the session."""
-    server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
+    server = ending.plan.server
+    session = ending.sight.session
+    whole = ending.sight.whole
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
     ending.strike()
     if ending.past.pane_only or ending.sight.foreign:
@@ -55,7 +57,8 @@ def _close(ending: Ending) -> list[Deed]:
 
 def ready(ending: Ending) -> list[Deed]:
     """Return the commands that make the pane ready for keys."""
-    plan, pane = ending.plan, ending.plan.sight.pane
+    plan = ending.plan
+    pane = ending.plan.sight.pane
     assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
     during = [model.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
     return [model.LeaveMode(pane.id), *during]
@@ -63,7 +66,8 @@ def ready(ending: Ending) -> list[Deed]:
 
 def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]:
     """Return the command for a key, or none if the agent is not in the foreground right now."""
-    pane, server = ending.sight.pane, ending.plan.server
+    pane = ending.sight.pane
+    server = ending.plan.server
     if pane is None or server is None or not _is_in_front(ending, processes):
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
@@ -72,7 +76,8 @@ def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]
 
 def _paste(ending: Ending, text: str, processes: Processes) -> list[Deed]:
     """Return the command for a paste, or none if the agent is not in the foreground right now."""
-    pane, server = ending.sight.pane, ending.plan.server
+    pane = ending.sight.pane
+    server = ending.plan.server
     if pane is None or server is None or not _is_in_front(ending, processes):
         return []
     return [model.Paste(server, pane, text)]
@@ -116,9 +121,12 @@ class Executor:
         """`meanwhile` is called once, while the first agents exit."""
         self._progress = progress
         self._meanwhile = meanwhile
-        self._observer, self._finder = context.observer, context.finder
-        self._tmux, self._processes = context.tmux, context.processes
-        self._clock, self._books = context.clock, context.books
+        self._observer = context.observer
+        self._finder = context.finder
+        self._tmux = context.tmux
+        self._processes = context.processes
+        self._clock = context.clock
+        self._books = context.books
         self._ladders: dict[Ending, Steps[None]] = {}
         self._requests: dict[Ending, Request[Any]] = {}
         self._done: list[Ending] = []
@@ -146,7 +154,8 @@ class Executor:
             raise
 
     def _take_finished(self) -> list[Ending]:
-        done, self._done = self._done, []
+        done = self._done
+        self._done = []
         for ending in done:
             if self._progress:
                 self._progress.done(ending.name)
@@ -254,7 +263,8 @@ class Executor:
             self._deliver_text(ending, texts)
 
     def _deliver_text(self, ending: Ending, texts: Mapping[Ending, str | None]) -> None:
-        text, profile = texts.get(ending), ending.profile
+        text = texts.get(ending)
+        profile = ending.profile
         match self._requests[ending]:
             case requests.ReadScreen() as request:
                 carriers = ending.spares.carriers
@@ -296,7 +306,8 @@ class Executor:
     def _wait(self) -> None:
         """Wait until an awaited process exits or the first timeout is reached."""
         if self._meanwhile is not None:
-            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile = self._meanwhile
+            self._meanwhile = None
             meanwhile()
         waits = {it: asked for it, asked in self._requests.items() if isinstance(asked, Wait)}
         awaited = set(chain.from_iterable(wait.processes for wait in waits.values()))

@@ -165,7 +165,8 @@ def _has_ended(screen: Screen) -> bool:
 def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
     """Leave a setup dialog unanswered, by its own keys only: the agent may store an Escape as a
     "no"."""
-    result, pause_s = _KeysResult.BROKEN, ending.keys.leave_s / REPEATS
+    result = _KeysResult.BROKEN
+    pause_s = ending.keys.leave_s / REPEATS
     for _ in range(REPEATS if ending.keys.setup_keys else 0):
         result = yield from _send_keys(ending, ending.keys.setup_keys, limit, pause_s, seen)
         if result is not _KeysResult.STAYED:
@@ -176,7 +177,8 @@ def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Ke
 def _send_safe_keys(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_KeysResult]:
     """Send the sequence that works in every state, then repeat its last keys as often as fits into
     the time to exit, which counts from the last key of the sequence."""
-    again, leave_s = ending.keys.again_keys, ending.keys.leave_s
+    again = ending.keys.again_keys
+    leave_s = ending.keys.leave_s
     goes_on = bool(again or ending.keys.idle_keys)
     pause_s = leave_s / (2 * REPEATS) if goes_on else leave_s
     result = yield from _send_keys(ending, ending.keys.safe_keys, limit, pause_s, seen)
@@ -202,7 +204,8 @@ def _leave_emptied(ending: Ending, limit: float | None, result: _KeysResult) -> 
     screen = yield from ask(ReadScreen())
     if not exits_quickly(screen, ending.keys):
         return result
-    steps, leave_s = ending.keys.idle_keys, ending.keys.leave_s
+    steps = ending.keys.idle_keys
+    leave_s = ending.keys.leave_s
     return (yield from _send_keys(ending, steps, limit, leave_s, screen))
 
 

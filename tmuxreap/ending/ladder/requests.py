@@ -174,7 +174,8 @@ def settled_screen(ending: Ending, screen: Screen, before: Screen | None) -> Ste
         if (yield from wait_for_exit(ending, LOOK_S)):
             break
         yield from keep_draft(ending, screen.draft)
-        before, screen = screen, (yield from ask(ReadScreen()))
+        before = screen
+        screen = yield from ask(ReadScreen())
         sure = screen == before and screen.state is not State.UNKNOWN
     return screen
 

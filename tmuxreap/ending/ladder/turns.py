@@ -36,7 +36,10 @@ REPORTED_REST = frozenset({"idle", "ended"})
 def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
     """Wait for the end of the turn, then look at the session anew: the plan may be old by now.
     Return False when another process took the ending over."""
-    until, agent, resting, needed = ending.now + wait_s, ending.awaited, 0, IDLE_LOOKS
+    until = ending.now + wait_s
+    agent = ending.awaited
+    resting = 0
+    needed = IDLE_LOOKS
     while resting < needed:
         reported = yield from ask(ReadTurn())
         if reported is None:
@@ -173,7 +176,8 @@ def _settled_state(ending: Ending) -> Steps[Screen]:
         if screen.state in UNDER_WAY and not screen.setup:
             break
         yield from ask(Wait(ending.awaited, ending.now + AGAIN_S))
-        before, screen = screen, (yield from ask(ReadScreen()))
+        before = screen
+        screen = yield from ask(ReadScreen())
         if screen.state is before.state is not State.UNKNOWN:
             break
     return screen

@@ -59,7 +59,8 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
     word = names[0] if names else text_of(facts, words_of.EVENT_FIELDS) or ""
     kind, state = words_of.meaning(word, text_of(facts, words_of.ABOUT_FIELDS) or "")
     conversation = text_of(facts, words_of.CONVERSATION_FIELDS)
-    now, speakers = time.time(), speaking.speakers()
+    now = time.time()
+    speakers = speaking.speakers()
     speaker = speakers[0] if speakers else None
     folder = facts.get("cwd")
     registry = speaking.registry_here(folder if isinstance(folder, str) else None)
@@ -190,7 +191,8 @@ def read_input(descriptor: int) -> bytes:
     if os.isatty(descriptor):
         return b""
     kept: list[bytes] = []
-    size, deadline = 0, time.monotonic() + INPUT_S
+    size = 0
+    deadline = time.monotonic() + INPUT_S
     ready = select.poll()
     ready.register(descriptor, select.POLLIN | select.POLLHUP)
     while (left_s := deadline - time.monotonic()) > 0 and ready.poll(left_s * 1000):

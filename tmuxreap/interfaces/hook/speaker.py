@@ -90,7 +90,8 @@ def _by_pane(db: sqlite3.Connection) -> str | None:
     if not (socket and pane and server.isdigit()):
         return None
     for name, row in _running(db, f'"{pane}"'):
-        tmux, recorded = part_of(row, "tmux"), part_of(row, "pane")
+        tmux = part_of(row, "tmux")
+        recorded = part_of(row, "pane")
         if recorded.get("id") != pane or tmux.get("server_pid") != int(server):
             continue
         path = tmux.get("socket")
@@ -158,7 +159,8 @@ def _running(
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
     values = [text]
     if name is not None:
-        sql, values = f"{sql} AND name = ?", [text, name]
+        sql = f"{sql} AND name = ?"
+        values = [text, name]
     records = db.execute(sql, values).fetchall()
     return [(str(row_name), read_facts(str(data))) for row_name, data in records]
 
@@ -187,7 +189,8 @@ def _ancestors() -> dict[int, tuple[str, int, int, int]]:
         process = _process(pid) if pid > 1 else None
         if process is None or process[0] == TMUX_SERVER:
             break
-        ancestors[pid], pid = process, process[1]
+        ancestors[pid] = process
+        pid = process[1]
     return ancestors
 
 
@@ -264,7 +267,8 @@ def ledger_of(registry: str | None) -> str | None:
 def moment() -> Facts:
     """Return the time by clocks that are never set (`ledger.records.Moment`), if there are any."""
     try:
-        up, awake = time.clock_gettime(time.CLOCK_BOOTTIME), time.monotonic()
+        up = time.clock_gettime(time.CLOCK_BOOTTIME)
+        awake = time.monotonic()
         return {"moment": [procfs.boot_id(), up, awake]}
     except (OSError, AttributeError):
         return {}

@@ -88,7 +88,8 @@ def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
         words = iter(shlex.split(rest))
     except ValueError:
         return None
-    flags, arguments = flags_of(tool.arguments), dict[str, Any]()
+    flags = flags_of(tool.arguments)
+    arguments: dict[str, Any] = {}
     for word in words:
         if not word.startswith("--"):
             _add_argument(arguments, PARTS.get(tool.verb, "targets"), word)
@@ -144,7 +145,9 @@ class Call:
 
     def in_progress(self, now: float) -> list[dict[str, object]]:
         """Return each session that is being ended, with its rung and how long it has been there."""
-        at, turns = dict(self.progress.at), dict(self.progress.turns)  # copies, for thread safety
+        # Copies: the thread that ends the sessions writes meanwhile.
+        at = dict(self.progress.at)
+        turns = dict(self.progress.turns)
         steps = {name: (rung.value, since) for name, (rung, since) in at.items()}
         steps |= {name: ("turn", since) for name, since in turns.items()}
         return [
@@ -276,7 +279,8 @@ async def _await_result(call: Call, report: Report | None) -> None:
 
 async def _report_progress(call: Call, report: Report) -> None:
     """Report progress, by a growing number (the protocol's rule) below the next ended session."""
-    progress, now = call.progress, time.monotonic()
+    progress = call.progress
+    now = time.monotonic()
     steps = call.in_progress(now)
     shown = ", ".join(f"{entry['name']}: {entry['at']} {entry['for_s']} s" for entry in steps[:3])
     more = f", {len(steps) - 3} more" if len(steps) > 3 else ""
@@ -312,7 +316,8 @@ def as_answer(tool: Tool, raw: dict[str, Any], result: Result) -> dict[str, Any]
 
 
 def _failed(tool: Tool, context: Context, failure: Failure, **more: object) -> Result:
-    name, now = context.registry_name, context.clock.now()
+    name = context.registry_name
+    now = context.clock.now()
     return Result(tool.verb, name, now, failure=failure, more=more)
 
 

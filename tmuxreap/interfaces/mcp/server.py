@@ -42,7 +42,8 @@ class Lines:
     """The lines of stdin; from then on no other code of this process can read it."""
 
     def __init__(self) -> None:
-        private, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+        private = os.dup(0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
         self._lines = anyio.wrap_file(
@@ -60,7 +61,8 @@ def without_lone_surrogates(line: str) -> str:
 
 REGISTRY = "tmuxreap://registry"
 SCREEN = "tmuxreap://sessions/{name}/screen"
-TEXT, YAML = "text/plain", "application/yaml"
+TEXT = "text/plain"
+YAML = "application/yaml"
 MOST = 100  # running sessions that are listed
 ABOUT_A_SCREEN = "What a session's pane shows now; secrets are masked."
 SCREENS = ResourceTemplate(

@@ -278,7 +278,8 @@ class InterruptibleWaiter(Waiter):
     """A waiter that notices when the server has to exit."""
 
     def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
-        awaited, left_s = frozenset(processes), timeout_s
+        awaited = frozenset(processes)
+        left_s = timeout_s
         while True:
             self._processes.wait((), 0.0)  # raises if the server has to exit
             woken = super().wait(awaited, min(left_s, EXIT_CHECK_S))

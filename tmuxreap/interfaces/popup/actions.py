@@ -97,7 +97,8 @@ class HostAnswers:
             self._answers[host] = answer
 
     def forget(self) -> None:
-        self.names, self._answers = (), {}
+        self.names = ()
+        self._answers = {}
 
     def of(self, local_names: Collection[str]) -> dict[str, str]:
         """Map each remote session's target to its host; a local row of that name wins."""
@@ -341,7 +342,8 @@ def _jump(context: Context, name: str, client: Client | None) -> None:
     pane = sight.pane or sight.session.panes[0]
     switch = SwitchClient(sight.server, sight.session, pane, client.name)
     if not context.tmux.do(sight.socket, [switch]):
-        reason, hint = "tmux did not switch the client", "close the popup, then: tmux choose-tree"
+        reason = "tmux did not switch the client"
+        hint = "close the popup, then: tmux choose-tree"
         raise could_not("go to", name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
@@ -376,7 +378,8 @@ class Replies:
 
     def is_part_of_reply(self, key: Key) -> bool:
         """Tell if the key is part of a reply: a bracket may be typed, keys right after it not."""
-        late, self._last = key.time - self._last > self._timeout_s, key.time
+        late = key.time - self._last > self._timeout_s
+        self._last = key.time
         before = None if late else self._part
         self._part = self._after(before, key)
         if before in (None, Part.ESCAPE):

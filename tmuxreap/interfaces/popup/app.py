@@ -28,7 +28,8 @@ from tmuxreap.interfaces.popup.drawing import WIDE, Doing, Drawing
 from tmuxreap.interfaces.popup.view import KEYS, Choices, line, load_choices, save_choices
 from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions
 
-LOOK_S, FAR_S = 1.0, 3.0  # on this machine, and on other hosts
+LOOK_S = 1.0  # on this machine
+FAR_S = 3.0  # on other hosts
 DRAW_S = 0.2
 HIGH = 16  # lower than this, only the list or the screen is shown
 
@@ -97,7 +98,8 @@ class Popup(Drawing):
     @on(DescendantFocus)
     async def _replay_keys(self, event: DescendantFocus) -> None:
         if isinstance(event.widget, Input):
-            keys, self._ahead = self._ahead or [], None
+            keys = self._ahead or []
+            self._ahead = None
             for key in keys:
                 await self._pressed(key)
 

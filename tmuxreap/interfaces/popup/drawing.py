@@ -143,9 +143,11 @@ class Drawing(BackgroundApp):
             self._draw()
 
     def _draw_table(self) -> None:
-        sessions, hosts = self._sessions, self._host_of
+        sessions = self._sessions
+        hosts = self._host_of
         shown = arranged(sessions, self._choices, {*self._receipts, *self._doing})
-        drawn, width = shown[: view.MOST_ROWS], self._table_width
+        drawn = shown[: view.MOST_ROWS]
+        width = self._table_width
         columns = view.columns(width, tagged=any(one.tags for one in shown), hosted=bool(hosts))
         labels = {one.name: view.label(one, hosts.get(one.name, ""), columns) for one in drawn}
         room = view.name_cells(labels.values(), columns, width)

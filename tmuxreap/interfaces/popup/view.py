@@ -193,7 +193,8 @@ NAMES_ASKED = 8
 
 def columns(width: int, *, tagged: bool, hosted: bool = False) -> tuple[str, ...]:
     """Return the columns that fit: all from 91 cells on; tags and hosts only if there are any."""
-    kept, left = set[str](), width
+    kept: set[str] = set()
+    left = width
     absent = {name for name, has in (("TAGS", tagged), ("HOST", hosted)) if not has}
     for name in (name for name in WORTH if name not in absent):
         left -= LEAST_CELLS[name] + PADDING

@@ -94,7 +94,9 @@ class Sessions(DataTable[Text]):
         for name, width in zip(columns, widths, strict=True):
             self.add_column(name, width=width)
         self.add_rows(rows)
-        self.names, self._columns, self._widths = names, columns, widths
+        self.names = names
+        self._columns = columns
+        self._widths = widths
         if chosen in names:
             self.move_cursor(row=names.index(chosen), animate=False)
 
@@ -145,7 +147,8 @@ class New(ModalScreen[tuple[str, str, str] | None]):
 
     def __init__(self, agents: Sequence[str], folder: str) -> None:
         super().__init__()
-        self._agents, self._folder = agents, folder
+        self._agents = agents
+        self._folder = folder
 
     def compose(self) -> ComposeResult:
         known = ", ".join(self._agents) or "see tmuxreap agents"

@@ -140,11 +140,13 @@ def endings_of(
     try:
         with context_of(registry) as context:
             result = work(context)
-            items, failure = result.results, result.failure
+            items = result.results
+            failure = result.failure
     except LockIsHeld as held:
         raise error_of(held) from None
     except Failure as error:
-        items, failure = (), error
+        items = ()
+        failure = error
     if any(item.error and item.error.code == Code.INTERRUPTED.text for item in items):
         raise KeyboardInterrupt  # what was done is recorded, and `reconcile` finishes the rest
     shown = items or [failed_target(name_of(target), failure) for target in targets if failure]

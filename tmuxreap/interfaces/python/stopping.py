@@ -163,7 +163,8 @@ class Stopping:
 
         options = options_of(verb, how)
         targets, several = listed(target)
-        dry_run, yes = how.get("dry_run", False), how.get("yes", False)
+        dry_run = how.get("dry_run", False)
+        yes = how.get("yes", False)
 
         def work(context: Context) -> Result:
             policy = make_policy(verb, options, context.defaults)

@@ -145,7 +145,8 @@ class Watching:
         one died first, and the answers in `results`."""
         from tmuxreap.commands import wait as verb
 
-        wanted, timeout_s = wanted_state(until), seconds(timeout)
+        wanted = wanted_state(until)
+        timeout_s = seconds(timeout)
 
         def work(context: Context) -> Result:
             check_free(self.path, "wait for sessions")

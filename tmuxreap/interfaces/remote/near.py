@@ -112,7 +112,8 @@ def _on_hosts(
     if verb == "start":
         _refuse_a_host_in(words["name"], hosts())
     elif field is None and words.get("name") is not None:
-        targets, field = (words["name"],), "name"
+        targets = (words["name"],)
+        field = "name"
     flagged = hosts_of(host, hosts()) if host else None
     every = targets_by_host(targets, flagged, hosts, partial(_is_row, context))
     if every is not None:
@@ -145,7 +146,8 @@ def _is_row(context: Context, target: str) -> bool:
 BEAT_S = 5.0
 BATCH_S = 0.25  # events that arrive within this time are sorted
 MOST = 500  # that wait to be printed: a host that floods is read no faster
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
 Sent = tuple[Host, Request]
 News = RemoteResult | str  # an event of a host, or a message about the host itself
 WATCH_OPTIONS = ("execute", "reap", "notify", "interval")
@@ -203,7 +205,8 @@ def _print_news(news: News, style: Style) -> None:
 
 def _listen(host: Host, request: Request, settings: Settings, queue: Queue[News]) -> None:
     """Report a lost connection, and retry with growing pauses."""
-    pause, last = FIRST_PAUSE_S, 0
+    pause = FIRST_PAUSE_S
+    last = 0
     while True:
         try:
             with connected(host, settings) as talk:
@@ -245,7 +248,9 @@ def _items(talk: Talk) -> Iterator[Mapping[str, object]]:
 
 
 def _news(host: str, item: Mapping[str, object]) -> RemoteResult:
-    name, at = str(item.get("name") or ""), str(item.get("timestamp") or "")
-    what, why = item.get("event") or item.get("kind"), item.get("evidence") or ""
+    name = str(item.get("name") or "")
+    at = str(item.get("timestamp") or "")
+    what = item.get("event") or item.get("kind")
+    why = item.get("evidence") or ""
     line = plain(f"{at}  {name}@{host}  {what}  {why}".rstrip())
     return RemoteResult(name, host, item, (line,))

@@ -99,7 +99,8 @@ class OnHosts:
     # Requests
 
     def request(self, wanted: HostTargets, **changes: object) -> Request:
-        known, words = self._defaults, {**self.words, **changes}
+        known = self._defaults
+        words = {**self.words, **changes}
         if self.field == "name":
             words["name"] = wanted.targets[0] if wanted.targets else None
         elif self.field is not None and self.field not in changes:

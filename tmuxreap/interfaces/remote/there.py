@@ -42,7 +42,8 @@ BEAT_S = 5.0
 SILENCE_S = 12.0  # of the caller; noticed at the next look, in less than 15 s
 SETTLED_S = 1.0  # a watch of this host has mostly recorded the event by then, which tells more
 Process = tuple[object, object]  # the pid and the start of a row's process
-WATCH, NEWS = "watch", {"follow": True, "since": "1s"}
+WATCH = "watch"
+NEWS = {"follow": True, "since": "1s"}
 
 
 class Output:
@@ -92,9 +93,11 @@ def run_endless(output: Output, request: Request) -> None:
     os.close(writer)
     threading.Thread(target=_pass_on, args=(output, request.verb, reader), daemon=True).start()
     threading.Thread(target=_exit_when_caller_left, args=(output,), daemon=True).start()
-    verb, words = request.verb, request.words
+    verb = request.verb
+    words = request.words
     if verb == WATCH:
-        verb, words = "events", NEWS
+        verb = "events"
+        words = NEWS
         threading.Thread(target=_observe, args=(output, request.registry), daemon=True).start()
     given: dict[str, Any] = {**words, "registry": request.registry, "json": True}
     verbs.run(VERBS[verb], **given)
@@ -164,7 +167,8 @@ def _report_unless_recorded(
 
 def _exit_when_caller_left(output: Output) -> None:
     """Exit when the caller falls silent: a broken network reports nothing."""
-    descriptor, last = sys.stdin.fileno(), time.monotonic()
+    descriptor = sys.stdin.fileno()
+    last = time.monotonic()
     while output.is_open and time.monotonic() - last < SILENCE_S:
         if select.select([descriptor], [], [], 1.0)[0]:
             if not os.read(descriptor, 4096):
@@ -254,7 +258,8 @@ def _is_new(request: Request) -> bool:
 
 
 def _claim(context: Context, request: Request) -> bool | None:
-    owner, boot_id = _ourselves(context), context.place.boot_id
+    owner = _ourselves(context)
+    boot_id = context.place.boot_id
     return requests.begin(context.books, request.id, request.verb, owner, boot_id)
 
 
@@ -284,7 +289,8 @@ def _identities(request: Request, result: Result) -> dict[str, object]:
 def _identity(row: Row) -> dict[str, object]:
     """Return a row's identity, which comes back with the confirmed request: a changed session is
     refused."""
-    pane, tmux = row.pane, row.tmux
+    pane = row.pane
+    tmux = row.tmux
     return {
         "ended": row.status.ended,
         "agent": row.agent,
@@ -337,7 +343,8 @@ def _refused(request: Request) -> dict[str, Item]:
         own = context.books.name_of(request.mark) if request.mark else None
         is_named = own in rows and not request.words.get("itself")
         if own is not None and is_named and context.books.mark(own) == request.mark:
-            reason, hint = "this command runs inside it", "call from another session"
+            reason = "this command runs inside it"
+            hint = "call from another session"
             inside = could_not("end", own, reason, hint, Code.OWN_SESSION)
             refused[own] = failed_target(own, inside)
         targets = set(_targets(request))

@@ -134,7 +134,8 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def _bar(span: Span, freed: Freed) -> str:
-    left, right = _percent(span.since, freed), _percent(span.until, freed)
+    left = _percent(span.since, freed)
+    right = _percent(span.until, freed)
     wide = max(right - left, LEAST_PERCENT)
     title = f"{span.state}, {span.since} to {span.until} ({short_duration(span.seconds)})"
     style = f"left:{left:.2f}%;width:{wide:.2f}%"

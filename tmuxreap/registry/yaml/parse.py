@@ -134,7 +134,8 @@ def real_end(text: str, start: int, end: int, style: str | None) -> int:
 def _content_end(text: str, header_end: int, end: int, indent: int | None) -> int:
     """Return the end of a block scalar's content. Blanks beyond the indentation are content; of an
     explicit indentation only the minimum is known, which suffices."""
-    content_end, position = header_end, after_break(text, header_end)
+    content_end = header_end
+    position = after_break(text, header_end)
     while position < end:
         stop = min(line_end(text, position), end)
         line = text[position:stop]
@@ -267,7 +268,8 @@ class _Reader:
             reason = f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag"
             raise _at_event(reason, event)
         rows: list[RowText] = []
-        shape, end = Shape.NULL, self.end_of(event)
+        shape = Shape.NULL
+        end = self.end_of(event)
         if isinstance(event, yaml.SequenceStartEvent):
             shape = Shape.FLOW if event.flow_style else Shape.BLOCK
             rows, end = self.read_rows(shape)
@@ -277,7 +279,8 @@ class _Reader:
             and plain_value(event.value) is None
         ):
             raise _at_event(f"`{LIST_KEY}` is not a list", event)
-        start, column = event.start_mark.index + self.shift, event.start_mark.column
+        start = event.start_mark.index + self.shift
+        column = event.start_mark.column
         return rows, ListText(
             shape, start, end, column, key.start_mark.index + self.shift, self.end_of(key), in_flow
         )
@@ -295,7 +298,8 @@ class _Reader:
         self.meaning = []
         self.trouble = None
         self.repeated = 0
-        mark, after = event.start_mark, event.end_mark
+        mark = event.start_mark
+        after = event.end_mark
         if isinstance(event, yaml.AliasEvent):
             self.refuse("it is an alias", event)
         if isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
@@ -338,7 +342,8 @@ class _Reader:
         self.last = event
         self.aliased = True
         if event.anchor not in self.anchors:
-            mark, after = event.start_mark, event.end_mark
+            mark = event.start_mark
+            after = event.end_mark
             place = mark.index + self.shift, after.index + self.shift
             raise Undefined(event.anchor, mark.line + 1, mark.column + 1, *place)
         anchored = self.anchors[event.anchor]
@@ -413,7 +418,9 @@ class _Reader:
         self.meaning.append("{")
         result: dict[Any, object] = {}
         merged: dict[Any, object] | None = None
-        following, scalar_of, leaf = self.next, self.scalar, yaml.ScalarEvent
+        following = self.next
+        scalar_of = self.scalar
+        leaf = yaml.ScalarEvent
         while (event := following()).__class__ is not yaml.MappingEndEvent:
             scalar = event.__class__ is leaf
             if scalar and event.value == MERGE_KEY and event.implicit[0]:
@@ -465,7 +472,8 @@ class _Reader:
         self.trouble = self.trouble or (reason, mark.line + 1, mark.column + 1)
 
     def end_of(self, event: Any) -> int:
-        start, end = event.start_mark.index + self.shift, event.end_mark.index + self.shift
+        start = event.start_mark.index + self.shift
+        end = event.end_mark.index + self.shift
         return real_end(self.text, start, end, getattr(event, "style", None))
 
 

@@ -96,7 +96,8 @@ def _node(text: str, event: Any, following: Callable[[], Any]) -> Node:
     kind = event.__class__
     if kind is yaml.ScalarEvent:
         return _leaf(text, event)
-    start, flow = event.start_mark.index, bool(getattr(event, "flow_style", False))
+    start = event.start_mark.index
+    flow = bool(getattr(event, "flow_style", False))
     if kind is yaml.AliasEvent:
         return Leaf(start, event.end_mark.index, ALIAS)
     if kind is yaml.SequenceStartEvent:
@@ -115,7 +116,8 @@ def _sequence(text: str, start: int, flow: bool, following: Callable[[], Any]) -
 
 
 def _mapping(text: str, begin: Any, flow: bool, following: Callable[[], Any]) -> MappingNode:
-    start, column = begin.start_mark.index, begin.start_mark.column
+    start = begin.start_mark.index
+    column = begin.start_mark.column
     entries: list[Entry] = []
     event: Any
     while (event := following()).__class__ is not yaml.MappingEndEvent:
@@ -129,7 +131,8 @@ def _mapping(text: str, begin: Any, flow: bool, following: Callable[[], Any]) ->
 
 
 def _leaf(text: str, event: Any) -> Leaf:
-    start, end = event.start_mark.index, event.end_mark.index
+    start = event.start_mark.index
+    end = event.end_mark.index
     return Leaf(start, real_end(text, start, end, event.style), event.style)
 
 
@@ -181,7 +184,8 @@ def inserted(position: int, text: str) -> Splice:
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
     """Apply all splices to the text; those at the same position in the given order."""
-    parts, position = [], 0
+    parts = []
+    position = 0
     for splice in sorted(splices, key=lambda each: each.start):
         if splice.start < position:
             raise CannotSplice("two changes meet in one place", splice.start)
@@ -276,7 +280,8 @@ def remove_entry(text: str, mapping: MappingNode, number: int) -> list[Splice]:
         spans = [(each.key.start, each.value.end) for each in mapping.entries]
         return cut_from_flow(text, spans, number)
     gone = mapping.entries[number]
-    start, end = line_start(text, gone.key.start), line_end(text, gone.value.end)
+    start = line_start(text, gone.key.start)
+    end = line_end(text, gone.value.end)
     if text[start : gone.key.start].strip(" "):
         raise CannotSplice("something stands before the key on its line", gone.key.start)
     if start:
@@ -464,10 +469,12 @@ def _in_whole(position: int, old: object, change: object) -> Any:
 
 
 def _without(text: str, data: _Data, path: tuple[object, ...], newline: str) -> str:
-    mapping, parent = cast(MappingNode, read_row(text)), None
+    mapping = cast(MappingNode, read_row(text))
+    parent = None
     for key in path[:-1]:
         parent = mapping, mapping.entries[_number(mapping, key)]
-        mapping, data = cast(MappingNode, parent[1].value), data[key]
+        mapping = cast(MappingNode, parent[1].value)
+        data = data[key]
     number = _number(mapping, path[-1])
     del data[path[-1]]
     if len(mapping.entries) > 1 or mapping.flow:

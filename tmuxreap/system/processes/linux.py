@@ -61,8 +61,10 @@ class LinuxProcesses:
         self._unwatch(list(self._watched))
 
     def look(self) -> Mapping[int, Process]:
-        processes, read = dict[int, Process](), set[int]()
-        before, self._stats = self._stats, {}
+        processes: dict[int, Process] = {}
+        read: set[int] = set()
+        before = self._stats
+        self._stats = {}
         for _ in range(LISTINGS):
             fresh = {int(name) for name in os.listdir("/proc") if name.isdigit()} - read  # noqa: PTH208
             if not fresh:
@@ -218,7 +220,8 @@ class LinuxProcesses:
         """Open the missing pidfds; return the processes that are gone, and those that have no pidfd
         and must be polled."""
         self._unwatch(self._watched.keys() - asked)
-        gone, unwatched = set(), set()
+        gone = set()
+        unwatched = set()
         for process in asked - self._watched.keys():
             try:
                 pidfd = self._pidfd(process.pid)
@@ -283,5 +286,6 @@ def stat(pid: int) -> Process | None:
 def process_of(pid: int, name: bytes, numbers: list[bytes]) -> Process:
     ppid, pgrp, sid, tty, tpgid = map(int, numbers[procfs.PPID : procfs.PPID + 5])
     identity = ProcessId(pid, int(numbers[procfs.START]))
-    state, called = procfs.state_in(numbers).decode(), name.decode("utf-8", "surrogateescape")
+    state = procfs.state_in(numbers).decode()
+    called = name.decode("utf-8", "surrogateescape")
     return Process(identity, ppid, pgrp, sid, tty, tpgid, state, called)

@@ -16,15 +16,25 @@ if TYPE_CHECKING:
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 READ_AT_ONCE = 1 << 16
 # Indexes into /proc/PID/stat, counted from its third field, the state.
-STATE, PPID, TTY, FLAGS, THREADS, START, PAGES, EXIT_CODE = 0, 1, 4, 6, 17, 19, 21, 49
+STATE = 0
+PPID = 1
+TTY = 4
+FLAGS = 6
+THREADS = 17
+START = 19
+PAGES = 21
+EXIT_CODE = 49
 DEAD = (b"Z", b"X", b"x")
 DELETED = " (deleted)"
 GROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 MEMBERS = "cgroup.procs"
 SOCKET = "socket:["
 TCP = ("/proc/net/tcp", "/proc/net/tcp6")
-LISTENS, CONNECTED, ACCEPTS = "0A", "01", "00010000"
-TCP_INODE, UNIX_INODE = 9, 6
+LISTENS = "0A"
+CONNECTED = "01"
+ACCEPTS = "00010000"
+TCP_INODE = 9
+UNIX_INODE = 6
 EXITING = 0x4  # PF_EXITING: it is closing its files and runs no more of its code
 
 

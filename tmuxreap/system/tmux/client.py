@@ -220,7 +220,8 @@ PASTED = "tmuxreap-prompt"  # the buffer of a paste, for the moment of the paste
 TAKES_PASTES = "#{!=:#{bracket_paste_flag},0}"
 REFUSES_KEYS = ("pane_in_mode", "pane_dead", "pane_input_off", "pane_synchronized")
 
-STATUS, STATUS_ASKED = "@tmuxreap-status", "@tmuxreap-segment"
+STATUS = "@tmuxreap-status"
+STATUS_ASKED = "@tmuxreap-segment"
 STATUS_OF = "@tmuxreap-registry"
 
 # A leading `%` only in a pane ID: `%if` is a directive of tmux's parser.

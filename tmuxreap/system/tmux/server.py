@@ -79,12 +79,14 @@ class RealTmux:
         before = [command_of(deed) for deed in first]
         answer = self._source(socket, [*before, *commands]) if first or commands else None
         answers: dict[int, str] = {}
-        text, start = answer.text if isinstance(answer, Answer) else "", 0
+        text = answer.text if isinstance(answer, Answer) else ""
+        start = 0
         for number in range(len(questions)):
             sign = f"{mark} {number}\n"
             end = text.find(sign, start)
             if end >= 0:
-                answers[number], start = text[start:end], end + len(sign)
+                answers[number] = text[start:end]
+                start = end + len(sign)
         return [_answer_text(each, answers.get(number)) for number, each in enumerate(questions)]
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
@@ -132,10 +134,12 @@ class RealTmux:
     ) -> Answer | Unreachable:
         limit_s = min(HUNG_S, self._timeout_s) if socket in self._hung else self._timeout_s
         try:
-            line, env = [self._program, "-u", "-S", socket, *words], self._env
+            line = [self._program, "-u", "-S", socket, *words]
+            env = self._env
             if within is not None:  # use our own tmux: the other PATH may lead to a different one
                 tmux = find_program(self._program, self._env)
-                line, env = [*within.words, tmux, *line[1:]], without_caller(within.environ)
+                line = [*within.words, tmux, *line[1:]]
+                env = without_caller(within.environ)
             answer = ask(line[0], line[1:], stdin, env, limit_s, alone=alone)
             self._hung.discard(socket)
             return answer

@@ -183,7 +183,8 @@ def do_watch(
     from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
     from tmuxreap.interfaces.text.watching import EventWriter, greeting
 
-    context, style = call.context, call.style
+    context = call.context
+    style = call.style
     interval_s = seconds(interval, "--interval", INTERVAL_S)
     if interval_s < LEAST_INTERVAL_S:
         reason = f"could not read --interval: {interval} is too short"

@@ -207,7 +207,8 @@ def do_adopt(
     """Register sessions that are already running."""
     from tmuxreap.commands.adopt import AdoptAllRequest, AdoptRequest, run, run_all
 
-    tags, alone = tuple(tag or ()), pid is not None or pane is not None
+    tags = tuple(tag or ())
+    alone = pid is not None or pane is not None
     if everything and not (names or agent or force or alone):
         ask = _ask if call.asks else None
         return run_all(call.context, AdoptAllRequest(server, tags, dry_run, yes, ask))
