@@ -78,14 +78,14 @@ AT_REST = {
     # folder. The ledger is complete before it gets its name: a link, and a sync of its own. Before
     # the first key a trial file takes the room that the new registry will need.
     (RUNNING, "stop shop"): Budget(
-        modules=271, processes=3, written=6, changes=7, fsyncs=4, may_import=WRITE
+        modules=272, processes=3, written=6, changes=7, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "stop shop"): Budget(modules=241, processes=1, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=242, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=266, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
+        modules=268, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "reconcile"): Budget(modules=236, processes=1, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=238, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=245, written=3, changes=6, fsyncs=4, may_import=WRITE),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
@@ -94,7 +94,7 @@ LIFE = {
     # the second look after the time it has to live, the row
     # and the ledger.
     "start shop --agent demo": Budget(
-        modules=274, processes=6, written=6, changes=15, fsyncs=6, may_import=WRITE
+        modules=275, processes=6, written=6, changes=15, fsyncs=6, may_import=WRITE
     ),
     # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
@@ -102,19 +102,19 @@ LIFE = {
     "show shop": Budget(
         modules=213, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
-    "reconcile": Budget(modules=211, processes=1, written=1, changes=1, may_import=LOOK),
+    "reconcile": Budget(modules=212, processes=1, written=1, changes=1, may_import=LOOK),
     "stop shop --dry-run": Budget(modules=210, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
     "stop shop": Budget(
-        modules=274, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
+        modules=275, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
     ),
     "start shop --confirm 0.2": Budget(
-        modules=277, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
+        modules=278, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
     ),
-    "kill shop": Budget(modules=274, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
+    "kill shop": Budget(modules=275, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
     "events": Budget(modules=181, written=1, changes=1, may_import=LOOK),
     "forget shop": Budget(modules=245, written=3, changes=3, fsyncs=2, may_import=WRITE),
 }

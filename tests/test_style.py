@@ -13,6 +13,7 @@ SOURCES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 LONGEST = 500
+WIDEST = 60  # columns of a conditional expression
 
 
 def nested(source: str) -> list[int]:
@@ -32,6 +33,54 @@ def test_no_conditional_expression_stands_within_another() -> None:
 def test_a_file_has_no_more_than_500_lines() -> None:
     lengths = {path: len(source.splitlines()) for path, source in SOURCES.items()}
     assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+
+
+def packed(source: str) -> list[int]:
+    """Return the lines of assignments to several names at once. Values that change places belong
+    together: there a name on the left stands on the right too."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Assign):
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Tuple) or not isinstance(node.value, ast.Tuple):
+            continue
+        names = {ast.unparse(one) for one in target.elts}
+        if not names & {ast.unparse(one) for one in node.value.elts}:
+            found.append(node.lineno)
+    return found
+
+
+def test_each_assignment_has_a_line_of_its_own() -> None:
+    assert {path: found for path, source in SOURCES.items() if (found := packed(source))} == {}
+
+
+def test_two_assignments_in_one_line_are_seen() -> None:
+    assert packed("a, b = c, d") == [1]
+    assert packed("a, b = b, a") == []
+    assert packed("a, b = c()") == []
+
+
+def long_conditionals(source: str) -> list[int]:
+    """Return the lines of conditional expressions that are hard to read at a glance."""
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.IfExp)]
+    return [
+        node.lineno
+        for node in found
+        if node.end_lineno != node.lineno or (node.end_col_offset or 0) - node.col_offset > WIDEST
+    ]
+
+
+def test_a_long_conditional_expression_is_an_if() -> None:
+    found = {
+        path: lines for path, source in SOURCES.items() if (lines := long_conditionals(source))
+    }
+    assert found == {}
+
+
+def test_a_long_conditional_expression_is_seen() -> None:
+    assert long_conditionals(f"a = {'b' * 50} if c else d") == [1]
+    assert long_conditionals("a = b if c else d") == []
 
 
 def doubled(source: str) -> list[int]:

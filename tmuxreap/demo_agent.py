@@ -41,7 +41,8 @@ def raw_terminal(plain: bool) -> Iterator[None]:
     """Set the terminal to raw mode, and restore it at the end. A vanished terminal is no error."""
     saved = termios.tcgetattr(0)
     tty.setraw(0, termios.TCSANOW)
-    os.write(1, b"\x1b[?2004h\x1b[?7l" if plain else b"\x1b[?2004h\x1b[?7l\x1b[?1049h")
+    raw = b"\x1b[?2004h\x1b[?7l"
+    os.write(1, raw if plain else raw + b"\x1b[?1049h")
     try:
         yield
     finally:
@@ -79,7 +80,10 @@ def split_keys(typed: str) -> tuple[list[str], str]:
     """Split what was typed into keys, and the beginning of one of which more may come."""
     cut = CUT.search(typed)
     held = cut.group() if cut is not None else ""
-    whole = typed if held in ("", ESCAPE) else typed.removesuffix(held)
+    if held in ("", ESCAPE):
+        whole = typed
+    else:
+        whole = typed.removesuffix(held)
     return KEY.findall(whole), held
 
 
@@ -94,7 +98,10 @@ def converse(agent: Agent, wake: int) -> None:
             agent.store.report(*reported)
         draw(agent)
         now = time.monotonic()
-        patience_s = ESCAPE_S if held else max(0.0, agent.next_event(now) - now)
+        if held:
+            patience_s = ESCAPE_S
+        else:
+            patience_s = max(0.0, agent.next_event(now) - now)
         ready, _, _ = select.select(sources, [], [], patience_s)
         now = time.monotonic()
         heard = b""
@@ -110,7 +117,11 @@ def converse(agent: Agent, wake: int) -> None:
                     agent.leave(now)
         typed = decoder.decode(heard)
         # An Escape is a key of its own only if nothing follows it at once.
-        keys, held = split_keys(held + typed) if typed else ([held], "")
+        if typed:
+            keys, held = split_keys(held + typed)
+        else:
+            keys = [held]
+            held = ""
         for key in filter(None, keys):
             agent.press(key, now)
         agent.tick(now)
@@ -144,9 +155,18 @@ def main(argv: list[str] | None = None) -> int:
         print(f"could not open {conversation_id}: {reason}", file=sys.stderr)
         return 1
     agent = Agent(store, conversation_id, options.exit_delay)
-    agent.transcript = store.history(conversation_id) if options.resume else []
-    agent.draft = "half a thought" if options.state == "draft" else ""
-    agent.state = State.WAITING if options.state == "dialog" else State.IDLE
+    if options.resume:
+        agent.transcript = store.history(conversation_id)
+    else:
+        agent.transcript = []
+    if options.state == "draft":
+        agent.draft = "half a thought"
+    else:
+        agent.draft = ""
+    if options.state == "dialog":
+        agent.state = State.WAITING
+    else:
+        agent.state = State.IDLE
     wake = caught_signals(agent, options.ignore.split(","))
     helpers = [spawn(FOREVER_S) for _ in range(options.spawn)]
     if options.state == "busy":

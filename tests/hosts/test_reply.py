@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers import Listed, RemoteResult
+from tmuxreap.core.answers import Listed
 from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import RemoteResult
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.file import Host

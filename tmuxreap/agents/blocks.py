@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tmuxreap.core.values import frozen
@@ -105,7 +106,9 @@ class Block:
 
     def text(self, key: str) -> str | None:
         value = self.data.get(key)
-        return None if value is None else _text(value, (*self.path, key))
+        if value is None:
+            return None
+        return _text(value, (*self.path, key))
 
     def number(self, key: str, default: float) -> float:
         value: Any = self.data.get(key, default)
@@ -224,4 +227,44 @@ def _entry(node: yaml.Node | None, key: str) -> tuple[yaml.Node | None, yaml.Nod
 
 
 def _where(mark: yaml.Mark | None) -> str:
-    return f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    if mark:
+        return f"line {mark.line + 1}, column {mark.column + 1}: "
+    return ""
+
+
+def block_path(path: Path_, theirs: Mapping[str, object]) -> Path_:
+    """Return the keys of the block that a value belongs to: an agent's, or one at the top."""
+    agents = theirs.get("agents")
+    if path[0] == "agents" and isinstance(agents, Mapping):
+        return path[:2]
+    return path[:1]
+
+
+def at(data: Mapping[str, object], path: Path_) -> object:
+    value: object = data
+    for key in path:
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        else:
+            value = None
+    return value
+
+
+def with_block(data: Mapping[str, object], path: Path_, block: object) -> dict[str, object]:
+    """Return the data with another block at this place; without it for None."""
+    key = path[0]
+    rest = path[1:]
+    inner = data.get(key)
+    if rest:
+        block = with_block(inner if isinstance(inner, Mapping) else {}, rest, block)
+    return {name: value for name, value in {**data, key: block}.items() if value is not None}
+
+
+def place_error(error: Misplaced, file: Path, text: str) -> str:
+    """Return the message with the place of the error, or of the block that it is in."""
+    found = None
+    for depth in range(len(error.path), 0, -1):
+        found = place(text, error.path[:depth])
+        if found is not None:
+            break
+    return f"{file}: {found or ''}{'.'.join(error.path)}: {error.reason}"

@@ -14,7 +14,6 @@ import re
 import signal
 import time
 from enum import Enum
-from itertools import chain
 
 BURST_S = 0.05  # an Enter this soon after text is part of a paste: a new line in the draft
 AGAIN_S = 1.0  # for the second C-c
@@ -152,7 +151,10 @@ class Agent:
         if self.state is State.WAITING:
             if key == ENTER:
                 self.say("tool", "approved")
-            self.state = State.IDLE if key in (ENTER, ESCAPE) else State.WAITING
+            if key in (ENTER, ESCAPE):
+                self.state = State.IDLE
+            else:
+                self.state = State.WAITING
         elif key == ENTER:
             self._enter(now)
         elif self.state is State.BUSY and key in (ESCAPE, C_C):
@@ -264,9 +266,12 @@ def screen(agent: Agent, rows: int, columns: int) -> list[str]:
         foot = [f"╭{rule}╮", f"│ {DIALOG} │", f"╰{rule}╯"]
     else:
         foot = [WORKING] if agent.state is State.BUSY else []
-        foot += ["press C-c again to exit"] if agent.armed_until is not None else []
+        if agent.armed_until is not None:
+            foot += ["press C-c again to exit"]
         foot += wrapped("> " + agent.draft.replace("\n", "\n  "), columns)
-    body = list(chain.from_iterable(wrapped(entry, columns) for entry in agent.transcript))
+    body: list[str] = []
+    for entry in agent.transcript:
+        body += wrapped(entry, columns)
     room = max(rows - 1 - len(foot), 0)
     body = ([""] * room + body)[len(body) :]
     return [f"demo agent · conversation {agent.conversation_id}", *body, *foot][-rows:]

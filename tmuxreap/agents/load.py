@@ -11,7 +11,6 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +126,9 @@ def _screens(data: Block) -> dict[State, re.Pattern[str]]:
 
 def _tall(data: Block) -> Tall | None:
     data.only(Tall.__match_args__)
-    return Tall(int(data.number("rows", 0)), data.number("share", 0)) if data.data else None
+    if data.data:
+        return Tall(int(data.number("rows", 0)), data.number("share", 0))
+    return None
 
 
 def _prompt(data: Block) -> Prompt:
@@ -179,7 +180,10 @@ def _inside_store(data: Block, key: str) -> tuple[str, ...]:
     to it."""
     patterns = data.words(key)
     for pattern in patterns:
-        within = pattern.removeprefix("../") if key == "shared" else pattern
+        if key == "shared":
+            within = pattern.removeprefix("../")
+        else:
+            within = pattern
         if within.startswith(("/", "~")) or ".." in within.split("/"):
             raise data.bad(key, f"{pattern!r} does not lie in the store")
         if key == "purge" and "{id}" not in pattern and "{id8}" not in pattern:
@@ -336,8 +340,12 @@ class Profiles:
 
     def by_programs(self, names: Iterable[str]) -> list[str]:
         """Return the agents whose programs have one of these names, in the order of the file."""
-        agents = set(chain.from_iterable(self.agents.by_program.get(name, ()) for name in names))
-        return [name for name in self.agents if name in agents] if agents else []
+        agents: set[str] = set()
+        for name in names:
+            agents.update(self.agents.by_program.get(name, ()))
+        if not agents:
+            return []
+        return [name for name in self.agents if name in agents]
 
 
 def load_profiles(
@@ -362,7 +370,10 @@ def load_profiles(
 
 
 def _stamp(*files: Path) -> str:
-    return cache_stamp(*chain.from_iterable(map(_file_state, files)))
+    states: list[object] = []
+    for file in files:
+        states += _file_state(file)
+    return cache_stamp(*states)
 
 
 def _file_state(file: Path) -> tuple[object, ...]:
@@ -423,12 +434,14 @@ def _usable(
             profiles.agents.check_blocks_unlike(Block(ours).blocks("agents"))
         except Misplaced as error:
             # A block is replaced once, and then left out: this ends.
-            path = _block_path(error.path, theirs)
-            before = _at(last, path) if path not in faults else None
-            block = _at(theirs, path)
+            path = yamlblocks.block_path(error.path, theirs)
+            before = yamlblocks.at(last, path) if path not in faults else None
+            block = yamlblocks.at(theirs, path)
             if block is None:  # no block of theirs is at this place: none of them is used
-                return {}, (_fault(file, _place_error(error, file, text), text, None),)
-            message = f"could not read the agents' profiles: {_place_error(error, file, text)}"
+                return {}, (_fault(file, yamlblocks.place_error(error, file, text), text, None),)
+            message = (
+                f"could not read the agents' profiles: {yamlblocks.place_error(error, file, text)}"
+            )
             first = faults.get(path)
             faults[path] = Fault(
                 path[-1],
@@ -437,32 +450,9 @@ def _usable(
                 first.text if first else f"{path[-1]}: {block!r}",
                 remembered=before is not None,
             )
-            theirs = _with(theirs, path, before)
+            theirs = yamlblocks.with_block(theirs, path, before)
         else:
             return theirs, tuple(faults.values())
-
-
-def _block_path(path: Path_, theirs: Mapping[str, object]) -> Path_:
-    """Return the keys of the block that a value belongs to: an agent's, or one at the top."""
-    agents = theirs.get("agents")
-    return path[:2] if path[0] == "agents" and isinstance(agents, Mapping) else path[:1]
-
-
-def _at(data: Mapping[str, object], path: Path_) -> object:
-    value: object = data
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _with(data: Mapping[str, object], path: Path_, block: object) -> dict[str, object]:
-    """Return the data with another block at this place; without it for None."""
-    key = path[0]
-    rest = path[1:]
-    inner = data.get(key)
-    if rest:
-        block = _with(inner if isinstance(inner, Mapping) else {}, rest, block)
-    return {name: value for name, value in {**data, key: block}.items() if value is not None}
 
 
 @lru_cache(maxsize=2)
@@ -478,14 +468,6 @@ def _ours(_state: str) -> dict[str, object]:
 
 def checksum(file: Path) -> str:
     return f"{zlib.crc32(file.read_bytes()):08x}"
-
-
-def _place_error(error: Misplaced, file: Path, text: str) -> str:
-    """Return the message with the place of the error, or of the block that it is in."""
-    depths = range(len(error.path), 0, -1)
-    places = (yamlblocks.place(text, error.path[:depth]) for depth in depths)
-    place = next((place for place in places if place is not None), "")
-    return f"{file}: {place}{'.'.join(error.path)}: {error.reason}"
 
 
 def _profiles(data: Block) -> Profiles:

@@ -48,17 +48,23 @@ def _words(argv: list[str]) -> list[str]:
         rest = rest[1:]
     if rest[:1] == ["-m"]:
         return [program, *rest[1:2]]
-    return [program, *([_script(rest[0]), *_package(rest[0]), *_words(rest)] if rest else [])]
+    if not rest:
+        return [program]
+    return [program, _script(rest[0]), *_package(rest[0]), *_words(rest)]
 
 
 def _package(path: str) -> list[str]:
     """Return the package that a script is in: many scripts have the name `cli.js`."""
-    return [match["name"]] if (match := re.search(_IN_PACKAGE, path)) else []
+    if match := re.search(_IN_PACKAGE, path):
+        return [match["name"]]
+    return []
 
 
 def _script(path: str) -> str:
     name = _file_name(path)
-    return name.rpartition(".")[0] if name.endswith(SCRIPTS) else name
+    if name.endswith(SCRIPTS):
+        return name.rpartition(".")[0]
+    return name
 
 
 def _file_name(path: str) -> str:
@@ -300,7 +306,9 @@ class Profile:
 
     def turn_keys_in(self, state: State | None) -> tuple[KeyStep, ...]:
         """Return the keys that end the turn in this state."""
-        return self.dialog_keys if state is State.DIALOG else self.turn_keys
+        if state is State.DIALOG:
+            return self.dialog_keys
+        return self.turn_keys
 
     @property
     def is_styled(self) -> bool:

@@ -94,7 +94,10 @@ def read_screen(
         or _shows(marks.get("cut"), live)
         or (tall is not None and tall.is_full(_draft_as_shown(typed), text))
     )
-    more = None if typed else _search(marks.get("scrolled"), live)
+    if typed:
+        more = None
+    else:
+        more = _search(marks.get("scrolled"), live)
     around = _without_typed(live, typed or more)
     queued = _queued(marks.get("queued"), live)
     stashed = _shows(marks.get("stashed"), live)
@@ -103,7 +106,10 @@ def read_screen(
             if state in UNDER_WAY and not queued:  # one that is missed would begin after a key
                 queued = _queued(marks.get("queued"), text)
             above = text[: _live_start(text, marks.get("live"))]
-            asks = _question(around, above) if state is State.DIALOG else ""
+            if state is State.DIALOG:
+                asks = _question(around, above)
+            else:
+                asks = ""
             if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
                 draft = words
                 partial = "\n" in words
@@ -160,7 +166,9 @@ def _question(live: str, above: str = "") -> str:
         asked = QUESTION.match(line)
         if asked is not None:
             wrapped = bool(before) and line[0].islower()
-            return f"{before} {asked.group()}" if wrapped else asked.group()
+            if wrapped:
+                return f"{before} {asked.group()}"
+            return asked.group()
     return next((line for line in lines if WORD.search(line)), "")
 
 
@@ -168,7 +176,9 @@ def _words(pattern: re.Pattern[str] | None, styled: str) -> str:
     """Return the words that were typed into a dialog, which only the cursor tells from an option;
     several lines if not all of them are certain."""
     match = pattern.search(styled) if pattern else None
-    return "" if match is None else STYLES.sub("", match.group("words")).strip()
+    if match is None:
+        return ""
+    return STYLES.sub("", match.group("words")).strip()
 
 
 def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
@@ -184,7 +194,9 @@ def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
 
 def _draft_as_shown(match: re.Match[str] | None) -> str:
     """Return the draft as shown, line by line."""
-    return (match.groupdict().get("draft") or match.group(0)) if match else ""
+    if match:
+        return match.groupdict().get("draft") or match.group(0)
+    return ""
 
 
 def _search(pattern: re.Pattern[str] | None, text: str) -> re.Match[str] | None:
@@ -200,7 +212,9 @@ def _limit(pattern: re.Pattern[str] | None, text: str, live_start: int) -> str |
     conversation is over, or somebody's words."""
     found = pattern.finditer(text) if pattern else ()
     match = next((each for each in found if each.end() > live_start), None)
-    return None if match is None else (match.groupdict().get("until") or "").strip()
+    if match is None:
+        return None
+    return (match.groupdict().get("until") or "").strip()
 
 
 def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
@@ -230,10 +244,14 @@ def _typed_draft(
     if splits_words:
         draft = _rejoined(draft, prompt, width)
     if prompt:
-        bare = f"{re.escape(prompt.rstrip())}$|" if prompt.strip() else ""
+        if prompt.strip():
+            bare = f"{re.escape(prompt.rstrip())}$|"
+        else:
+            bare = ""
         before = rf"(?m)\n(?:{re.escape(prompt)}|{bare}[^\w\n]{{1,{len(prompt)}}})"
         draft = re.sub(before, "\n", draft)
-    draft = RIGHT_FRAME.sub("", draft) if "│" in prompt else draft
+    if "│" in prompt:
+        draft = RIGHT_FRAME.sub("", draft)
     typed = draft if splits_words else _unwrapped(draft, width)
     return f"!{typed}" if groups.get("shell") else typed
 

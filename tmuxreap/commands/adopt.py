@@ -61,7 +61,9 @@ class AdoptRequest:
 
     @property
     def tmux_pane(self) -> str | None:
-        return self.pane if self.pane is not None and self.pane.startswith("%") else None
+        if self.pane is not None and self.pane.startswith("%"):
+            return self.pane
+        return None
 
 
 @frozen
@@ -86,7 +88,10 @@ def run(context: Context, *requests: AdoptRequest) -> Result:
             items.append(_adopted(context, request, look))
         except Failure as failure:
             items.append(failed_launch(request.name, problem_of(failure)))
-        look = context.registry.look() if context.made_registry or look is not None else None
+        if context.made_registry or look is not None:
+            look = context.registry.look()
+        else:
+            look = None
     return _result(context, items)
 
 
@@ -108,7 +113,10 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         newcomers = [newcomer for newcomer in newcomers if newcomer.name in request.only]
     if not newcomers:
         return replace(_result(context, []), greeting=_none_found(context, rows, request, sockets))
-    ask = None if request.yes or request.dry_run else request.ask
+    if request.yes or request.dry_run:
+        ask = None
+    else:
+        ask = request.ask
     if ask is not None and not ask(describe(newcomers)):
         return context.result("adopt", failure=declined("adopt"), more={"registry_made": False})
     requests = [
@@ -249,7 +257,10 @@ def _in_tmux(
         raise unreachable_failure(f"adopt {name}", server)
     if not isinstance(server, Server):
         raise _not_there(name, socket)
-    names = (name, *spellings(name)) if old is not None else (name,)
+    if old is not None:
+        names = (name, *spellings(name))
+    else:
+        names = (name,)
     session = next(filter(None, map(server.named, names)), None)
     if request.tmux_pane is not None:
         session = _holder(name, server, request.tmux_pane)
@@ -296,13 +307,19 @@ def _seen(
     `named`: the pane that the user means."""
     wanted = Wanted(frozenset({session.id}))
     world = context.observer.look([context.servers.of(row)], BY_PANES, wanted=wanted)
-    candidates = [row.agent] if row.agent else list(context.profiles.agents)
+    if row.agent:
+        candidates = [row.agent]
+    else:
+        candidates = list(context.profiles.agents)
     matches = [
         (name, pane)
         for name, pane in product(candidates, session.panes)
         if named in (None, pane.id) and agent_in(pane, context.profiles.of(name), world)
     ]
-    agents = {row.agent} if row.agent else {name for name, _ in matches}
+    if row.agent:
+        agents = {row.agent}
+    else:
+        agents = {name for name, _ in matches}
     if len(agents) != 1:
         running = "no agent is recognised in it"
         if agents:
@@ -365,7 +382,11 @@ def _start_command(context: Context, row: Row, sight: Sight, old: Row | None) ->
 
 
 def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[str, Value]:
-    fields: dict[str, Value] = {} if old else {"created_at": iso(context.clock.now())}
+    fields: dict[str, Value]
+    if old:
+        fields = {}
+    else:
+        fields = {"created_at": iso(context.clock.now())}
     if request.tags:
         fields["tags"] = request.tags
     return fields

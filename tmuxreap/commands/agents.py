@@ -18,6 +18,9 @@ def run(context: Context) -> Result:
 
 
 def _item(profile: Profile) -> Agent:
+    resume = None
+    if profile.resume:
+        resume = " ".join((*profile.command[:1], *profile.resume))
     return Agent(
         name=profile.name,
         about=profile.about,
@@ -26,7 +29,7 @@ def _item(profile: Profile) -> Agent:
         exit_keys=profile.has_keys,
         states=tuple(state.value for state in profile.screens),
         takes_an_id=bool(profile.launch),
-        resume=" ".join((*profile.command[:1], *profile.resume)) if profile.resume else None,
+        resume=resume,
         locators=tuple(locator.kind for locator in profile.locators),
         purge=bool(profile.purge),
     )

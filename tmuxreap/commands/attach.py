@@ -27,7 +27,9 @@ def run(
     if sight.session is None or not isinstance(sight.server, Server):
         if row.resumable is True and resume is not None and resume():
             return run(context, name)
-        raise _nothing_to_attach_to(context, row) if sight.live is Live.ALIVE else _ended(row)
+        if sight.live is Live.ALIVE:
+            raise _nothing_to_attach_to(context, row)
+        raise _ended(row)
     if context.settings.tmux_socket != sight.socket:
         return ("tmux", "-S", sight.socket, "attach-session", "-t", sight.session.id)
     pane = sight.pane or sight.session.panes[0]

@@ -34,7 +34,8 @@ def run(context: Context) -> Result:
     """Report every default; fail if the file cannot be read."""
     given = read_given(context.settings)
     items = [_item(key, given.get(key)) for key in BUILT_IN]
-    more = {"file": str(context.settings.config_path) if context.settings.config_path else None}
+    file = context.settings.config_path
+    more = {"file": str(file) if file else None}
     return Result("config", None, context.clock.now(), items, tuple(context.warnings), more=more)
 
 

@@ -48,7 +48,10 @@ def _events(
     context: Context, request: EventsRequest, chosen: Chosen | None, after: int
 ) -> list[Event]:
     """Return the events of the chosen names; those of a forgotten session need no row."""
-    since = None if request.since_s is None else context.clock.now() - request.since_s
+    if request.since_s is None:
+        since = None
+    else:
+        since = context.clock.now() - request.since_s
     names = None
     if chosen is not None and "all" not in request.targets:
         names = {row.name for row in chosen.rows}.union(one.target for one in chosen.missing)

@@ -12,5 +12,9 @@ def run(context: Context, number: int, policy: str) -> Result:
     context.observer.hide_self()
     me = context.place.pid
     intent = wait_for_caller(context.books, context.processes, context.clock, me, number)
-    items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []
+    items: list[Item]
+    if intent is not None:
+        items = finish(context, intent, from_text(policy))
+    else:
+        items = []
     return context.result("finish", items)

@@ -69,7 +69,10 @@ def _forgotten(context: Context, rows: Sequence[Row], request: ForgetRequest) ->
     for row in rows:
         try:
             # cancels a pending restart, or waits for one in progress
-            now = [row] if request.dry_run else cancel_restarts(context, [row], "forget")
+            if request.dry_run:
+                now = [row]
+            else:
+                now = cancel_restarts(context, [row], "forget")
             _check(context, now[0], request)
         except Failure as failure:
             failures[row.name] = failure
@@ -122,7 +125,9 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
         for row in rows:
             _check(context, row, request)
         try:
-            return look.without(*(row.index for row in rows)) if rows else look.text
+            if rows:
+                return look.without(*(row.index for row in rows))
+            return look.text
         except Unsafe as error:
             raise unsafe(look.path, error) from None
 
@@ -142,7 +147,10 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
 
 def _recorded(name: str, request: ForgetRequest, image: str | None) -> list[NewEvent]:
     """Record the row's text as part of its history; without history, only a given reason."""
-    data = {} if request.reason is None else {"reason": request.reason}
+    if request.reason is None:
+        data = {}
+    else:
+        data = {"reason": request.reason}
     if request.history:
         return [NewEvent(name, "forgotten", data)] if data else []
     return [NewEvent(name, "forgotten", data, image)]

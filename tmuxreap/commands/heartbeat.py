@@ -19,7 +19,10 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
         reason = f"could not read --state: {state!r} is no state"
         raise Failure(Code.USAGE, reason, f"give one of {', '.join(events.STATES)}")
     look = context.registry.look()
-    target = name if name is not None else _caller(context, look.usable)
+    if name is not None:
+        target = name
+    else:
+        target = _caller(context, look.usable)
     if look.named(target) is None:
         reason = f"could not record a heartbeat of {target!r}: there is no row of that name"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see the names with: tmuxreap list")
@@ -34,7 +37,9 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
 
 def _caller(context: Context, rows: Sequence[Row]) -> str:
     """Return the caller's name, from its mark or from the session that this process runs in."""
-    marked = context.books.name_of(context.settings.mark) if context.settings.mark else None
+    marked = None
+    if context.settings.mark:
+        marked = context.books.name_of(context.settings.mark)
     if marked is not None:
         return marked
     running = [row for row in rows if not row.status.ended]

@@ -42,13 +42,20 @@ class HooksRequest:
 def run(context: Context, request: HooksRequest) -> Result:
     hooks, path = _place(context, request)
     before, after = _changed(context, request, hooks, path)
-    done = "planned" if request.dry_run else DONE[request.action]
+    if request.dry_run:
+        done = "planned"
+    else:
+        done = DONE[request.action]
+    if request.dry_run:
+        diff = _diff(before or "", after or "", path)
+    else:
+        diff = ()
     item = Hooked(
         name=request.agent,
         file=str(path),
         action="unchanged" if before == after else done,
         events=tuple(hooks.events),
-        diff=_diff(before or "", after or "", path) if request.dry_run else (),
+        diff=diff,
     )
     warnings = (*context.warnings, *_warnings(request, path, after))
     return Result("hooks", None, context.clock.now(), [item], warnings)
@@ -79,8 +86,13 @@ def _changed(
     place = f" of {request.agent} in {path}"
     for _ in range(TRIES):
         try:
-            content = files.read(path) if os.path.lexists(path) else None
-            before = None if content is None else content.data.decode("utf-8")
+            content = None
+            if os.path.lexists(path):
+                content = files.read(path)
+            if content is None:
+                before = None
+            else:
+                before = content.data.decode("utf-8")
             after = _edited(context, request, hooks, before)
             if before != after and after is not None and not request.dry_run:
                 if content is None:
@@ -107,7 +119,10 @@ def _edited(
         if before is None or not before.strip():
             return before
         return settings_file.removed(before, request.agent)
-    text = before if before is not None and before.strip() else "{}\n"
+    if before is not None and before.strip():
+        text = before
+    else:
+        text = "{}\n"
     return settings_file.installed(text, hooks, request.agent, program(context))
 
 
@@ -117,7 +132,9 @@ def program(context: Context) -> str:
     if invoked.name == "tmuxreap" and os.access(invoked, os.X_OK):
         return shlex.quote(str(invoked.absolute()))
     path = shutil.which("tmuxreap", path=context.settings.environ.get("PATH"))
-    return shlex.quote(path) if path else shlex.join(own_command())
+    if path:
+        return shlex.quote(path)
+    return shlex.join(own_command())
 
 
 def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:

@@ -82,7 +82,10 @@ def run(context: Context, request: ListRequest) -> Result:
         sessions = _as_trees(sessions, rows)
     silent = _not_asked(sights)
     warnings = (*warnings, *(f"{one.code.text}: {one.message}" for one in silent[1:]))
-    more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
+    if request.targets:
+        more = {}
+    else:
+        more = {"unregistered": _not_registered(context, look, rows, sights)}
     return context.result(
         "list",
         [*sessions, *items],
@@ -124,7 +127,10 @@ def _everywhere(context: Context, request: ListRequest) -> Result:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     listed = [*found, *unknown.values()]
     nothing = "no registry is known yet: start or adopt a session, or change to a project's folder"
-    greeting = nothing if not paths else f"no sessions in {len(paths)} registries"
+    if not paths:
+        greeting = nothing
+    else:
+        greeting = f"no sessions in {len(paths)} registries"
     result = context.result("list", listed, warnings, greeting=greeting)
     return replace(result, registry=None)
 
@@ -161,7 +167,10 @@ def _not_registered(
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
 
-    near = [] if rows else context.servers.default_sockets(context.default_server)
+    if rows:
+        near = []
+    else:
+        near = context.servers.default_sockets(context.default_server)
     return [newcomer.as_json() for newcomer in all_newcomers(context, rows, sights, near)]
 
 
@@ -189,7 +198,9 @@ def _wanted(one: Session, request: ListRequest) -> bool:
 def _attention(one: Session) -> int:
     """Return the place by its state: who waits for a person first, who is not alive last."""
     words = [state.value for state in BY_ATTENTION]
-    return words.index(one.state) if one.state in words else len(words)
+    if one.state in words:
+        return words.index(one.state)
+    return len(words)
 
 
 def states_of(words: Sequence[str]) -> tuple[str, ...]:

@@ -27,7 +27,10 @@ def run(context: Context, request: ProtectRequest) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.ALL)
     wanted = {row.name for row in chosen.rows if is_protected(row) is not request.keep}
-    refused = _written(context, wanted, request) if wanted and not request.dry_run else {}
+    if wanted and not request.dry_run:
+        refused = _written(context, wanted, request)
+    else:
+        refused = {}
     items: list[Item] = [
         _item(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
     ]
@@ -58,5 +61,8 @@ def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dic
 
 def _item(row: Row, request: ProtectRequest, changes: bool, failure: Failure | None) -> Item:
     done = changes and not request.dry_run and failure is None
-    keep = request.keep if done or not changes else not request.keep
+    if done or not changes:
+        keep = request.keep
+    else:
+        keep = not request.keep
     return Protected(row.name, keep, done, error=problem_of(failure))

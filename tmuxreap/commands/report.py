@@ -82,16 +82,27 @@ def _reported(
     begun = next((event for event in reversed(events) if event.kind in BEGUN), None)
     if end is not None and begun is not None and begun.id > end.id:
         end = None
-    data: Mapping[str, object] = end.data if end is not None else {}
+    data: Mapping[str, object]
+    if end is not None:
+        data = end.data
+    else:
+        data = {}
     by = data.get("ended_by")
     seconds = dict.fromkeys((*SHOWN, UNKNOWN), 0.0)
     for span in spans:
         seconds[span.state] = seconds.get(span.state, 0.0) + span.seconds
+    if row is not None:
+        agent = row.agent
+    else:
+        agent = _text(begun.data.get("agent") if begun else None)
+    ended_at = None
+    if end is not None and end.at >= since:
+        ended_at = end.timestamp
     return Reported(
         name=name,
-        agent=row.agent if row is not None else _text(begun.data.get("agent") if begun else None),
+        agent=agent,
         status=row.status.value if row is not None else None,
-        ended_at=end.timestamp if end is not None and end.at >= since else None,
+        ended_at=ended_at,
         stopped_by=_text(data.get("stopped_by")),
         stop_reason=_text(data.get("reason")),
         ended_by=_who(by) if isinstance(by, Mapping) else None,
@@ -152,11 +163,15 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return 0
 
 
 def _size(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) and value >= 0 else 0.0
+    if isinstance(value, (int, float)) and value >= 0:
+        return float(value)
+    return 0.0
 
 
 def _list(value: object) -> Sequence[object]:

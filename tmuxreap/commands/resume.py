@@ -58,7 +58,10 @@ def run(context: Context, request: ResumeRequest) -> Result:
         settle(context, dry_run=request.dry_run)
     look = context.registry.look()
     wanted = request.set_name
-    members = None if wanted is None else members_of(context.books, look, wanted)
+    if wanted is None:
+        members = None
+    else:
+        members = members_of(context.books, look, wanted)
     targets = request.targets or (("all",) if request.lost or members else ())
     chosen = choose_rows(context, look, targets, Wanted.ENDED)
     if members is not None:
@@ -105,7 +108,10 @@ def _resumed_in_turn(
 
 def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
     ended_at = ended_epoch(row)
-    longest_s = max(DAY_S, context.clock.uptime()) if lost.since_s is None else lost.since_s
+    if lost.since_s is None:
+        longest_s = max(DAY_S, context.clock.uptime())
+    else:
+        longest_s = lost.since_s
     is_lost = row.status.ended and row.termination_mode == MODES[Event.FOUND_DEAD]
     return is_lost and ended_at is not None and context.clock.now() - ended_at <= longest_s
 
@@ -150,6 +156,10 @@ def take_up(context: Context, row: Row) -> Launch:
     """Plan how the row's conversation continues; Failure if it has none or it is in use."""
     profile, conversation, environment = resumable(context, row)
     _not_in_use(context, row, profile, conversation)
+    if row.terminal is Terminal.NONE:
+        terminal = Terminal.NONE
+    else:
+        terminal = Terminal.TMUX
     return Launch(
         name=row.name,
         agent=profile.name,
@@ -161,7 +171,7 @@ def take_up(context: Context, row: Row) -> Launch:
         event=Event.RESUMED,
         conversation=conversation,
         environment=environment,
-        terminal=Terminal.NONE if row.terminal is Terminal.NONE else Terminal.TMUX,
+        terminal=terminal,
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers import Shown
+from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
@@ -19,7 +19,9 @@ def run(context: Context, targets: Sequence[str]) -> Result:
     chosen = choose_rows(context, look, targets, Wanted.ALL)
     pulses = context.books.pulses()
     sights = sights_of(context, chosen.rows)
-    processes = list(chain.from_iterable(map(processes_of, sights)))
+    processes: list[ProcessId] = []
+    for sight in sights:
+        processes += processes_of(sight)
     usage = context.processes.usage(processes) if processes else {}
     items: list[Item] = [
         shown_result(context, row, sight, pulses.get(row.name), usage)

@@ -75,7 +75,9 @@ def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) 
     current = path.read_bytes()
     if current == data:
         return "same"
-    return "old" if installed.get(name) == _digest(current) else "changed"
+    if installed.get(name) == _digest(current):
+        return "old"
+    return "changed"
 
 
 def write(comparison: Comparison, names: tuple[str, ...]) -> None:
@@ -173,14 +175,20 @@ def _installed(skill: BundledSkill, dest: Path, request: SkillsRequest) -> answe
         return answers.Skill(skill.name, "failed", str(folder), error=problem)
     if request.dry_run and names:
         outcome = f"would be {outcome}"
-    kept = _changed(comparison) if changed and not request.yes else None
+    kept = None
+    if changed and not request.yes:
+        kept = _changed(comparison)
     return answers.Skill(skill.name, outcome, str(folder), error=problem_of(kept))
 
 
 def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
     if not names:
-        return "kept" if comparison.names("changed") else "unchanged"
-    return "updated" if comparison.names("same", "old", "changed") else "installed"
+        if comparison.names("changed"):
+            return "kept"
+        return "unchanged"
+    if comparison.names("same", "old", "changed"):
+        return "updated"
+    return "installed"
 
 
 def _changed(comparison: Comparison) -> Failure:
@@ -191,6 +199,9 @@ def _changed(comparison: Comparison) -> Failure:
 
 
 def _unwritable(folder: Path, error: OSError) -> Failure:
-    code = Code.PERMISSION_DENIED if isinstance(error, PermissionError) else Code.USAGE
+    if isinstance(error, PermissionError):
+        code = Code.PERMISSION_DENIED
+    else:
+        code = Code.USAGE
     reason = f"could not install into {folder}: {error.strerror} ({error.filename})"
     return Failure(code, reason, "choose another folder with --dest DIR")

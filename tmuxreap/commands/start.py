@@ -58,12 +58,18 @@ def run(context: Context, request: StartRequest) -> Result:
     _check_restart(request, row)
     server = context.servers.named(request.server)
     server = server or (row.tmux_server if row else context.default_server)
-    parent = None if look is None else context.caller.session(context.books)
+    if look is None:
+        parent = None
+    else:
+        parent = context.caller.session(context.books)
     spec = _spec(context, request, row, server, parent)
     make_way(context, look, row, spec, replace=request.replace)
     context.warnings.extend(_folder_warnings(look, spec))
     if request.dry_run:
-        worktree = {} if spec.worktree is None else {"worktree": spec.worktree.path}
+        if spec.worktree is None:
+            worktree = {}
+        else:
+            worktree = {"worktree": spec.worktree.path}
         plan = {"plan": {"command": list(spec.words), **worktree}}
         return context.result("start", more=plan)
     if look is None:
@@ -87,7 +93,10 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
 
     flag = "--restart"
     try:
-        when = None if request.restart is None else parse_restart(request.restart)
+        if request.restart is None:
+            when = None
+        else:
+            when = parse_restart(request.restart)
         flag = "--restart-limit"
         if request.restart_limit is not None:
             parse_limit(request.restart_limit)
@@ -156,12 +165,16 @@ def _spec(
     conversation = str(uuid.uuid4())
     words = launch_words(profile, command, conversation)
     has_our_id = profile is not None and launched_with(profile, words, conversation)
+    if worktree is None:
+        cwd = _folder(request, folder)
+    else:
+        cwd = worktree.path
     return Launch(
         name=request.name,
         agent=agent,
         words=tuple(words),
         start_command=recorded,
-        cwd=_folder(request, folder) if worktree is None else worktree.path,
+        cwd=cwd,
         server=server,
         socket=context.servers.socket(server),
         event=Event.STARTED,
@@ -205,7 +218,9 @@ def _folder(request: StartRequest, folder: str) -> str:
 
 
 def _here(context: Context) -> str:
-    return "" if context.settings.cwd_deleted else str(context.settings.cwd)
+    if context.settings.cwd_deleted:
+        return ""
+    return str(context.settings.cwd)
 
 
 def installed(context: Context) -> list[str]:
@@ -222,7 +237,9 @@ def installed(context: Context) -> list[str]:
 
 def _installed(context: Context) -> str:
     agents = installed(context)
-    return f" (installed: {', '.join(agents)})" if agents else " AGENT"
+    if agents:
+        return f" (installed: {', '.join(agents)})"
+    return " AGENT"
 
 
 def _command(
@@ -234,7 +251,10 @@ def _command(
     if row is not None and row.start_command is not None:
         return shell_words(row.start_command), row.start_command
     if profile is None or not profile.command:
-        unknown = f"there is no agent {agent!r}" if profile is None else f"{agent} has no command"
+        if profile is None:
+            unknown = f"there is no agent {agent!r}"
+        else:
+            unknown = f"{agent} has no command"
         hint = (
             "see the known agents with: tmuxreap agents; or give a command after --,"
             " as in: tmuxreap start NAME --agent AGENT -- COMMAND"

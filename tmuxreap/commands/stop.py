@@ -68,7 +68,9 @@ def run(context: Context, request: EndRequest) -> Result:
     else:
         many = chosen.sweeping or request.policy.purge
         must_ask = bool(chosen.rows) and many and not request.yes
-        refused = _unconfirmed(context, chosen.rows, rest, request) if must_ask else None
+        refused = None
+        if must_ask:
+            refused = _unconfirmed(context, chosen.rows, rest, request)
         if refused is not None:
             return refused
         items = end_rows(context, chosen.rows, request.policy)
@@ -196,7 +198,9 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
     session = server.named(name) if server else None
     if session is None and not isinstance(look, Unreachable):
         verb = f"{request.policy.verb.value} {name}"
-        hidden = unreadable_failure(verb, server, name) if server else None
+        hidden = None
+        if server:
+            hidden = unreadable_failure(verb, server, name)
         return failed_target(name, hidden or _not_found(name))
     identity = RecordedTmux()
     if server is not None and session is not None:

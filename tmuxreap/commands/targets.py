@@ -33,7 +33,9 @@ def _running(context: Context) -> str:
         return ""
     names = [row.name for row in rows if not row.status.ended]
     more = ", ..." if len(names) > HINTED else ""
-    return f" (running: {', '.join(names[:HINTED])}{more})" if names else ""
+    if names:
+        return f" (running: {', '.join(names[:HINTED])}{more})"
+    return ""
 
 
 def choose_rows(

@@ -79,8 +79,11 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     awaited = [_Awaited(row) for row in chosen.rows]
-    with contextlib.nullcontext(waiter) if waiter else event_waiter(context) as waiter:
+    if waiter is not None:
         in_time = _wait(context, request, awaited, waiter)
+    else:
+        with event_waiter(context) as events:
+            in_time = _wait(context, request, awaited, events)
     done = request.any and any(one.reached for one in awaited)
     items: list[Item] = [_answer(one, request, in_time=in_time, done=done) for one in awaited]
     items += not_chosen(look, chosen, Awaited)
@@ -134,7 +137,11 @@ def _look(context: Context, until: Until, pending: Sequence[_Awaited], waited_s:
     rows = [one.row for one in pending]
     # Only once: the waiter hears every write to the ledger, and would wake for our own.
     sights = sights_of(context, rows, remembers=waited_s == 0)
-    states: Sequence[StateReport] = context.states.of(rows, sights) if rows else ()
+    states: Sequence[StateReport]
+    if rows:
+        states = context.states.of(rows, sights)
+    else:
+        states = ()
     for one, sight, report in zip(pending, sights, states, strict=True):
         one.waited_s = waited_s
         _judge(one, until, sight, report)
@@ -144,7 +151,10 @@ def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> No
     unknown = sight.live is Live.UNKNOWN
     one.state = report.state.value if report.state else None
     one.processes = sight.owned.ids.union(process.id for process in sight.unproven)
-    one.unseen = sight.trouble.message if unknown and sight.trouble else None
+    if unknown and sight.trouble:
+        one.unseen = sight.trouble.message
+    else:
+        one.unseen = None
     one.unsure = unknown or not one.processes
     if until is Until.GONE:
         one.reached = not unknown and sight.session is None and not one.processes
@@ -154,7 +164,10 @@ def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> No
 
 
 def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool, done: bool) -> Awaited:
-    failure = None if one.reached or done else _why_not(one, request, in_time)
+    if one.reached or done:
+        failure = None
+    else:
+        failure = _why_not(one, request, in_time)
     waited_ms = round(one.waited_s * 1000)
     return Awaited(one.row.name, one.state, one.reached, waited_ms, error=problem_of(failure))
 
@@ -168,7 +181,9 @@ def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | No
         return Failure(Code.GONE, reason, hint)
     if in_time:
         return None
-    state = one.state or ("not alive" if request.until.of_the_living else "still there")
+    state = one.state or "still there"
+    if not one.state and request.until.of_the_living:
+        state = "not alive"
     seen = one.unseen or f"{name} is {state}"
     reason = f"could not wait: {name} was not {until} within {request.timeout_s:g} s; {seen}"
     hint = f"wait longer with --timeout, or look at it: {command('show', name)}"

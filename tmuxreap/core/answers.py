@@ -207,7 +207,10 @@ class Change(Answer):
         of_its_kind = FIELDS_BY_EVENT.get(self.event, DRIFT_FIELDS)
         names = ("name", "event", "timestamp", *of_its_kind, "error")
         optional = [name for name in OPTIONAL if fields[name] not in (None, [])]
-        ending = {} if self.ending is None else self.ending.as_json()
+        if self.ending is None:
+            ending = {}
+        else:
+            ending = self.ending.as_json()
         return {**ending, **{name: fields[name] for name in (*names, *optional)}}
 
 
@@ -416,36 +419,6 @@ class Launched(Session):
 
     outcome: str | None = None
     command: str | None = None
-
-
-@frozen
-class Planned(Answer):
-    """What `start` would run, with `--dry-run`."""
-
-    plan: Mapping[str, object] | None = None
-
-
-@frozen
-class RemoteResult(Item):
-    """A result from another host, as received. `shown`: the same as a value of ours; None if this
-    version knows no such answer."""
-
-    host: str
-    facts: Mapping[str, object]
-    lines: tuple[str, ...] = ()  # for people
-    shown: Item | None = None
-
-    @property
-    def target(self) -> str:
-        return f"{self.name}@{self.host}"
-
-    def as_json(self) -> dict[str, object]:
-        return {**self.facts, "host": self.host, "target": self.target}
-
-
-def local(item: Item) -> Item:
-    """Return the answer itself, also where another host gave it."""
-    return item.shown if isinstance(item, RemoteResult) and item.shown is not None else item
 
 
 @frozen

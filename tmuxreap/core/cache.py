@@ -43,7 +43,9 @@ def cached_value(recall: Recall, what: str, stamp: str) -> Any:
     if data is None:
         return None
     _, _, text = data.partition(" ")
-    return json.loads(text) if data == _with_checksum(text) else None
+    if data == _with_checksum(text):
+        return json.loads(text)
+    return None
 
 
 def _with_checksum(text: str) -> str:

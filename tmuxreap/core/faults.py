@@ -39,7 +39,9 @@ _armed: dict[str, str] | None = None
 def arm(spec: str) -> None:
     """Arm steps as in `step=fault[,step=fault]`; a fault is `kill` or an error name (ENOSPC)."""
     global _armed
-    _armed = dict(part.split("=", 1) for part in spec.split(",")) if spec else None
+    _armed = None
+    if spec:
+        _armed = dict(part.split("=", 1) for part in spec.split(","))
 
 
 def at(step: Step) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping
-from itertools import chain
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -51,7 +50,10 @@ def read(kind: type[T], facts: Mapping[str, object]) -> T | None:
     here counts as absent; None if a field that has no default is."""
     given: dict[str, object] = {}
     for name, form in fields_of(kind).items():  # type: ignore[arg-type]
-        value = _in_form(form, facts[name]) if name in facts else NOTHING
+        if name in facts:
+            value = _in_form(form, facts[name])
+        else:
+            value = NOTHING
         if value is not NOTHING:
             given[name] = value
         elif kind.__fields__[name] is NOTHING:  # type: ignore[attr-defined]
@@ -68,13 +70,17 @@ def _in_form(form: Any, value: object) -> object:
     if origin is tuple:
         return _members(get_args(form)[0], value)
     if hasattr(form, "__fields__"):
-        found = read(form, value) if isinstance(value, Mapping) else None
+        found = None
+        if isinstance(value, Mapping):
+            found = read(form, value)
         return NOTHING if found is None else found
     if form is float and type(value) is int:
         return float(value)
     if isinstance(value, bool) and form in (int, float):  # in Python it is a number, too
         return NOTHING
-    return value if form is Any or isinstance(value, origin or form) else NOTHING
+    if form is Any or isinstance(value, origin or form):
+        return value
+    return NOTHING
 
 
 def _members(form: Any, value: object) -> object:
@@ -96,9 +102,12 @@ def _short(text: str) -> int | None:
 def _is_too_deep(value: object) -> bool:
     level = [value]
     for _ in range(DEEPEST):
-        level = list(chain.from_iterable(map(_inside, level)))
-        if not level:
+        below: list[object] = []
+        for each in level:
+            below += _inside(each)
+        if not below:
             return False
+        level = below
     return True
 
 

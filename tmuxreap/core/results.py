@@ -141,7 +141,9 @@ def plain_json(value: object) -> object:
         return [plain_json(one) for one in value]
     if isinstance(value, Mapping):
         return {name: plain_json(one) for name, one in value.items()}
-    return value.as_json() if isinstance(value, Answer) else value
+    if isinstance(value, Answer):
+        return value.as_json()
+    return value
 
 
 @cache
@@ -172,7 +174,9 @@ def _value(kind: Any, data: Any) -> Any:
 
 def _value_kind(kind: Any) -> Any:
     """Return the kind if JSON values must be converted to it: a value class or a tuple."""
-    return kind if hasattr(kind, "__fields__") or get_origin(kind) is tuple else None
+    if hasattr(kind, "__fields__") or get_origin(kind) is tuple:
+        return kind
+    return None
 
 
 def problem_of(failure: Failure | None) -> Problem | None:
@@ -226,7 +230,9 @@ class Result:
         if self.summed:
             return self.status
         codes = [Code.of(item.error.code) for item in self.results if item.error is not None]
-        return Exit.INTERRUPTED if Code.INTERRUPTED in codes else shared_exit(codes) or self.status
+        if Code.INTERRUPTED in codes:
+            return Exit.INTERRUPTED
+        return shared_exit(codes) or self.status
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -241,3 +247,35 @@ class Result:
             "error": plain_json(problem_of(self.failure)),
             **{name: plain_json(value) for name, value in self.more.items()},
         }
+
+
+@frozen
+class Planned(Answer):
+    """What `start` would run, with `--dry-run`."""
+
+    plan: Mapping[str, object] | None = None
+
+
+@frozen
+class RemoteResult(Item):
+    """A result from another host, as received. `shown`: the same as a value of ours; None if this
+    version knows no such answer."""
+
+    host: str
+    facts: Mapping[str, object]
+    lines: tuple[str, ...] = ()  # for people
+    shown: Item | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.name}@{self.host}"
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.facts, "host": self.host, "target": self.target}
+
+
+def local(item: Item) -> Item:
+    """Return the answer itself, also where another host gave it."""
+    if isinstance(item, RemoteResult) and item.shown is not None:
+        return item.shown
+    return item

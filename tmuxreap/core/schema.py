@@ -43,7 +43,9 @@ def answer_schema(verb: str) -> Schema:
     facts = VERBS[verb]
     assert facts.result is not None  # noqa: S101 - asked of verbs with an answer only
     result = _object(facts.result)
-    return result if facts.is_endless else _envelope(facts.more, result)
+    if facts.is_endless:
+        return result
+    return _envelope(facts.more, result)
 
 
 def document(verb: str | None) -> Schema:
@@ -85,11 +87,15 @@ def _of(kind: Any) -> Schema:
         return {"type": "array", "items": _of(arguments[0])}
     if hasattr(kind, "__fields__"):
         return _object(kind)
-    return {"type": PLAIN[kind]} if kind in PLAIN else {"type": "object"}
+    if kind in PLAIN:
+        return {"type": PLAIN[kind]}
+    return {"type": "object"}
 
 
 def _any(kinds: tuple[Any, ...], nullable: bool) -> Schema:
     schemas = [_of(kind) for kind in kinds]
     if len(schemas) > 1:
         return {"anyOf": [*schemas, *([{"type": "null"}] if nullable else [])]}
-    return {**schemas[0], "type": [schemas[0]["type"], "null"]} if nullable else schemas[0]
+    if nullable:
+        return {**schemas[0], "type": [schemas[0]["type"], "null"]}
+    return schemas[0]

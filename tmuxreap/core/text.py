@@ -30,7 +30,9 @@ class Style:
     width: int | None = None
 
     def paint(self, text: str, color: str | None) -> str:
-        return f"\x1b[{COLORS[color]}m{text}\x1b[0m" if self.color and color and text else text
+        if self.color and color and text:
+            return f"\x1b[{COLORS[color]}m{text}\x1b[0m"
+        return text
 
 
 def plain(text: str, *, keep: str = "") -> str:
@@ -50,7 +52,10 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
         return type(value)(*(plain_value(one, keep=keep) for one in value))
     if isinstance(value, (list, tuple)):
         return type(value)(plain_value(one, keep=keep) for one in value)
-    fields = None if isinstance(value, (type, Enum)) else getattr(value, "__fields__", None)
+    if isinstance(value, (type, Enum)):
+        fields = None
+    else:
+        fields = getattr(value, "__fields__", None)
     if fields is None:
         return value
     replaced = {name: _plain_member(name, getattr(value, name), keep) for name in fields}
@@ -62,12 +67,16 @@ def _plain_member(name: object, value: Any, keep: str) -> Any:
 
 
 def width(text: str) -> int:
-    return len(text) if text.isascii() else sum(map(_cells, text))
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
 
 
 def cut(text: str, cells: int) -> str:
     """Cut the text at its end to at most this many cells."""
-    return text if width(text) <= cells else _start(text, max(cells - 1, 0)) + CUT[:cells]
+    if width(text) <= cells:
+        return text
+    return _start(text, max(cells - 1, 0)) + CUT[:cells]
 
 
 def cut_middle(text: str, cells: int) -> str:

@@ -70,7 +70,8 @@ def frozen(cls: type[T]) -> type[T]:
     key: Callable[[object], object] = attrgetter(*compared) if compared else lambda _: ()
 
     def equal(self: object, other: object) -> bool:
-        return key(self) == key(other) if type(other) is value_class else NotImplemented
+        is_same = type(other) is value_class
+        return key(self) == key(other) if is_same else NotImplemented
 
     methods = {
         "__eq__": equal,

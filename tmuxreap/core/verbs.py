@@ -74,7 +74,7 @@ ALL = (
         targets=ENDED,
         on_hosts=True,
         result=answers.Launched,
-        more=answers.Planned,
+        more=results.Planned,
     ),
     Verb(
         "adopt",

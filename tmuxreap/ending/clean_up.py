@@ -106,7 +106,10 @@ def remove_worktree(context: Context, row: Row) -> str | Failure | None:
     strangers = _processes_in(context, path)
     if strangers:
         named = ", ".join(f"{process.comm} ({process.pid})" for process in strangers[:NAMED])
-        more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""
+        if len(strangers) > NAMED:
+            more = f" and {len(strangers) - NAMED} more"
+        else:
+            more = ""
         hint = f"when they have left it: {command('stop', row.name, '--cleanup')}"
         return _cleanup_failed(row, f"living processes use {path}: {named}{more}", hint)
     from tmuxreap.system import git  # late: rarely needed

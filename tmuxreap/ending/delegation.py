@@ -92,10 +92,9 @@ def _new_report(row: Row, at: float, event: str, detail: str | None) -> JobRepor
 
 def _end(verb: EndVerb, result: EndResult) -> tuple[str, str | None]:
     if result.stopped_by is None or result.outcome is Outcome.SURVIVED:
-        return (
-            "error",
-            result.error.message if result.error is not None else str(result.outcome),
-        )
+        if result.error is not None:
+            return "error", result.error.message
+        return "error", str(result.outcome)
     return ENDED[verb], result.stop_reason
 
 
@@ -129,7 +128,10 @@ class JobReport:
     at: float
 
     def as_json(self) -> dict[str, object]:
-        detail = {} if self.detail is None else {"detail": self.detail}
+        if self.detail is None:
+            detail = {}
+        else:
+            detail = {"detail": self.detail}
         facts = {
             "timestamp": iso(self.at),
             "event": self.event,
@@ -237,8 +239,14 @@ def _numbering(job: Mapping[str, object], last: Mapping[str, object]) -> dict[st
     before has them."""
     numbers = [n for n in (job.get("last_seq"), last.get("seq")) if isinstance(n, int)]
     version = last.get("schema_version", job.get("schema_version"))
-    numbered: dict[str, object] = {} if version is None else {"schema_version": version}
-    return {**numbered, "seq": max(numbers) + 1} if numbers else numbered
+    numbered: dict[str, object]
+    if version is None:
+        numbered = {}
+    else:
+        numbered = {"schema_version": version}
+    if numbers:
+        return {**numbered, "seq": max(numbers) + 1}
+    return numbered
 
 
 def _last_event(directory: int, job: str) -> Mapping[str, object]:

@@ -53,7 +53,9 @@ TRIES = 3
 
 def in_new_set(policy: Policy) -> Policy:
     """Return the policy with an ID for the set that this command begins, if it has no name."""
-    return policy if policy.set_name is not None else replace(policy, set_id=os.urandom(4).hex())
+    if policy.set_name is not None:
+        return policy
+    return replace(policy, set_id=os.urandom(4).hex())
 
 
 def end_rows(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
@@ -180,7 +182,10 @@ class _Run:
                 continue
             if result.outcome is Outcome.TAKEN_OVER:
                 taker = active.outcome_after_takeover(ending.intent.id)
-                error = taker.error if taker is not None else problem_of(_lost_in_takeover(ending))
+                if taker is not None:
+                    error = taker.error
+                else:
+                    error = problem_of(_lost_in_takeover(ending))
                 self.answers[ending.name] = replace(result, error=error)
 
 
@@ -330,7 +335,9 @@ def wait_for_caller(
     while clock.monotonic() < deadline:
         intent = books.intent(intent_id)
         if intent is not None and intent.owner == me:
-            caller = processes.identify(intent.handed_from) if intent.handed_from else None
+            caller = None
+            if intent.handed_from:
+                caller = processes.identify(intent.handed_from)
             if caller is not None:
                 processes.wait({caller}, max(0.0, deadline - clock.monotonic()))
             return intent
@@ -356,9 +363,14 @@ def finish_ending(context: Context, name: str, policy: Policy) -> str:
     if policy.verb is EndVerb.STOP and lost is not None:
         return f"it is not ended while it is not known which programs you spare: {lost.message}"
     row = context.registry.look().named(name)
-    ended = end_rows(context, [row], policy) if row is not None else []
+    if row is not None:
+        ended = end_rows(context, [row], policy)
+    else:
+        ended = []
     failures = [item.error.message for item in ended if item.error is not None]
-    return failures[0] if failures else f"finished its {policy.verb.value}"
+    if failures:
+        return failures[0]
+    return f"finished its {policy.verb.value}"
 
 
 def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:

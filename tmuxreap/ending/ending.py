@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.answers import Ending as EndResult
-from tmuxreap.core.answers import local
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
-from tmuxreap.core.results import Conversation, Counts, Draft, Item, problem_of
+from tmuxreap.core.results import Conversation, Counts, Draft, Item, local, problem_of
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.values import field, frozen, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, Rung
@@ -60,7 +59,10 @@ ENDED = frozenset({Outcome.STOPPED, Outcome.KILLED, Outcome.TERMINATED})
 
 
 def failed_target(name: str, failure: Failure) -> EndResult:
-    outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
+    if failure.code in REFUSALS:
+        outcome = Outcome.REFUSED
+    else:
+        outcome = Outcome.FAILED
     return EndResult(name=name, outcome=outcome, error=problem_of(failure))
 
 
@@ -163,8 +165,9 @@ class Ending:
     def awaited(self) -> frozenset[ProcessId]:
         """The processes whose exit is awaited: the agent's, or the carrier of an unseen agent."""
         carrier = self.sight.carrier
-        seen = (carrier.process,) if carrier is not None and carrier.beyond else self.sight.agent
-        return frozenset(process.id for process in seen)
+        if carrier is not None and carrier.beyond:
+            return frozenset({carrier.process.id})
+        return frozenset(process.id for process in self.sight.agent)
 
     @property
     def barred(self) -> bool:
@@ -181,7 +184,9 @@ class Ending:
     def beyond(self) -> str | None:
         """The program that carries an agent whose processes cannot be seen from this machine."""
         carrier = self.first.carrier
-        return carrier.program if carrier is not None and carrier.beyond else None
+        if carrier is not None and carrier.beyond:
+            return carrier.program
+        return None
 
     @property
     def carrier_cut(self) -> bool:
@@ -194,7 +199,9 @@ class Ending:
 
     @property
     def survivors(self) -> tuple[Belonging, ...]:
-        return self.sight.owned.own if self.outcome is Outcome.SURVIVED else ()
+        if self.outcome is Outcome.SURVIVED:
+            return self.sight.owned.own
+        return ()
 
     @property
     def left(self) -> tuple[Process, ...]:
@@ -213,6 +220,9 @@ class Ending:
 
     def strike(self) -> None:
         """Mark the session's panes as struck: whatever a hook starts in them is ended, too."""
-        panes = self.sight.session.panes if self.sight.session else ()
+        if self.sight.session:
+            panes = self.sight.session.panes
+        else:
+            panes = ()
         struck = self.past.struck | {pane.id for pane in panes}
         self.past = replace(self.past, struck=struck)

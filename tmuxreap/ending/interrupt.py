@@ -61,7 +61,10 @@ def _early_answer(ending: Ending, report: StateReport, dry_run: bool, *, busy: b
     """Return the answer of a session that needs no key or may get none; None if keys are sent."""
     failure = _refusal(ending, busy)
     if failure is not None:
-        outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
+        if failure.code in REFUSALS:
+            outcome = Outcome.REFUSED
+        else:
+            outcome = Outcome.FAILED
         return _item(ending, outcome, failure=failure)
     if not dry_run:
         return None
@@ -117,7 +120,9 @@ def _refusal(ending: Ending, busy: bool) -> Failure | None:
         reason = "no key is known that ends the turn of this agent"
     if reason is None and pane is not None and pane.synchronized:
         reason = "the keys of its pane go to others too (synchronize-panes)"
-    return not_interruptible(name, reason) if reason is not None else None
+    if reason is not None:
+        return not_interruptible(name, reason)
+    return None
 
 
 def _keys(ending: Ending) -> list[str]:
@@ -137,7 +142,9 @@ def _result(ending: Ending, took_ms: int) -> Item:
         keys=_keys(ending) if done else [],
         failure=ending.trouble,
     )
-    draft = replace(ending.draft, text="") if ending.draft else None
+    draft = None
+    if ending.draft:
+        draft = replace(ending.draft, text="")
     return replace(item, draft=draft, duration_ms=took_ms)
 
 

@@ -53,8 +53,9 @@ class ActiveIntents:
 
     def busy(self, intents: Mapping[str, Intent] | None = None) -> set[str]:
         """Return the names of the sessions that a process is ending or starting right now."""
-        open_intents = self.books.open_intents() if intents is None else intents
-        return {name for name, intent in open_intents.items() if self.is_in_progress(intent)}
+        if intents is None:
+            intents = self.books.open_intents()
+        return {name for name, intent in intents.items() if self.is_in_progress(intent)}
 
     def join(self, intent: Intent) -> Item | None:
         """Wait for another process's stop and return its outcome; send nothing. Return None when
@@ -84,7 +85,9 @@ class ActiveIntents:
         intent = self.books.intent(intent_id)
         while intent is not None and intent.taken_over_by is not None:
             intent = self.books.intent(intent.taken_over_by)
-        return self.join(intent) if intent is not None and intent.id != intent_id else None
+        if intent is not None and intent.id != intent_id:
+            return self.join(intent)
+        return None
 
     def starting(self) -> dict[str, Intent]:
         """Return the starts, resumes and restarts that are under way, by name."""
@@ -114,10 +117,12 @@ class ActiveIntents:
 def cancel_restarts(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
     """Cancel pending restarts of lost rows, wait for those in progress, and return the rows as
     they are then."""
-    return [
-        _cancel_restart(context, row, verb) if is_lost(row) and wants_restart(row) else row
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        if is_lost(row) and wants_restart(row):
+            row = _cancel_restart(context, row, verb)
+        found.append(row)
+    return found
 
 
 def _cancel_restart(context: Context, row: Row, verb: str) -> Row:
@@ -144,7 +149,10 @@ def under_way(books: Books) -> Iterator[MarkInProgress]:
 
 
 def _stuck(intent: Intent, *, suspended: bool) -> Failure:
-    state = "is suspended" if suspended else "did not end in its time"
+    if suspended:
+        state = "is suspended"
+    else:
+        state = "did not end in its time"
     reason = f"another {intent.verb} of it (pid {intent.owner.pid}) {state}"
     hint = f"take it over with: {command('kill', intent.name)}"
     if intent.verb == START:  # a kill would find nothing to end

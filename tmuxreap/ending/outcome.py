@@ -41,7 +41,9 @@ def event_of(ending: Ending) -> Event:
     swept."""
     if ending.purged is not None and ending.purged.failure is None:
         return Event.PURGED
-    return Event.SWEPT if ending.row.status.ended else EVENT_OF_VERB[ending.policy.verb]
+    if ending.row.status.ended:
+        return Event.SWEPT
+    return EVENT_OF_VERB[ending.policy.verb]
 
 
 def stopped_by_of(ending: Ending) -> StoppedBy | None:
@@ -49,7 +51,9 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
     the last of them."""
     if not ending.row.status.ended:
         return ending.stopped_by
-    return ending.swept_by if ending.swept or ending.purged is None else None
+    if ending.swept or ending.purged is None:
+        return ending.swept_by
+    return None
 
 
 def changes_of(
@@ -61,17 +65,26 @@ def changes_of(
     agent = ending.agent
     # A row's own conversation is never replaced by that of another row of its pane.
     is_own = row.name == ending.name or _has_no_other(row, ending)
-    conversation = ending.conversation if is_own else Conversation()
+    if is_own:
+        conversation = ending.conversation
+    else:
+        conversation = Conversation()
     in_part = policy.scope is Scope.PANE or ending.sight.foreign
+    reason = None
+    if not row.status.ended or ending.purged is None:
+        reason = policy.reason
+    resumable = None
+    if is_own:
+        resumable = ending.known.is_resumable and not ending.cut_off
     end = End(
         event=event_of(ending),
         at=at,
         stopped_by=stopped_by_of(ending),
-        reason=policy.reason if not row.status.ended or ending.purged is None else None,
+        reason=reason,
         scope=Scope.PANE.value if in_part else None,
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
-        resumable=ending.known.is_resumable and not ending.cut_off if is_own else None,
+        resumable=resumable,
         screen=screen,
     )
     changes = dict(end_changes(row.status, end))
@@ -93,7 +106,10 @@ def _has_no_other(row: Row, ending: Ending) -> bool:
 def last_screen(ending: Ending, log_text: str | None) -> str | None:
     """Return the screen to record; a row that had ended before keeps its old one."""
     row = ending.row
-    screen = log_text if row.terminal is Terminal.NONE else ending.last_screen
+    if row.terminal is Terminal.NONE:
+        screen = log_text
+    else:
+        screen = ending.last_screen
     if row.status.ended or screen is None or is_blind():
         return None
     return kept_screen(screen)
@@ -106,13 +122,23 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
     gone = ending.stopped_by is not None
     event = event_of(ending)
     lost = event is Event.PURGED or ending.cut_off
-    again = None if lost else resume_command(row, ending.known, ending.profile)
+    if lost:
+        again = None
+    else:
+        again = resume_command(row, ending.known, ending.profile)
+    if gone and event is Event.PURGED:
+        outcome = Outcome.TERMINATED
+    else:
+        outcome = ending.outcome
+    stop_reason = row.stop_reason
+    if event is not Event.SWEPT:
+        stop_reason = policy.reason
     return replace(
         _known_before(ending),
-        outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ending.outcome,
+        outcome=outcome,
         status=next_status(row.status, event) if gone else row.status,
         stopped_by=stopped_by_of(ending),
-        stop_reason=policy.reason if event is not Event.SWEPT else row.stop_reason,
+        stop_reason=stop_reason,
         termination_mode=MODES.get(event) if gone else None,
         ended_at=iso(clock.now()) if gone else None,
         resumable=ending.known.is_resumable and not lost,
@@ -148,7 +174,10 @@ def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
         waited_s = ending.policy.after_turn_s or 0
         yield f"turn_not_finished: it was still in its turn after {waited_s:g} s"
     if ending.draft_lost:
-        kept = "what it showed is kept" if ending.draft else "its last screen stands in the row"
+        if ending.draft:
+            kept = "what it showed is kept"
+        else:
+            kept = "its last screen stands in the row"
         lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
         yield f"draft_lost: {lost}; {kept}"
     if gone and not ending.cut_off:

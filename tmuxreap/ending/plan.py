@@ -113,7 +113,9 @@ class Policy:
     def grace(self) -> float:
         if self.grace_s is not None:
             return self.grace_s
-        return HANGUP_GRACE_S if self.verb is EndVerb.STOP else TERM_GRACE_S
+        if self.verb is EndVerb.STOP:
+            return HANGUP_GRACE_S
+        return TERM_GRACE_S
 
 
 def make_policy(
@@ -214,25 +216,34 @@ class Plan:
 
     @property
     def server(self) -> Server | None:
-        return self.sight.server if isinstance(self.sight.server, Server) else None
+        if isinstance(self.sight.server, Server):
+            return self.sight.server
+        return None
 
     @property
     def agent_pids(self) -> tuple[int, ...]:
         """The agent's pids; of an agent that was not recognised, the pane's."""
         pane = self.sight.pane
-        leader = () if pane is None or pane.pid is None else (pane.pid,)
-        return tuple(process.pid for process in self.sight.agent) or leader
+        if self.sight.agent:
+            return tuple(process.pid for process in self.sight.agent)
+        if pane is None or pane.pid is None:
+            return ()
+        return (pane.pid,)
 
     @property
     def after_turn_s(self) -> float | None:
         """The time that the agent has to end its turn; its hooks read it in the intent."""
-        return self.policy.after_turn_s if self.sight.live is Live.ALIVE else None
+        if self.sight.live is Live.ALIVE:
+            return self.policy.after_turn_s
+        return None
 
     def recorded(self) -> RecordedPlan:
         """Return the plan as an intent records it."""
         policy = self.policy
         sight = self.sight
-        after_turn = self.after_turn_s
+        after_turn = None
+        if self.after_turn_s is not None:
+            after_turn = AfterTurn(round(self.after_turn_s * 1000))
         return RecordedPlan(
             name=self.name,
             verb=policy.verb.value,
@@ -254,7 +265,7 @@ class Plan:
             task_status=policy.task_status,
             cleanup=policy.cleanup or None,
             set=policy.set_name,
-            after_turn=None if after_turn is None else AfterTurn(round(after_turn * 1000)),
+            after_turn=after_turn,
         )
 
 
@@ -279,7 +290,9 @@ def set_of(intent: Intent) -> str:
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
     """Return why this session must not be touched, or None."""
-    code = sight.trouble.code if sight.trouble is not None else None
+    code = None
+    if sight.trouble is not None:
+        code = sight.trouble.code
     replaced = code is Code.SESSION_REPLACED
     any_pane = code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
     if sight.trouble is not None and not any_pane and not (status.ended and replaced):
@@ -374,7 +387,10 @@ def keys_wait_s(profile: Profile | None, screen: Screen | None) -> float:
     that the agent has to exit."""
     if profile is None:
         return 0.0
-    steps = profile.idle_keys if exits_quickly(screen, profile) else profile.safe_keys
+    if exits_quickly(screen, profile):
+        steps = profile.idle_keys
+    else:
+        steps = profile.safe_keys
     if screen is not None and screen.setup:
         steps = profile.setup_keys * REPEATS
     busy = screen is not None and screen.state is State.BUSY and bool(profile.interrupt_keys)
@@ -394,9 +410,9 @@ def _rung(
 ) -> PlannedRung:
     if rung is Rung.KEYS:
         timeout_s = policy.keys_timeout_s
-        return PlannedRung(
-            rung, keys_wait_s(profile, screen) if timeout_s is None else timeout_s, keys_skipped
-        )
+        if timeout_s is None:
+            timeout_s = keys_wait_s(profile, screen)
+        return PlannedRung(rung, timeout_s, keys_skipped)
     if rung is Rung.KILL:
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
     no_term = rung is Rung.TERM and policy.grace == 0

@@ -172,11 +172,15 @@ def _registered_elsewhere(
 
 def already_stopped(ending: Ending) -> EndResult:
     row = ending.row
+    if row.status is Status.ARCHIVED:
+        status = Status.STOPPED
+    else:
+        status = row.status
     return EndResult(
         name=row.name,
         outcome=Outcome.ALREADY_STOPPED,
         stopped_by=row.stopped_by,
-        status=Status.STOPPED if row.status is Status.ARCHIVED else row.status,
+        status=status,
         agent=ending.agent,
         pid=row.pane.pid,
         stop_reason=row.stop_reason,
@@ -345,7 +349,9 @@ Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they a
 def why_no_purge_yet(ending: Ending, rows: Rows) -> Failure | None:
     """Return, before the ending, why the conversation may not be purged."""
     uncertain = ending.conversation.id is None or ending.conversation.source == GUESS
-    return None if uncertain and _banner_expected(ending) else why_no_purge(ending, rows)
+    if uncertain and _banner_expected(ending):
+        return None
+    return why_no_purge(ending, rows)
 
 
 def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
@@ -356,7 +362,10 @@ def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
         reason = f"it could be any of {', '.join(ending.known.candidates)}"
         hint = f"stop it without: {command('stop', row.name)}"
         return could_not(PURGE, row.name, reason, hint, Code.AMBIGUOUS_CONVERSATION)
-    users = _users(rows(), conversation.id, row.name) if conversation.id is not None else []
+    if conversation.id is not None:
+        users = _users(rows(), conversation.id, row.name)
+    else:
+        users = []
     if users:
         hint = f"forget that row first: {command('forget', users[0])}"
         reason = f"{', '.join(users)} has it too"

@@ -152,7 +152,9 @@ class Recording:
 
 def _screen_of(context: Context, ending: Ending) -> str | None:
     row = ending.row
-    log_text = context.headless_screen(row) if row.terminal is Terminal.NONE else None
+    log_text = None
+    if row.terminal is Terminal.NONE:
+        log_text = context.headless_screen(row)
     return last_screen(ending, log_text)
 
 
@@ -297,7 +299,9 @@ def renewed(result: EndResult) -> EndResult:
 
 def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
     recorded = f"had the same pane, and is recorded as {result.outcome} with it"
-    return _warned(result, f"same_pane: {', '.join(names)} {recorded}") if names else result
+    if names:
+        return _warned(result, f"same_pane: {', '.join(names)} {recorded}")
+    return result
 
 
 def _warned(result: EndResult, warning: str) -> EndResult:
@@ -313,7 +317,10 @@ def taken_over(result: EndResult) -> EndResult:
 def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
     """Return the result of an ending that could not be written. Its intent stays open for
     `reconcile`; without an intent the same command writes it."""
-    ended = f" ({result.name} itself was ended)" if result.stopped_by else ""
+    if result.stopped_by:
+        ended = f" ({result.name} itself was ended)"
+    else:
+        ended = ""
     again = command(policy.verb.value, result.name, "--reason", policy.reason)
     hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
     problem = Problem(failure.code.text, f"{failure.message}{ended}; its row stays running", hint)

@@ -54,7 +54,10 @@ def send_prompt(
     lasting = _lasting_refusal(ending, text)
     failure = lasting or _refusal(context, ending, delivery)
     if failure is not None:
-        outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
+        if failure.code in REFUSALS:
+            outcome = Outcome.REFUSED
+        else:
+            outcome = Outcome.FAILED
         return Attempt(_answer(ending, delivery, outcome, failure), lasting is None)
     if dry_run:
         return Attempt(_answer(ending, delivery, Outcome.PLANNED))
@@ -101,7 +104,9 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
     if reason is None and delivery.state is not AgentState.IDLE:
         reason = "its input is empty, and by its own word it does not rest"
     reason = reason or ending.plan.rungs[0].skipped
-    return None if reason is None else not_idle(ending.name, delivery.state, reason)
+    if reason is None:
+        return None
+    return not_idle(ending.name, delivery.state, reason)
 
 
 def _why_never(ending: Ending, text: str) -> Failure | None:

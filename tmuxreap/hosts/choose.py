@@ -4,11 +4,9 @@ merges the replies of many hosts into one envelope. Never contacts a host."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 
-from tmuxreap.core.answers import RemoteResult, local
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import Item, Result, plain_json, problem_of
+from tmuxreap.core.results import Item, RemoteResult, Result, local, plain_json, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
 from tmuxreap.hosts.wire import Reply, item_of
@@ -28,8 +26,9 @@ def hosts_of(words: Iterable[str], hosts: Hosts) -> list[Host]:
     """Return the hosts that `--host` selects (names, `@tag`, `all`, `local`), each once, in the
     order given."""
     selected: dict[str, Host] = {}
-    for word in map(str.strip, chain.from_iterable(word.split(",") for word in words)):
-        selected.update((host.name, host) for host in _select(word, hosts))
+    for word in words:
+        for name in word.split(","):
+            selected.update((host.name, host) for host in _select(name.strip(), hosts))
     return list(selected.values())
 
 
@@ -74,7 +73,9 @@ def targets_by_host(
     plain = [local] if flagged is None else list(flagged)
     for target in targets:
         is_own = "@" in target and is_row(target)
-        pair = split(target, hosts()) if "@" in target and not is_own else None
+        pair = None
+        if "@" in target and not is_own:
+            pair = split(target, hosts())
         remote = remote or pair is not None
         if pair is not None:
             to = [(pair[1], pair[0])]
@@ -95,14 +96,18 @@ PLANNED = "planned"
 
 def merged(command: str, at: float, replies: Sequence[Reply]) -> Result:
     """Merge the answers to one command."""
-    results = list(chain.from_iterable(reply.items for reply in replies))
+    results: list[Item] = []
+    warnings: list[str] = []
+    for reply in replies:
+        results += reply.items
+        warnings += _warnings(reply)
     hosts = [{**host_json(reply), **_counts([reply], reply.items)} for reply in replies]
     return Result(
         command=command,
         registry=None,
         at=at,
         results=results,
-        warnings=tuple(chain.from_iterable(map(_warnings, replies))),
+        warnings=tuple(warnings),
         others=troubles_of(replies),
         status=exit_of(results, replies),
         summed=True,
@@ -146,7 +151,9 @@ def _statuses(items: Iterable[Item]) -> set[int]:
 
 def _shared(statuses: set[int]) -> int:
     failed = statuses - {0}
-    return failed.pop() if len(failed) == 1 else int(bool(failed))
+    if len(failed) == 1:
+        return failed.pop()
+    return int(bool(failed))
 
 
 def _warnings(reply: Reply) -> list[str]:
@@ -157,7 +164,10 @@ def _joined(replies: Sequence[Reply]) -> dict[str, object]:
     sums: dict[str, object] = {}
     for key in JOINED:
         if any(isinstance(reply.answer.get(key), list) for reply in replies):
-            sums[key] = list(chain.from_iterable(_hosted(reply, key) for reply in replies))
+            joined: list[object] = []
+            for reply in replies:
+                joined += _hosted(reply, key)
+            sums[key] = joined
     confirmed = [reply.answer.get("tmux_confirmed") is True for reply in replies if reply.answer]
     if any("tmux_confirmed" in reply.answer for reply in replies):
         sums["tmux_confirmed"] = all(confirmed)

@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 from collections.abc import Mapping
-from itertools import chain
 from pathlib import Path
 
 from tmuxreap.core.values import frozen
@@ -51,9 +50,13 @@ def engine_of(host: Host, settings: Settings, *, unshared: bool = False) -> Engi
     clean = without_caller(settings.environ)
     if host.ssh is None:
         return Engine((*host.via, *_remote_command(host)), clean)
-    socket = None if unshared else _shared_socket(host.ssh, settings)
-    options = [*ALWAYS, *_sharing_options(socket)]
-    flags = tuple(chain.from_iterable(("-o", option) for option in options))
+    if unshared:
+        socket = None
+    else:
+        socket = _shared_socket(host.ssh, settings)
+    flags: list[str] = []
+    for option in (*ALWAYS, *_sharing_options(socket)):
+        flags += ("-o", option)
     return Engine(("ssh", "-T", *flags, "--", host.ssh, host.program, AT), clean, shared=socket)
 
 
@@ -64,7 +67,9 @@ def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
         return None
     from shlex import quote
 
-    where = () if host.registry is None else ("--registry", quote(host.registry))
+    where: tuple[str, ...] = ()
+    if host.registry is not None:
+        where = ("--registry", quote(host.registry))
     return ("ssh", "-t", "--", host.ssh, host.program, "attach", *where, "--", quote(name))
 
 
@@ -108,11 +113,15 @@ def shared_folder(settings: Settings) -> Path | None:
         info = folder.lstat()
     except OSError:
         return None
-    return folder if (info.st_mode, info.st_uid) == (stat.S_IFDIR | 0o700, settings.uid) else None
+    if (info.st_mode, info.st_uid) == (stat.S_IFDIR | 0o700, settings.uid):
+        return folder
+    return None
 
 
 def _shared_socket(destination: str, settings: Settings) -> Path | None:
     from hashlib import sha256
 
     folder = shared_folder(settings)
-    return folder / sha256(destination.encode()).hexdigest()[:24] if folder else None
+    if folder:
+        return folder / sha256(destination.encode()).hexdigest()[:24]
+    return None

@@ -80,7 +80,9 @@ def read_hosts(settings: Settings) -> Hosts:
     """Read hosts.yaml; without the file there is only `local`. A host that is wrong counts as it
     was last read well, else it is left out; `faults` names it."""
     profiles = settings.user_profiles
-    path = profiles.with_name("hosts.yaml") if profiles else None
+    path = None
+    if profiles:
+        path = profiles.with_name("hosts.yaml")
     if path is None or not os.path.lexists(path):
         return Hosts(path)
     last = own_files.recall(path, settings.state_folder, settings.uid)
@@ -194,9 +196,13 @@ def _host(name: object, block: object) -> Host:
         raise ValueError(f"{name}: {unknown!r} is not known here; known are {', '.join(KEYS)}")
     if "ssh" in fields and "via" in fields:
         raise ValueError(f"{name}: ssh and via cannot be combined")
+    if "via" in fields:
+        ssh = None
+    else:
+        ssh = _destination(name, fields.get("ssh", name))
     return Host(
         name=name,
-        ssh=None if "via" in fields else _destination(name, fields.get("ssh", name)),
+        ssh=ssh,
         via=_words(name, "via", fields) if "via" in fields else (),
         tags=_words(name, "tags", fields),
         registry=_text(name, "registry", fields),

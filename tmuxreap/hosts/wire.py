@@ -10,11 +10,10 @@ from enum import Enum
 
 from tmuxreap.agents.hooks.events import STATES
 from tmuxreap.core import foreign
-from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.foreign import UNKNOWN, known
 from tmuxreap.core.model import Live, Status
-from tmuxreap.core.results import SCHEMA, problem_of
+from tmuxreap.core.results import SCHEMA, RemoteResult, problem_of
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import as_dict, field, frozen, replace
 from tmuxreap.core.verbs import VERBS
@@ -106,7 +105,9 @@ def parse_line(text: str) -> Line | None:
         line = Line(Say(facts.get("at")), facts)
     except ValueError:
         return None
-    return None if line.say is Say.ITEM and len(text) > LONGEST_ITEM else line
+    if line.say is Say.ITEM and len(text) > LONGEST_ITEM:
+        return None
+    return line
 
 
 def _object(text: str) -> dict[str, object] | None:
@@ -159,14 +160,18 @@ class Reply:
         if self.failure is not None:
             return int(self.failure.code.exit)
         status = self.answer.get("exit_code")
-        return status if isinstance(status, int) else int(Exit.FAILED)
+        if isinstance(status, int):
+            return status
+        return int(Exit.FAILED)
 
 
 def reply_of(host: Host, facts: Mapping[str, object], version: str) -> Reply:
     """Read an answer; raise ValueError if it is none of ours."""
     answer = facts.get("answer")
     identities = facts.get("identities")
-    results = answer.get("results") if isinstance(answer, dict) else None
+    results = None
+    if isinstance(answer, dict):
+        results = answer.get("results")
     if not isinstance(answer, dict) or not isinstance(results, list):
         raise ValueError("its answer is none of ours")
     if not all(isinstance(one, dict) for one in results):
@@ -193,11 +198,16 @@ def item_of(
     answers."""
     name = facts.get("name")
     name = name if isinstance(name, str) else ""
-    lines = [plain(str(line)) for line in text] if isinstance(text, list) else []
+    if isinstance(text, list):
+        lines = [plain(str(line)) for line in text]
+    else:
+        lines = []
     error = problem_of(failure_of(facts.get("error"), f"{name}@{host.name}"))
     shown = _with_host(lines, plain(name), host.name)
     item = RemoteResult(name, host.name, _known(facts), shown, error=error)
-    kind = VERBS[verb].result if isinstance(verb, str) and verb in VERBS else None
+    kind = None
+    if isinstance(verb, str) and verb in VERBS:
+        kind = VERBS[verb].result
     if kind is None:
         return item
     return replace(item, shown=foreign.read(kind, {**item.facts, "name": item.target}))

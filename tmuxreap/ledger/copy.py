@@ -48,7 +48,9 @@ def _problem(copy: Path) -> str | None:
     if problem != "ok":
         return str(problem)
     is_newer = version > schema.VERSION
-    return f"it was written by a newer version (schema {version})" if is_newer else None
+    if is_newer:
+        return f"it was written by a newer version (schema {version})"
+    return None
 
 
 def mark_in(copy: Path, name: str) -> str | None:

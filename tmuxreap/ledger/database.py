@@ -133,7 +133,9 @@ class Database:
 
     def read(self, work: Callable[[Connection], T]) -> T | None:
         """Read from the ledger, but never create it."""
-        return None if self.is_missing else self.use("ledger_not_read", work)
+        if self.is_missing:
+            return None
+        return self.use("ledger_not_read", work)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Read the rows of a query; none without a ledger."""

@@ -216,7 +216,10 @@ class Ledger(Database):
     def seen(self, boot_id: str, names: Sequence[str]) -> dict[str, Memory]:
         """Return what looks saw of these rows since the machine started."""
         few = tuple(names) if len(names) <= FEW_NAMES else ()
-        only = f" AND name IN ({', '.join('?' * len(few))})" if few else ""
+        if few:
+            only = f" AND name IN ({', '.join('?' * len(few))})"
+        else:
+            only = ""
         found: dict[str, dict[ProcessId, SeenPane | None]] = {}
         for name, pid, start, *place in self.rows(schema.SEEN + only, (boot_id, *few)):
             led = SeenPane(*place) if place[0] is not None else None
@@ -263,7 +266,10 @@ class Ledger(Database):
         if not names:
             return {}
         few = tuple(names) if len(names) <= FEW_NAMES else ()
-        only = f"WHERE name IN ({', '.join('?' * len(few))}) " if few else ""
+        if few:
+            only = f"WHERE name IN ({', '.join('?' * len(few))}) "
+        else:
+            only = ""
         query = f"SELECT name, mark FROM marks {only}ORDER BY created_at, rowid"  # noqa: S608
         return {str(name): str(mark) for name, mark in self.rows(query, few)}
 
@@ -319,8 +325,14 @@ def _events(
     db: Connection, names: Collection[str] | None, since: float | None = None, after_id: int = 0
 ) -> list[Event]:
     start = since if since is not None else float("-inf")
-    few = sorted(set(names)) if names is not None and len(names) <= FEW_NAMES else []
-    of_them = f"AND name IN ({', '.join('?' * len(few))}) " if few else ""
+    if names is not None and len(names) <= FEW_NAMES:
+        few = sorted(set(names))
+    else:
+        few = []
+    if few:
+        of_them = f"AND name IN ({', '.join('?' * len(few))}) "
+    else:
+        of_them = ""
     query = f"{schema.EVENT} WHERE id > ? AND at >= ? {of_them}ORDER BY id"
     rows = db.execute(query, (after_id, start, *few)).fetchall()
     wanted = None if names is None else frozenset(names)

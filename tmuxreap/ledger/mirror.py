@@ -20,7 +20,10 @@ def update(db: Connection, mirror: Mirror) -> None:
     for row in mirror.rows:
         wanted.setdefault(row.name, (row.name, row.status, row.pane_cwd, to_json(row.data)))
     all_rows = "SELECT name, status, pane_cwd, data FROM sessions"
-    present = {} if partial else {row[0]: row for row in db.execute(all_rows)}
+    if partial:
+        present = {}
+    else:
+        present = {row[0]: row for row in db.execute(all_rows)}
     changed = [row for name, row in wanted.items() if present.get(name) != row]
     gone = [*mirror.gone, *(name for name in present if name not in wanted)]
     stale = [(name,) for name in (*gone, *(row[0] for row in changed))]

@@ -402,5 +402,6 @@ def with_inherited_options(earlier: Intent, new: NewIntent) -> NewIntent:
 def seen_values(
     name: str, boot_id: str, process: ProcessId, pane: SeenPane | None
 ) -> tuple[object, ...]:
-    place = (None, None, None) if pane is None else (pane.tmux, pane.pane, pane.mark)
-    return (name, *process, boot_id, *place)
+    if pane is None:
+        return (name, *process, boot_id, None, None, None)
+    return (name, *process, boot_id, pane.tmux, pane.pane, pane.mark)

@@ -235,7 +235,10 @@ def _follow(db: sqlite3.Connection, name: str, known: Sequence[str], with_json: 
     for *values, ended in living.fetchall():
         fields = ", ".join(f"{column} = ?" for column in known)
         # While it runs, the other tool's status is kept, unless that says it has ended.
-        when = "" if ended else " AND status IN ('killed', 'stopped', 'terminated')"
+        if ended:
+            when = ""
+        else:
+            when = " AND status IN ('killed', 'stopped', 'terminated')"
         with contextlib.suppress(sqlite3.Error):  # a constraint of that tool; `doctor` reports it
             db.execute(f"UPDATE {NAME} SET {fields} WHERE agent_id = ?{when}", (*values, name))
 

@@ -34,6 +34,8 @@ def kept(books: Books, name: str) -> dict[str, str] | None:
         db.execute(TABLE)
         query = "SELECT environ FROM surroundings WHERE name = ?"
         row = db.execute(query, (name,)).fetchone()
-        return {key: str(one) for key, one in from_json(row[0]).items()} if row else None
+        if row:
+            return {key: str(one) for key, one in from_json(row[0]).items()}
+        return None
 
     return books.read(lambda db: in_transaction(db, work, durable=True))

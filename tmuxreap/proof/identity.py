@@ -34,7 +34,10 @@ def why_unknown(row: Row, server: ServerLook, world: World) -> Failure | None:
 
 def unreachable_failure(action: str, server: Unreachable) -> Failure:
     """Return the failure without an answer from tmux. `action`: what could not be done."""
-    code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
+    if server.missing:
+        code = Code.TMUX_MISSING
+    else:
+        code = Code.TMUX_UNREACHABLE
     if server.denied:
         code = Code.PERMISSION_DENIED
     return Failure(code, f"could not {action}: {server.reason}", server.hint)
@@ -49,7 +52,9 @@ def find_session(
     session = _session_of(row, server, profile, world)
     if session is not None:
         return session
-    session_id = row.tmux.session_id if row.tmux.known and same_server(row, server, world) else None
+    session_id = None
+    if row.tmux.known and same_server(row, server, world):
+        session_id = row.tmux.session_id
     return unreadable_failure(f"look at {row.name}", server, row.name, session_id)
 
 
@@ -68,7 +73,9 @@ def unreadable_failure(
 
 def pid_of(row: Row, pane: Pane | None) -> int | None:
     """Return the pane's pid. tmux may not report it for a dead pane: then the recorded one."""
-    return row.pane.pid if pane is None or pane.pid is None else pane.pid
+    if pane is None or pane.pid is None:
+        return row.pane.pid
+    return pane.pid
 
 
 def _session_of(
@@ -76,23 +83,25 @@ def _session_of(
 ) -> Session | Failure | None:
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
-    recorded = _recorded_session(row, server, world) if same_server(row, server, world) else None
+    recorded = None
+    if same_server(row, server, world):
+        recorded = _recorded_session(row, server, world)
     if recorded is not None:
         return recorded
     named = world.session_named(server, row.name)
     if row.tmux.known:
-        return None if named is None or _pane_ended_before(row, named) else _replaced(row, named)
+        if named is None or _pane_ended_before(row, named):
+            return None
+        return _replaced(row, named)
     if named is None and not row.status.ended:
         respelled = _find_respelled(row, server, profile, world)
         if respelled is not None:
             return respelled
     if named is None:
         holders = [it for it in server.sessions if _has_agent(row, it, profile, world)]
-        return (
-            moved_failure(row, holders[0])
-            if holders
-            else _on_another_server(row, server, profile, world)
-        )
+        if holders:
+            return moved_failure(row, holders[0])
+        return _on_another_server(row, server, profile, world)
     if any(_is_recorded(row, pane, world) for pane in named.panes):
         return named
     # Other tools record no pane id: without the agent, only foreign panes are left.
@@ -100,7 +109,9 @@ def _session_of(
         return named if _runs_in(named, profile, world) else None
     if row.pane.pid is None:
         return named
-    return named if _runs_in(named, profile, world) else _replaced(row, named)
+    if _runs_in(named, profile, world):
+        return named
+    return _replaced(row, named)
 
 
 def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
@@ -143,7 +154,9 @@ def _recorded_session(row: Row, server: Server, world: World) -> Session | Failu
         holders = [session for session in server.sessions if session.holds(row.pane.id)]
         if holders:
             return moved_failure(row, holders[0])
-    return same if same is not None and not _pane_ended_before(row, same) else None
+    if same is not None and not _pane_ended_before(row, same):
+        return same
+    return None
 
 
 def _has_agent(row: Row, session: Session, profile: Profile | None, world: World) -> bool:

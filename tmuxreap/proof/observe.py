@@ -242,9 +242,12 @@ def _device(major: int, minor: int) -> int:
 
 def _trace_of(environ: Mapping[str, str]) -> Trace:
     socket, server = tmux_server_of(environ)
+    tmux = None
+    if socket and server.isdigit():
+        tmux = f"{canonical(socket)},{server}"
     return Trace(
         mark=environ.get("TMUXREAP_ID") or None,
-        tmux=f"{canonical(socket)},{server}" if socket and server.isdigit() else None,
+        tmux=tmux,
         pane=environ.get("TMUX_PANE") or None,
         registry=environ.get("TMUXREAP_REGISTRY") or None,
     )

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
 
 from tmuxreap.core.model import Pane, Process, ProcessId, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen
@@ -106,7 +105,9 @@ class Index:
     def living(self, identity: ProcessId) -> Process | None:
         """Return the process with this identity, if it is alive."""
         process = self.processes.get(identity.pid)
-        return process if process is not None and process.id == identity else None
+        if process is not None and process.id == identity:
+            return process
+        return None
 
     @classmethod
     def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
@@ -241,7 +242,9 @@ def _pid_not_reused(index: Index, leader: ProcessId) -> bool:
 
 
 def _living(index: Index, ids: Iterable[ProcessId]) -> Iterable[int]:
-    return [process_id.pid for process_id in sorted(ids) if index.living(process_id)] if ids else ()
+    if ids:
+        return [process_id.pid for process_id in sorted(ids) if index.living(process_id)]
+    return ()
 
 
 def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> None:
@@ -366,8 +369,10 @@ def candidate_pids(
             unwanted.add((f"{paths[server.socket]},{server.pid}", pane.id))
     pids = [pid for pid in leaders if pid in index.processes]
     terminals |= {index.processes[pid].tty for pid in pids}
-    pids += chain.from_iterable(index.by_session.get(leader, ()) for leader in leaders)
-    pids += chain.from_iterable(index.by_tty.get(tty, ()) for tty in terminals - {0})
+    for leader in leaders:
+        pids += index.by_session.get(leader, ())
+    for tty in terminals - {0}:
+        pids += index.by_tty.get(tty, ())
     pids += (
         pid
         for pid, trace in index.traces.items()

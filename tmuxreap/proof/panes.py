@@ -5,7 +5,6 @@ and never follows a pane into another session. Never does I/O."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import SHELLS, Carrier, Carriers, Profile, program_names
@@ -23,14 +22,18 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     below = list(process_tree(world.index, pane.pid or 0))
     if profile is not None:
         return tuple(process for process in below if _recognised(process, profile, world))
-    return () if _ends_in_idle_shell(pane, world) else tuple(below)
+    if _ends_in_idle_shell(pane, world):
+        return ()
+    return tuple(below)
 
 
 def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[str]:
     """Return the known agents that run in these panes, in the order of `agents.yaml`. A lookup by
     name rules out most programs first."""
-    below = chain.from_iterable(process_tree(world.index, pane.pid or 0) for pane in panes)
-    names = set(chain.from_iterable(_names_of(process, world) for process in below))
+    names: set[str] = set()
+    for pane in panes:
+        for process in process_tree(world.index, pane.pid or 0):
+            names.update(_names_of(process, world))
     return [
         name
         for name in profiles.by_programs(names)
@@ -69,7 +72,9 @@ def _ends_in_idle_shell(pane: Pane, world: World) -> bool:
 def leader_of(pane: Pane, world: World) -> Process | None:
     """Return the live process that tmux started in the pane; none for a dead pane, whose pid may
     have been reused."""
-    return None if pane.dead else world.index.processes.get(pane.pid or 0)
+    if pane.dead:
+        return None
+    return world.index.processes.get(pane.pid or 0)
 
 
 def is_interactive_shell(process: Process, world: World) -> bool:
@@ -82,7 +87,9 @@ def is_interactive_shell(process: Process, world: World) -> bool:
 
 def shell_of(process: Process, world: World) -> str:
     argv = world.names_of(process).argv
-    return argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else process.comm
+    if argv:
+        return argv[0].lstrip("-").rsplit("/", 1)[-1]
+    return process.comm
 
 
 def _takes_command(flag: str) -> bool:
@@ -154,7 +161,9 @@ def with_names(panes: Iterable[Pane], world: World) -> tuple[Pane, ...]:
 def _foreground_program(pane: Pane, world: World) -> str:
     processes = world.index.processes
     leader = processes.get(pane.pid or 0)
-    front = processes.get(leader.tpgid, leader) if leader is not None else None
+    front = None
+    if leader is not None:
+        front = processes.get(leader.tpgid, leader)
     return front.comm if front is not None else ""
 
 
@@ -200,16 +209,23 @@ def judge_panes(
     panes that may not."""
     own = own_panes(session, known.agent)
     foreign = tuple(pane for pane in own if not _may_end(pane, known, profile, world))
-    ours = tuple(pane for pane in own if pane not in foreign) if foreign else own
+    if foreign:
+        ours = tuple(pane for pane in own if pane not in foreign)
+    else:
+        ours = own
     # Without foreign panes the session is closed even if it has no own pane: a linked window lives
     # on in the other session.
-    left = within(session, ours) if ours or not foreign else None
+    left = None
+    if ours or not foreign:
+        left = within(session, ours)
     return left, with_names(foreign, world)
 
 
 def within(session: Session, panes: tuple[Pane, ...]) -> Session:
     """Return the session with only these of its panes."""
-    return session if panes == session.panes else replace(session, panes=panes)
+    if panes == session.panes:
+        return session
+    return replace(session, panes=panes)
 
 
 def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
@@ -253,8 +269,10 @@ def conversations_of(
     words of its command line."""
     if profile is None or not profile.mates:
         return frozenset()
-    words = chain.from_iterable(world.names_of(process).argv for process in agent)
-    return frozenset(word for word in (*known, *words) if word)
+    words = set(known)
+    for process in agent:
+        words.update(world.names_of(process).argv)
+    return frozenset(word for word in words if word)
 
 
 def _led_by(argv: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
@@ -291,7 +309,9 @@ def nested_in(belongings: Owned, profile: Profile | None, world: World) -> Neste
     if not agents:
         return None
     trace = world.index.traces.get(agents[0].pid)
-    return Nested(agents[0], trace.tmux.partition(",")[0] if trace and trace.tmux else None)
+    if trace is None or not trace.tmux:
+        return Nested(agents[0], None)
+    return Nested(agents[0], trace.tmux.partition(",")[0])
 
 
 @frozen

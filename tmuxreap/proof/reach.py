@@ -37,12 +37,20 @@ def reach_of(
 ) -> Reach:
     panes = session.panes if session else ()
     alive = [pane for pane in panes if not pane.dead]
-    planned = past.first.session.panes if past.first and past.first.session else ()
+    if past.first and past.first.session:
+        planned = past.first.session.panes
+    else:
+        planned = ()
     leaders = {leader.id for pane in alive if (leader := leader_of(pane, world))} | past.leaders
     traces = _traces_of(leaders, world)
-    before = [row.pane.id] if row.tmux.known and row.pane.id else []
+    if row.tmux.known and row.pane.id:
+        before = [row.pane.id]
+    else:
+        before = []
     server_pid = _server_pid(row, server, world, past)
-    tmux = world.tmux_variable(server.socket, server_pid) if server_pid else None
+    tmux = None
+    if server_pid:
+        tmux = world.tmux_variable(server.socket, server_pid)
     if session is None and past.pane is not None and not row.tmux.known:
         # Another tool's row names neither server nor pane: an earlier look saw both.
         tmux = past.pane.tmux
@@ -51,17 +59,17 @@ def reach_of(
     # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
     # count.
     vanished = [f"{pane.tty} (deleted)" for pane in planned if pane.id not in ids]
+    if past.pane_only or past.foreign_seen or foreign_seen:
+        mark = None
+    else:
+        mark = past.mark or _mark_of(traces)
     return Reach(
         tmux=tmux,
         panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
         leaders=frozenset([*leaders, *recorded_leader(row, world)]),
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
         terminals=frozenset([*(pane.tty for pane in alive), *vanished]),
-        mark=(
-            None
-            if past.pane_only or past.foreign_seen or foreign_seen
-            else past.mark or _mark_of(traces)
-        ),
+        mark=(mark),
         remembered=past.remembered,
         registry=past.registry,
         scopes=past.scopes.union(trace.scope for trace in traces if trace.scope),
@@ -70,19 +78,29 @@ def reach_of(
 
 
 def _first_pane(past: Past) -> list[str]:
-    return [past.first.pane.id] if past.first and past.first.pane else []
+    if past.first and past.first.pane:
+        return [past.first.pane.id]
+    return []
 
 
 def headless_reach(leader: Process | None, past: Past) -> Reach:
     """Return the evidence of a session without tmux: its process, and our mark."""
     # On a terminal that it did not open, the shell and other processes belong to the user.
     own_terminal = leader is not None and leader.pid == leader.sid
+    if leader and leader.tty and own_terminal:
+        ttys = frozenset({leader.tty})
+    else:
+        ttys = frozenset()
+    if leader and own_terminal:
+        terminals = _terminal_of(leader)
+    else:
+        terminals = frozenset()
     return Reach(
         tmux=None,
         panes=frozenset(),
         leaders=frozenset({leader.id}) if leader else frozenset(),
-        ttys=frozenset({leader.tty}) if leader and leader.tty and own_terminal else frozenset(),
-        terminals=_terminal_of(leader) if leader and own_terminal else frozenset(),
+        ttys=ttys,
+        terminals=terminals,
         mark=past.mark,
         remembered=past.remembered,
         registry=past.registry,
@@ -94,7 +112,9 @@ def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int |
     server on the socket counts panes from %0 again, and may even have the same pid after a boot."""
     first = past.first.server if past.first else server
     if not row.tmux.known:
-        return (first.pid or None) if isinstance(first, Server) else None
+        if isinstance(first, Server):
+            return first.pid or None
+        return None
     again = isinstance(server, Server) and server.pid == row.tmux.server_pid
     if not row.tmux.of_boot(world.boot_id) or (again and not same_server(row, server, world)):
         return None
@@ -158,7 +178,10 @@ def belongings_of(
 ) -> Owned:
     """Return the session's processes. A process in a pane of another session belongs to that one,
     whatever evidence ties it to this one."""
-    own_ids = {pane.id for pane in session.panes} if session else set()
+    if session:
+        own_ids = {pane.id for pane in session.panes}
+    else:
+        own_ids = set()
     server_name = None
     if isinstance(server, Server):
         server_name = world.tmux_variable(server.socket, server.pid)
@@ -171,12 +194,16 @@ def belongings_of(
         trace = world.index.trace(process.pid)
         if trace.pane is None or not trace.tmux == server_name == reach.tmux:
             return None
-        return None if is_its_own(world.index, reach, process) else trace.pane
+        if is_its_own(world.index, reach, process):
+            return None
+        return trace.pane
 
     def reason(process: Process) -> str | None:
         pane = places.of(process, started_in(process))
         another = pane is not None and pane not in own_ids
-        return f"in the pane {pane} of another" if another else spare(process)
+        if another:
+            return f"in the pane {pane} of another"
+        return spare(process)
 
     found = owned(world.index, reach, reason)
     private = _private(found, reach, spares, world)

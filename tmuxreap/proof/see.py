@@ -52,11 +52,21 @@ def see(
         return _see_headless(row, socket, profile, spares, world, past)
     session = find_session(row, server, profile, world)
     if isinstance(session, Failure):
-        live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
+        if session.code is Code.SESSION_REPLACED:
+            live = Live.REPLACED
+        else:
+            live = Live.UNKNOWN
         return Sight(live, socket, server, trouble=session)
     whole = session
-    picked = pick_pane(row, session, profile, world) if session else None
-    trouble, pane = (picked, None) if isinstance(picked, Failure) else (None, picked)
+    picked = None
+    if session:
+        picked = pick_pane(row, session, profile, world)
+    if isinstance(picked, Failure):
+        trouble = picked
+        pane = None
+    else:
+        trouble = None
+        pane = picked
     foreign: tuple[Pane, ...] = ()
     agent = agent_in(pane, profile, world) if pane else ()
     leads = conversations_of(agent, dict(row.conversations).values(), profile, world)
@@ -80,7 +90,10 @@ def see(
     if trouble is not None:
         return replace(sight, live=Live.ALIVE)
     if session is not None and pane is not None:
-        nested = None if agent else nested_in(belongings, profile, world)
+        if agent:
+            nested = None
+        else:
+            nested = nested_in(belongings, profile, world)
         return replace(_with_agent(sight, row, pane, agent, profile, spares, world), nested=nested)
     agent = _agent_left_behind(row, belongings, profile, world, past)
     if session is None:
@@ -109,7 +122,9 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     session, foreign = _judge_again(whole, profile, world, past)
     reach = reach_of(row, server, session, world, past, foreign_seen=bool(foreign))
     belongings = belongings_of(server, session, reach, spares, world)
-    holder = holder_of(first.pane, whole, server) if first.pane is not None else None
+    holder = None
+    if first.pane is not None:
+        holder = holder_of(first.pane, whole, server)
     if holder is not None and _same_server(first, server):
         trouble = moved_failure(row, holder)
         return Sight(
@@ -145,12 +160,15 @@ def _with_agent(
 ) -> Sight:
     """Add what runs in the agent's pane."""
     carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
+    keyed = on_terminal(pane, agent, world)
+    if carrier:
+        keyed = (carrier.process,)
     return replace(
         sight,
         live=Live.ALIVE if carrier else live_in(pane, agent, world),
         pane=pane,
         agent=agent,
-        keyed=(carrier.process,) if carrier else on_terminal(pane, agent, world),
+        keyed=keyed,
         carrier=carrier,
     )
 
@@ -229,7 +247,10 @@ def _see_headless(
     known = row.pane.pid is not None and row.pane.created_epoch is not None
     reach = headless_reach(leader, past)
     belongings = owned(world.index, reach, spare_reason(spares, world))
-    trouble = None if known or past.mark or row.status.ended else _untracked(row)
+    if known or past.mark or row.status.ended:
+        trouble = None
+    else:
+        trouble = _untracked(row)
     server = world.servers[socket]
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)

@@ -47,7 +47,9 @@ class Servers:
 
     def named(self, server: str | None) -> str | None:
         """Make a path absolute: the next command may run in another folder."""
-        return str(self.settings.cwd / server) if server and "/" in server else server
+        if server and "/" in server:
+            return str(self.settings.cwd / server)
+        return server
 
     def flag(self, socket: str) -> tuple[str, ...]:
         """Return the flag that selects this server; none for the default."""

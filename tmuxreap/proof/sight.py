@@ -128,13 +128,17 @@ def news_of(row: Row, sight: Sight, before: Past, world: World, own_pid: int) ->
         for process in _of_the_pane(sight, world)
         if process.id not in before.remembered and process.pid != own_pid
     }
-    leader = leader_of(sight.pane, world) if sight.pane is not None else None
+    leader = None
+    if sight.pane is not None:
+        leader = leader_of(sight.pane, world)
     if leader is not None and leader.id in fresh:
         fresh[leader.id] = _pane_of(sight, world, leader)
     if not fresh:
         return None
     # The leader of a pane that is gone still tells which pane it was.
-    kept = frozenset() if any(fresh.values()) else before.leaders
+    kept: frozenset[ProcessId] = frozenset()
+    if not any(fresh.values()):
+        kept = before.leaders
     dead = [one for one in before.remembered - kept if world.index.living(one) is None]
     return News(row.name, fresh, dead)
 

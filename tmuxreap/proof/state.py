@@ -115,7 +115,9 @@ def judge(
 
 
 def _on_record(state: AgentState, record: Record, pulse: Pulse | None) -> StateReport:
-    since = pulse.at if pulse is not None and pulse.state == state.value else None
+    since = None
+    if pulse is not None and pulse.state == state.value:
+        since = pulse.at
     return StateReport(state, since, RECORD, waiting_for=_in_a_line(record.asks))
 
 
@@ -126,10 +128,14 @@ def _is_current(pulse: Pulse, drawn_at: float | None, now: float) -> bool:
 def _on_screen(shown: ScreenState, pulse: Pulse | None, drawn_at: float | None) -> StateReport:
     """Return the state by the screen. Only a screen at rest shows since when; a working agent draws
     all the time."""
-    since = drawn_at if shown.state in (AgentState.IDLE, *OVERRIDING) else None
+    since = None
+    if shown.state in (AgentState.IDLE, *OVERRIDING):
+        since = drawn_at
     if pulse is not None and pulse.state == shown.state.value:
         since = pulse.at
-    asks = shown.asks if shown.state is AgentState.WAITING else None
+    asks = None
+    if shown.state is AgentState.WAITING:
+        asks = shown.asks
     return StateReport(shown.state, since, SCREEN, shown.until, asks)
 
 
@@ -143,7 +149,10 @@ def screen_state(screen: Screen) -> ScreenState:
 
 def _in_a_line(question: str) -> str | None:
     """Return a question as it may be shown anywhere: plain, masked and short."""
-    masked = mask_secrets(plain(question)).strip() if question else ""
+    if question:
+        masked = mask_secrets(plain(question)).strip()
+    else:
+        masked = ""
     return cut(masked, QUESTION_CELLS) or None
 
 
@@ -254,7 +263,10 @@ class States:
         wanted = [at for at, sight in enumerate(sights) if _keeps_record(sight, profiles[at])]
         if self._records is None:
             many = len(wanted) > CACHED_ABOVE
-            self._records = self._cached(RECORDS, profiles) if many else {}
+            if many:
+                self._records = self._cached(RECORDS, profiles)
+            else:
+                self._records = {}
         entries: dict[str, list[object]] = {}
         for at in wanted:
             key = _record_key(sights[at])
@@ -288,7 +300,9 @@ class States:
         at_work = shown is not None and shown.state is AgentState.WORKING
         if profile.records_turns and not (turns and at_work) and known.drawn_at != drawn_at:
             turns = tuple(map(str, self._turns(row, sight, profile)))
-        store = Path(known.store) if known.store is not None else None
+        store = None
+        if known.store is not None:
+            store = Path(known.store)
         files = RecordFiles(store, agents, tuple(map(Path, turns)))
         stamps = files.stamps(profile)
         before = (self._clock.now() - STILL_S) * 1e9
@@ -344,7 +358,9 @@ class _RecordEntry:
 
     def as_json(self) -> list[object]:
         record = self.record
-        state = record.state.value if record.state is not None else None
+        state = None
+        if record.state is not None:
+            state = record.state.value
         said = [state, record.asks, record.background]
         return [self.store, list(self.turns), self.drawn_at, self.stamps, *said]
 

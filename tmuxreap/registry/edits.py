@@ -8,8 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from tmuxreap.registry.yaml.parse import (
+from tmuxreap.registry.yaml.lines import (
     BREAKS,
+    after_break,
+    find_colon,
+    line_end,
+    line_start,
+    lines_before,
+    newline_at,
+    newline_of,
+    skip_gap,
+)
+from tmuxreap.registry.yaml.parse import (
     LIST_KEY,
     Document,
     Malformed,
@@ -17,14 +27,7 @@ from tmuxreap.registry.yaml.parse import (
     Shape,
     Trouble,
     Undefined,
-    after_break,
-    line_end,
-    line_start,
-    lines_before,
-    newline_at,
-    newline_of,
     parse,
-    skip_gap,
 )
 from tmuxreap.registry.yaml.scalars import Value, as_loaded, entry, same, written
 from tmuxreap.registry.yaml.splice import (
@@ -33,7 +36,6 @@ from tmuxreap.registry.yaml.splice import (
     Splice,
     changed,
     cut_from_flow,
-    find_colon,
     inserted,
     spliced,
 )
@@ -147,7 +149,10 @@ def _edit_row(
     """Edit the row's text on its own, with spaces in place of what precedes it on its line."""
     text = document.text
     in_flow = document.list.shape is Shape.FLOW
-    end = row.end if in_flow else after_break(text, line_end(text, row.end))
+    if in_flow:
+        end = row.end
+    else:
+        end = after_break(text, line_end(text, row.end))
     indent = " " * (row.column - 1)
     before = indent + text[row.start : end]
     try:
@@ -156,7 +161,9 @@ def _edit_row(
     except CannotSplice as reason:
         position = row.start + max(reason.position - len(indent), 0)
         raise _unsafe(text, reason.reason, position, row.index) from reason
-    return ([] if after == before else [Splice(row.start, end, after[len(indent) :])]), data
+    if after == before:
+        return [], data
+    return [Splice(row.start, end, after[len(indent) :])], data
 
 
 def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) -> str:
@@ -235,7 +242,11 @@ def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
     colon = _colon(document)
     newline = newline_at(text, where.key_end, newline_of(text))
     column = len(text[line_start(text, where.key_start) : where.key_start].lstrip("\ufeff"))
-    start, end = (where.start, where.end) if where.start < where.end else (colon + 1, colon + 1)
+    start = colon + 1
+    end = colon + 1
+    if where.start < where.end:
+        start = where.start
+        end = where.end
     if not text[colon + 1 : start].strip(" "):
         start = colon + 1
     item = inserted(line_end(text, end), newline + _item(row, column + 2, 2, newline))
@@ -249,7 +260,10 @@ def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
     newline = newline_at(text, last.end, newline_of(text))
     dash = _dash(document, last)
     alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
-    offset = len(text[dash : last.start]) if alike and last.start > dash else 2
+    if alike and last.start > dash:
+        offset = len(text[dash : last.start])
+    else:
+        offset = 2
     above = text[: line_start(text, dash)].splitlines()[-1:]
     spaced = last.index and above and not above[0].strip() and not last.ends_in_block
     added = (newline if spaced else "") + _item(row, column, offset, newline)

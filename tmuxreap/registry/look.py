@@ -110,7 +110,9 @@ class RegistryLook:
         """The cache entries for the next look; none if a row is unusable."""
         if self._known is None and len(self.usable) == len(self.rows):
             self._known = kept.of_document(self.document)
-        return kept.cache_entries(self._known, stamp_of(self.content)) if self._known else []
+        if self._known:
+            return kept.cache_entries(self._known, stamp_of(self.content))
+        return []
 
     @cached_property
     def _by_name(self) -> Mapping[str, Row]:
@@ -128,7 +130,10 @@ class RegistryLook:
         """Return the row's exact text in the file: the before-image of a change."""
         whole = "document" in vars(self)  # already parsed: cheaper than an excerpt for each row
         excerpt = None if whole else self._excerpt([row.index])
-        document = self.document if excerpt is None else excerpt.document
+        if excerpt is None:
+            document = self.document
+        else:
+            document = excerpt.document
         span = document.rows[row.index if excerpt is None else excerpt.place(row.index)]
         return document.text[span.start : span.end]
 
@@ -266,7 +271,9 @@ def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, C
 
 
 def _name_of(row: RowText) -> str | None:
-    name = row.data.get("name") if row.data is not None else None
+    name = None
+    if row.data is not None:
+        name = row.data.get("name")
     return name if isinstance(name, str) else None
 
 

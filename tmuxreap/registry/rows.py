@@ -43,7 +43,10 @@ class BadRow:
 def conversation_field(agent: str) -> str:
     """Return the field of an agent's conversation ID; those of claude and codex are older than this
     program."""
-    kind = "session" if agent in ("claude", "codex") else "conversation"
+    if agent in ("claude", "codex"):
+        kind = "session"
+    else:
+        kind = "conversation"
     return f"{agent.replace('-', '_')}_{kind}_id_own"
 
 
@@ -55,12 +58,14 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
 
 
 def _fill(row: Any, index: int, data: Mapping[str, object]) -> None:
-    terminal = data.get("terminal")
+    terminal = Terminal.TMUX
+    if data.get("terminal") is not None:
+        terminal = _known(Terminal, "terminal", data.get("terminal"))
     row.__init__(
         name=_name(data),
         status=_known(Status, "status", data.get("status")),
         agent=_text(data.get("agent")),
-        terminal=Terminal.TMUX if terminal is None else _known(Terminal, "terminal", terminal),
+        terminal=terminal,
         tags=_tags(data.get("tags")),
         task_id=_text(data.get("task_id")),
         tmux_server=_text(data.get("tmux_server")),
@@ -146,7 +151,9 @@ def has_field(row: Row, *path: str) -> bool:
 def folder_of(row: Row) -> str | None:
     """Return the row's `pane.cwd` without converting its other fields."""
     pane = row.data.get("pane")
-    return _text(pane.get("cwd")) if isinstance(pane, dict) else None
+    if isinstance(pane, dict):
+        return _text(pane.get("cwd"))
+    return None
 
 
 def parent_of(row: Row) -> str | None:
@@ -218,13 +225,17 @@ def _pid(value: object) -> int | None:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return None
 
 
 def _tags(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    return tuple(str(tag) for tag in value) if isinstance(value, list) else ()
+    if isinstance(value, list):
+        return tuple(str(tag) for tag in value)
+    return ()
 
 
 def _pane(value: object) -> RecordedPane:
@@ -397,7 +408,10 @@ def unwritable(path: Path, error: OSError) -> Failure:
 
 
 def row_invalid(path: Path, row: BadRow) -> Failure:
-    label = repr(row.name) if row.name else f"number {row.index + 1}"
+    if row.name:
+        label = repr(row.name)
+    else:
+        label = f"number {row.index + 1}"
     return Failure(
         Code.ROW_INVALID,
         f"could not use the row {label}: {row.reason} ({path}, line {row.line}, column"

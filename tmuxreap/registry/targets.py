@@ -78,7 +78,8 @@ def choose(
             if skip_protected and selects_many(target) and not isinstance(matched, Failure):
                 kept = {row.index: row.name for row in matched if _is_protected(row)}
                 spared.update(kept)
-                matched = _unprotected(rows, target, wanted, ask) if kept else matched
+                if kept:
+                    matched = _unprotected(rows, target, wanted, ask)
         if isinstance(matched, Failure):
             missing.append(Missing(target, matched))
         else:
@@ -186,7 +187,10 @@ def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     """Return the failure for a target without a row, with similar names as a hint."""
     names = [row.name for row in rows if row.name]
     near = [name for name in names if name.startswith(target[:3]) and not selects_many(target)]
-    hint = f"did you mean {', '.join(near[:3])}? " if near else ""
+    if near:
+        hint = f"did you mean {', '.join(near[:3])}? "
+    else:
+        hint = ""
     return Failure(
         Code.SESSION_NOT_REGISTERED,
         f"could not find {target!r}: nothing in the registry matches it",

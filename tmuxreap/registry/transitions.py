@@ -96,7 +96,10 @@ def end_changes(status: Status, ending: End) -> Changes:
     to = next_status(status, ending.event)
     if ending.event is Event.SWEPT:
         return {("stopped_by",): _word(ending.stopped_by)}
-    word = "terminated" if to is Status.TERMINATED else "stopped"
+    if to is Status.TERMINATED:
+        word = "terminated"
+    else:
+        word = "stopped"
     changes: dict[Path, Value] = {
         ("status",): to.value,
         (f"{word}_at",): iso(ending.at),

@@ -40,7 +40,9 @@ class Caller:
         look = books.registry.look()
         if mark is not None and (name := books.name_of(mark)) is not None:
             row = look.named(name)
-            return name if row is not None and not row.status.ended else None
+            if row is not None and not row.status.ended:
+                return name
+            return None
         panes = (
             (pane_word(row.tmux.server_pid, row.pane.id), row.name)
             for row in look.usable

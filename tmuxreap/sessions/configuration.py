@@ -48,7 +48,10 @@ def read_usable(settings: Settings) -> tuple[dict[str, Given], tuple[Fault, ...]
     """Return the defaults that can be used, and what is wrong in the file. A wrong one counts as it
     was last read well, else it is left out. Raise a Failure for an invalid variable."""
     file = settings.config_file
-    given, faults = ({}, ()) if file is None else _of_file(file, settings)
+    given: dict[str, Given] = {}
+    faults: tuple[Fault, ...] = ()
+    if file is not None:
+        given, faults = _of_file(file, settings)
     return {**given, **_of_environment(settings.environ)}, faults
 
 
@@ -239,8 +242,6 @@ def _invalid(what: str, reason: str, hint: str) -> Failure:
 
 def compiled(patterns: object) -> tuple[re.Pattern[str], ...]:
     """Compile the user's own patterns for secrets."""
-    return (
-        tuple(re.compile(it, re.MULTILINE) for it in patterns)
-        if isinstance(patterns, tuple)
-        else ()
-    )
+    if isinstance(patterns, tuple):
+        return tuple(re.compile(it, re.MULTILINE) for it in patterns)
+    return ()

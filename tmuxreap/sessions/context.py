@@ -98,8 +98,10 @@ class Context:
                 f"{failure.code.text}: {failure.message}; the built-in defaults are used"
             )
         self.warnings += [fault.warning for fault in self.faults]
-        lost = any(fault.loses(SECRETS) for fault in self.faults)
-        mask_also(None if lost else self._mask(compiled(self.defaults.get(SECRETS))))
+        if any(fault.loses(SECRETS) for fault in self.faults):
+            mask_also(None)
+        else:
+            mask_also(self._mask(compiled(self.defaults.get(SECRETS))))
 
     def _mask(self, patterns: Sequence[re.Pattern[str]]) -> Callable[[str], str]:
         """Return what masks by the user's own patterns; one that takes too long is a warning."""
@@ -174,7 +176,9 @@ class Context:
 
     def look_if_there(self) -> RegistryLook | None:
         """Read the registry; None if there is none."""
-        return self.registry.look() if os.path.lexists(self.registry.path) else None
+        if os.path.lexists(self.registry.path):
+            return self.registry.look()
+        return None
 
     def make_registry(self) -> None:
         """Create the registry. The answer must report it: every command below its folder will use
@@ -188,7 +192,9 @@ class Context:
         another one."""
         here = os.path.realpath(self.settings.cwd)
         registry = self.registry.resolved
-        return None if registry.is_relative_to(here) else f"registry: {self.registry.path}"
+        if registry.is_relative_to(here):
+            return None
+        return f"registry: {self.registry.path}"
 
     def _registry(self, path: Path) -> Registry:
         return Registry(path, self._recall)

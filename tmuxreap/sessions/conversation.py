@@ -5,7 +5,6 @@ anything."""
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.conversations import find
@@ -152,7 +151,10 @@ class Finder:
             jobs = launched_sessions(profile.goes_on, store, conversation, self.processes)
         else:
             jobs = lingering(profile, profile.goes_on, store, conversation, self.processes)
-        told = {job.where for job in known.forked.jobs} if known.forked is not None else set()
+        if known.forked is not None:
+            told = {job.where for job in known.forked.jobs}
+        else:
+            told = set()
         return tuple(plain(job.warning) for job in jobs if job.where not in told)
 
     def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
@@ -213,17 +215,23 @@ class Finder:
         folders = (self.processes.cwd(process.id) for process in sight.agent)
         cwd = next(filter(None, folders), row.pane.cwd)
         store = store_of(profile, environ, row.store, self.home)
-        store = Path(cwd or "/", store) if store is not None else None
+        if store is not None:
+            store = Path(cwd or "/", store)
         agents = tuple(self._agent_process(process) for process in sight.agent)
         shows_files = any(locator.kind == "open-file" for locator in profile.locators)
-        opened = [self.processes.open_files(it.id) for it in sight.agent if shows_files]
-        launched = row.conversation_source == "launch"
+        opened: list[str] = []
+        for process in sight.agent:
+            if shows_files:
+                opened += self.processes.open_files(process.id)
+        launched = None
+        if row.conversation_source == "launch":
+            launched = recorded_conversation(row, profile.name)
         clues = Clues(
             agents,
-            tuple(chain.from_iterable(opened)),
+            tuple(opened),
             cwd,
             store,
-            launched=recorded_conversation(row, profile.name) if launched else None,
+            launched=launched,
             hooked=self._hooked(row, agents, profile),
             since=row.pane.created_epoch if not row.status.ended else None,
             rivals=lambda: self._has_rivals(sight, profile, cwd, store),
@@ -272,8 +280,12 @@ class Finder:
     def _store_of(self, profile: Profile, process: Process, cwd: str | None) -> Path | None:
         """Return the store of a process, or None if its environment cannot be read."""
         environ = self.processes.environ(process.id)
-        store = store_of(profile, environ, None, self.home) if environ is not None else None
-        return Path(cwd or "/", store) if store is not None else None
+        store = None
+        if environ is not None:
+            store = store_of(profile, environ, None, self.home)
+        if store is not None:
+            return Path(cwd or "/", store)
+        return None
 
     def _agent_process(self, process: Process) -> find.AgentProcess:
         return find.AgentProcess(
@@ -288,7 +300,9 @@ class Finder:
             return row.store
         named = bool(environ.get(profile.store_variable or ""))
         default = store_of(profile, {}, None, self.home)
-        return str(clues.store) if clues.store and (named or clues.store != default) else None
+        if clues.store and (named or clues.store != default):
+            return str(clues.store)
+        return None
 
 
 def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Known:
@@ -316,7 +330,9 @@ def after_own_exit(
 
 def record_of(profile: Profile | None, known: Known) -> Record:
     """Read what the agent's own record says."""
-    return NO_RECORD if profile is None else read_record(profile, record_files(profile, known))
+    if profile is None:
+        return NO_RECORD
+    return read_record(profile, record_files(profile, known))
 
 
 def record_files(profile: Profile, known: Known) -> RecordFiles:
@@ -352,14 +368,19 @@ def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
 
 
 def _above(folder: str, below: str) -> str:
-    return folder.removesuffix("/" + below) or "/" if below else folder
+    if below:
+        return folder.removesuffix("/" + below) or "/"
+    return folder
 
 
 def _heartbeat_is_of(
     beat: Heartbeat, profile: Profile, own_processes: Container[tuple[object, ...]], since: float
 ) -> bool:
     below = beat.data.get("below")
-    shells = [tuple(it) for it in below if isinstance(it, list)] if isinstance(below, list) else []
+    if isinstance(below, list):
+        shells = [tuple(it) for it in below if isinstance(it, list)]
+    else:
+        shells = []
     if any(it in own_processes for it in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
         return True
     program = beat.data.get("program")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure, command, could_not
@@ -137,7 +136,10 @@ def all_newcomers(
 def describe(found: Sequence[Newcomer]) -> str:
     """Return the names for people, each with its agent."""
     names = [f"{newcomer.name} ({newcomer.agent})" for newcomer in found[:NAMES_SHOWN]]
-    rest = [f"{len(found) - NAMES_SHOWN} more"] if len(found) > NAMES_SHOWN else []
+    if len(found) > NAMES_SHOWN:
+        rest = [f"{len(found) - NAMES_SHOWN} more"]
+    else:
+        rest = []
     return ", ".join([*names, *rest])
 
 
@@ -167,8 +169,10 @@ def without_row(
 ) -> list[Newcomer]:
     """Find newcomers on these servers, without a new look."""
     taken = {(sight.socket, sight.session.id) for sight in sights if sight.session is not None}
-    names = {row.name for row in rows}
-    names |= set(chain.from_iterable(map(spellings, names)))
+    names: set[str] = set()
+    for row in rows:
+        names.add(row.name)
+        names.update(spellings(row.name))
     result: list[Newcomer] = []
     for socket, server in servers.items():
         if isinstance(server, Server):
@@ -193,7 +197,10 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     candidates = [session for session in sessions if session.id in agents]
     ours = context.own_registry
     boot_id = context.place.boot_id
-    taken = owners_of(context.tmux, ours, boot_id, server, candidates) if candidates else {}
+    if candidates:
+        taken = owners_of(context.tmux, ours, boot_id, server, candidates)
+    else:
+        taken = {}
     flag = context.servers.flag(server.socket)
     return [
         Newcomer(session.name, agents[session.id], server.socket, flag)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
@@ -94,11 +93,16 @@ def _pasts(
         if not (mark or survived or as_pane):
             return plain
         pane = memory.pane
-        carried = pane.mark if pane is not None and _needs_recorded_mark(row) else None
+        carried = None
+        if pane is not None and _needs_recorded_mark(row):
+            carried = pane.mark
+        own_registry = None
+        if carried and not mark:
+            own_registry = str(books.registry.resolved)
         return replace(
             plain,
             mark=mark or carried,
-            registry=str(books.registry.resolved) if carried and not mark else None,
+            registry=own_registry,
             remembered=survived,
             # An ended row left nothing: a kernel session of that number is a new one.
             leaders=NONE if row.status.ended else memory.leaders,
@@ -194,7 +198,9 @@ def _only_agent(profiles: Profiles, sight: Sight, world: World) -> str | None:
     panes = sight.session.panes if sight.session else ()
     if sight.pane:
         panes = (sight.pane,)
-    agents = list(chain.from_iterable(agents_in((pane,), profiles, world) for pane in panes))
+    agents: list[str] = []
+    for pane in panes:
+        agents += agents_in((pane,), profiles, world)
     return agents[0] if len(agents) == 1 else None
 
 
@@ -203,7 +209,9 @@ def _since(boot_id: str, rows: Sequence[Row]) -> int:
     starts = [
         row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == boot_id
     ]
-    return min(starts, default=0) if len(starts) == len(rows) else 0
+    if len(starts) == len(rows):
+        return min(starts, default=0)
+    return 0
 
 
 @frozen
@@ -223,8 +231,10 @@ def read_panes(
     profiles: Sequence[Profile | None],
 ) -> list[PaneContents]:
     """Read screens and options, in the order of the sights; those without a session stay empty."""
-    each = map(_questions, sights, options, profiles)
-    answers = iter(ask_each(tmux, list(chain.from_iterable(each))))
+    questions: list[tuple[str, Question]] = []
+    for sight, its_options, profile in zip(sights, options, profiles, strict=True):
+        questions += _questions(sight, its_options, profile)
+    answers = iter(ask_each(tmux, questions))
     return [_contents(sight, its, answers) for sight, its in zip(sights, options, strict=True)]
 
 
@@ -232,7 +242,10 @@ def _questions(
     sight: Sight, options: Sequence[str], profile: Profile | None
 ) -> list[tuple[str, Question]]:
     """Return what to ask about one sight; screen and options need a pane."""
-    questions = [Question(sight.session.id, environment=True)] if sight.session else []
+    if sight.session:
+        questions = [Question(sight.session.id, environment=True)]
+    else:
+        questions = []
     if sight.pane is not None:
         pane = sight.pane.id
         styled = profile is not None and profile.is_styled
@@ -244,5 +257,9 @@ def _questions(
 def _contents(sight: Sight, options: Sequence[str], answers: Iterator[str | None]) -> PaneContents:
     """Take the answers about one sight."""
     environment = next(answers) if sight.session else None
-    text, joined = (next(answers), next(answers)) if sight.pane else (None, None)
+    text = None
+    joined = None
+    if sight.pane:
+        text = next(answers)
+        joined = next(answers)
     return PaneContents(text, joined, {it: next(answers) for it in options}, environment)

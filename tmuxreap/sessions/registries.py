@@ -53,7 +53,9 @@ def registries(context: Context) -> list[Path]:
 def project_of(registry: Path) -> Path:
     """Return the folder that people know a registry by."""
     in_project = str(registry).endswith(os.sep + REGISTRY)
-    return registry.parent.parent if in_project else registry.parent
+    if in_project:
+        return registry.parent.parent
+    return registry.parent
 
 
 @contextlib.contextmanager

@@ -109,7 +109,9 @@ class RestartLog:
 
     def _check_task(self, row: Row) -> None:
         """Raise ValueError if the work that it was begun for is over."""
-        status = self.books.task_status(row.task_id) if row.task_id else None
+        status = None
+        if row.task_id:
+            status = self.books.task_status(row.task_id)
         if status in TASK_OVER:
             raise ValueError(f"its task {row.task_id} is {status}")
 

@@ -88,10 +88,17 @@ def session_result(
     agent = context.agents.of(row, sight)
     state = known_state or _states(context, [row], [sight], {})[0]
     memory = sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own)
+    if row.status is Status.ARCHIVED:
+        status = Status.STOPPED
+    else:
+        status = row.status
+    state_since = None
+    if state and state.since is not None:
+        state_since = iso(state.since)
     return Session(
         name=row.name,
         agent=agent,
-        status=Status.STOPPED if row.status is Status.ARCHIVED else row.status,
+        status=status,
         live=sight.live,
         tmux_server=row.tmux_server,
         pane_id=pane.id if pane else row.pane.id,
@@ -106,7 +113,7 @@ def session_result(
         memory_mb=megabytes(memory),
         drift=drift_of(row, sight) or ("moved" if forked is not None else None),
         state=state.state.value if state and state.state else None,
-        state_since=iso(state.since) if state and state.since is not None else None,
+        state_since=state_since,
         state_source=state.source if state else None,
         until=state.until if state else None,
         waiting_for=state.waiting_for if state else None,
@@ -131,7 +138,10 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     if sight.live is Live.UNKNOWN:
         return None
     if not row.status.ended:
-        gone = "survivors" if sight.owned.own or sight.unproven else "dead"
+        if sight.owned.own or sight.unproven:
+            gone = "survivors"
+        else:
+            gone = "dead"
         return {Live.GONE: gone, Live.AGENT_GONE: "agent_gone", Live.REPLACED: "replaced"}.get(
             sight.live
         )
@@ -168,24 +178,35 @@ def shown_result(
     seen = screen_state(screen) if screen else None
     state = state_of(context.processes, context.clock, sight, pulse, seen, record)
     conversation = known.conversation
-    trouble = sight.trouble if sight.live is Live.UNKNOWN else None
+    trouble = None
+    if sight.live is Live.UNKNOWN:
+        trouble = sight.trouble
     forked = _warned(context, row, sight, known.forked)
     session = session_result(context, row, sight, pulse, known_state=state, forked=forked)
     if newer_rows(context, [(row, sight)]):
         session = replace(session, drift=REVERTED)
     summary = as_dict(session)
     measured = [usage[process] for process in processes_of(sight) if process in usage]
+    cpu_s = None
+    cpu_percent = None
+    if measured:
+        cpu_s = round(sum(it.cpu_s for it in measured), 2)
+        cpu_percent = round(sum(it.cpu_percent for it in measured), 1)
+    if screen:
+        pane_state = with_record(screen, record).state.value
+    else:
+        pane_state = sight.live.value
     return Shown(
         **{**summary, "error": problem_of(trouble)},
         processes=tuple(
             _used(_process(context.processes, belonging), usage.get(belonging.process.id))
             for belonging in (*sight.owned.own, *sight.named_only)
         ),
-        cpu_s=round(sum(it.cpu_s for it in measured), 2) if measured else None,
-        cpu_percent=round(sum(it.cpu_percent for it in measured), 1) if measured else None,
+        cpu_s=cpu_s,
+        cpu_percent=cpu_percent,
         ports=tuple(sorted(set().union(*(it.ports for it in measured)))),
         protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
-        pane_state=with_record(screen, record).state.value if screen else sight.live.value,
+        pane_state=pane_state,
         locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),
         screen=kept_screen(text) if text is not None else row.last_screen,
         ended_by=_ended_by(context.books, row),
@@ -207,7 +228,9 @@ def _ended_by(books: Books, row: Row) -> Author | None:
         return None
     events = [event for event in books.events({row.name}, None) if event.kind in LIFE_EVENTS]
     author = events[-1].data.get("ended_by") if events else None
-    return read(Author, author) if isinstance(author, Mapping) else None
+    if isinstance(author, Mapping):
+        return read(Author, author)
+    return None
 
 
 # The events that end a session, or begin it again.

@@ -41,7 +41,10 @@ def newer_rows(
     """Return the newer state of each row that went back in time. It counts only if a look agrees:
     nothing is left of what had ended, and what was begun is there."""
     seen = [*seen]
-    ends = context.books.end_times() if any(row.status.ended for row, _ in seen) else {}
+    if any(row.status.ended for row, _ in seen):
+        ends = context.books.end_times()
+    else:
+        ends = {}
     old = [row for row, sight in seen if _may_be_old(row, sight) or _has_ended_since(row, ends)]
     if not old:
         return {}
@@ -51,7 +54,10 @@ def newer_rows(
     while rows := [row for row in old if choices[row.name] and row.name not in found]:
         lives = [choices[row.name].pop(0) for row in rows]
         then = [with_life(row, life) for row, life in zip(rows, lives, strict=True)]
-        sighted = looks(then) if looks is not None else look_at(context, then)
+        if looks is not None:
+            sighted = looks(then)
+        else:
+            sighted = look_at(context, then)
         for row, life, (sight, past) in zip(then, lives, sighted, strict=True):
             if _agrees(row, sight):
                 written = [it.at for it in events[row.name] if it.kind == REVERTED]

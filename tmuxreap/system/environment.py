@@ -81,7 +81,9 @@ class Settings:
         if here in homes:
             return "every project in that home folder"
         sticky = not self.cwd_deleted and self.cwd.stat().st_mode & stat.S_ISVTX
-        return "every user of this shared folder" if sticky else None
+        if sticky:
+            return "every user of this shared folder"
+        return None
 
     @property
     def user_profiles(self) -> Path | None:
@@ -105,7 +107,9 @@ class Settings:
     def config_file(self) -> Path | None:
         """`config_path` if it exists."""
         path = self.config_path
-        return path if path is not None and os.path.lexists(path) else None
+        if path is not None and os.path.lexists(path):
+            return path
+        return None
 
     @property
     def configured(self) -> bool:
@@ -116,8 +120,11 @@ class Settings:
 
     def _config(self, name: str) -> Path | None:
         config = self.environ.get("XDG_CONFIG_HOME")
-        folder = Path(config) if config else self.home and self.home / ".config"
-        return folder / "tmuxreap" / name if folder else None
+        if config:
+            return Path(config) / "tmuxreap" / name
+        if self.home:
+            return self.home / ".config" / "tmuxreap" / name
+        return None
 
     @property
     def no_color(self) -> bool:
@@ -191,7 +198,9 @@ def registry_or_new(settings: Settings, given: str | None, *, makes: bool = True
         if failure.code is not Code.REGISTRY_NOT_FOUND or settings.cwd_deleted:
             raise
         named = settings.environ.get(REGISTRY_MARK)
-        shared_by = settings.shared_by if makes and not named else None
+        shared_by = None
+        if makes and not named:
+            shared_by = settings.shared_by
         if shared_by is not None:
             message = f"could not make a registry in {settings.cwd}: {shared_by} would use it"
             hint = (
@@ -220,7 +229,10 @@ def _nearest(settings: Settings) -> Path:
     registry, untrusted = nearest_registry(str(settings.cwd), settings.uid)
     if registry is None:
         reason = f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it"
-        first = IN_PROJECT if settings.shared_by is not None else MAKE_ONE
+        if settings.shared_by is not None:
+            first = IN_PROJECT
+        else:
+            first = MAKE_ONE
         hint = f"{first}, or point to one with --registry PATH"
         raise Failure(Code.REGISTRY_NOT_FOUND, reason, hint)
     if untrusted:

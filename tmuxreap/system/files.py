@@ -267,7 +267,9 @@ def holder_name(lock: Path) -> str:
     """Name the holder for a message, as far as it is known."""
     try:
         pid = min(holders(lock.stat().st_ino), default=None)
-        return "another program" if pid is None else f"{_name(pid)} (pid {pid})"
+        if pid is None:
+            return "another program"
+        return f"{_name(pid)} (pid {pid})"
     except OSError:
         return "another program"
 

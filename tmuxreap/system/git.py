@@ -64,7 +64,10 @@ def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
     """Create it on the branch of its name; return True if that branch is new, starting at HEAD."""
     branch = f"refs/heads/{tree.branch}"
     known = _output(tree.repository, "rev-parse", "--verify", "--quiet", branch, environ=environ)
-    on = [tree.path, tree.branch] if known else ["-b", tree.branch, tree.path]
+    if known:
+        on = [tree.path, tree.branch]
+    else:
+        on = ["-b", tree.branch, tree.path]
     words = ["git", "-C", tree.repository, "worktree", "add", *on]
     _, reason = run(words, _plain(environ), CHECKOUT_S)
     if reason is not None:
@@ -107,14 +110,19 @@ def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:
         return f"{worktree} is not a working tree: git takes {top} for it"
     files = _named_by(ask(*STATUS)) or _hidden_changes(worktree, environ)
     if files:
-        more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+        if len(files) > NAMED:
+            more = f" and {len(files) - NAMED} more"
+        else:
+            more = ""
         named = ", ".join(files[:NAMED]) + more
         return f"it contains modified or untracked files, or ignored ones: {named}"
     if not ask("rev-parse", "--verify", "--quiet", "HEAD"):
         return None
     holders = ["refs/heads", "refs/remotes", "refs/tags"]
     holder = ask("for-each-ref", "--contains", "HEAD", "--count=1", *holders)
-    return "its commits are held by no branch, tag or remote" if holder == "" else None
+    if holder == "":
+        return "its commits are held by no branch, tag or remote"
+    return None
 
 
 def _hidden_changes(worktree: str, environ: Mapping[str, str]) -> list[str]:
@@ -142,7 +150,9 @@ def _named_by(status: str | None) -> list[str]:
 
 def _folder(folder: str, which: str, environ: Mapping[str, str]) -> str | None:
     path = _output(folder, "rev-parse", which, environ=environ)
-    return os.path.realpath(os.path.join(folder, path.rstrip("\n"))) if path else None  # noqa: PTH118 - git's words
+    if not path:
+        return None
+    return os.path.realpath(os.path.join(folder, path.rstrip("\n")))  # noqa: PTH118 - git's words
 
 
 def _is_empty(path: str) -> bool:

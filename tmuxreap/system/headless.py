@@ -81,7 +81,10 @@ def start_program(
     with keeper.stdout as answer:
         reply = answer.read()
     keeper.returncode = 0  # it outlives us and is never waited for
-    pid, number = map(int, reply.split()) if reply else (0, errno.ECHILD)
+    pid = 0
+    number = errno.ECHILD
+    if reply:
+        pid, number = map(int, reply.split())
     if number:
         raise OSError(number, os.strerror(number))
     return StartedProgram(pid, keeper.pid)
@@ -142,7 +145,10 @@ def main(words: Sequence[str]) -> int:
         _copy(terminal, log)
         _, status = os.waitpid(pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        end = f"ended by signal {-code}" if code < 0 else f"left with exit status {code}"
+        if code < 0:
+            end = f"ended by signal {-code}"
+        else:
+            end = f"left with exit status {code}"
         _append(log, f"\r\n[tmuxreap: {end}]\r\n".encode())
     return 0
 

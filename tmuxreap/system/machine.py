@@ -59,7 +59,9 @@ def escape_prefix(uid: int, environ: Mapping[str, str]) -> tuple[str, ...] | Non
     words = ("systemd-run", "--scope", "--quiet", "--collect")
     if uid and Path(runtime, BUS).exists():
         return ("env", f"XDG_RUNTIME_DIR={runtime}", words[0], "--user", *words[1:], "--")
-    return (*words, "--") if not uid and Path(SYSTEM_BUS).exists() else None
+    if not uid and Path(SYSTEM_BUS).exists():
+        return (*words, "--")
+    return None
 
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

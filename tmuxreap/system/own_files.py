@@ -48,7 +48,10 @@ class Fault:
 
     @property
     def warning(self) -> str:
-        instead = "it counts as it was last read" if self.remembered else "it is left out"
+        if self.remembered:
+            instead = "it counts as it was last read"
+        else:
+            instead = "it is left out"
         return f"{Code.CONFIG_INVALID.text}: {self.message}; {instead}"
 
     def loses(self, word: str) -> bool:

@@ -82,7 +82,10 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
 def _pane_in(terminal: Terminal, listing: Any, pane: str) -> tuple[int | None, str | None] | None:
     if not isinstance(listing, list):
         raise TypeError("a list is due")
-    panes = _kitty_panes(listing) if terminal is Terminal.KITTY else _wezterm_panes(listing)
+    if terminal is Terminal.KITTY:
+        panes = _kitty_panes(listing)
+    else:
+        panes = _wezterm_panes(listing)
     return next(((pid, tty) for number, pid, tty in panes if number == pane), None)
 
 
@@ -106,7 +109,10 @@ def _with_address(
         return list(words), environ
     if terminal is Terminal.WEZTERM:
         return list(words), {**environ, ADDRESS_VARIABLE[terminal]: address}
-    option = ["--to", address] if _KITTY_ADDRESS.fullmatch(address) else []
+    if _KITTY_ADDRESS.fullmatch(address):
+        option = ["--to", address]
+    else:
+        option = []
     return [*words[:2], *option, *words[2:]], environ
 
 

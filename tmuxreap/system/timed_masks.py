@@ -35,7 +35,9 @@ def mask(patterns: Sequence[Pattern], text: str) -> tuple[str, tuple[str, ...]]:
     each line that was not judged in time is masked as a whole."""
     if not patterns or not text:
         return text, ()
-    return _mask_timed(patterns, text) if may_handle_signals() else _mask_in_child(patterns, text)
+    if may_handle_signals():
+        return _mask_timed(patterns, text)
+    return _mask_in_child(patterns, text)
 
 
 def _mask_timed(patterns: Sequence[Pattern], text: str) -> tuple[str, tuple[str, ...]]:

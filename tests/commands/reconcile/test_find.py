@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.fakes import DEMO, Story
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.commands.reconcile.drift import DriftKind, FoundDrift, find_drifts
+from tmuxreap.commands.reconcile.drift import DriftKind
+from tmuxreap.commands.reconcile.find import FoundDrift, find_drifts
 
 
 def looked(story: Story) -> FoundDrift:

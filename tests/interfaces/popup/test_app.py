@@ -19,10 +19,9 @@ from textual.widgets import Input, Static
 from tests.command_line import tmuxreap
 from tests.fakes import Story
 from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
 from tmuxreap.interfaces.popup.actions import Client, Desk, HostAnswer, Snapshot

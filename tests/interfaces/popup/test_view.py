@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.answers import Ending, RemoteResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Result, problem_of
+from tmuxreap.core.results import RemoteResult, Result, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.view import (

@@ -8,20 +8,18 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.core.answers import (
-    Drift,
-    Ending,
-    Event,
-    Finding,
-    Forgotten,
-    RemoteResult,
-    Session,
-    Shown,
-    Skill,
-)
+from tmuxreap.core.answers import Drift, Ending, Event, Finding, Forgotten, Session, Shown, Skill
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Item, Problem, Process, Result, plain_json, problem_of
+from tmuxreap.core.results import (
+    Item,
+    Problem,
+    Process,
+    RemoteResult,
+    Result,
+    plain_json,
+    problem_of,
+)
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.hosts.file import Host

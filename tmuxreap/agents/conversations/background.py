@@ -52,7 +52,10 @@ class Lingering:
     @property
     def way_out(self) -> str:
         """Return the commands that reach it."""
-        attach = f"attach to it with: {self.attach}; " if self.attach else ""
+        if self.attach:
+            attach = f"attach to it with: {self.attach}; "
+        else:
+            attach = ""
         return f"{attach}end it with: {self.end}"
 
 
@@ -124,7 +127,9 @@ def _moved_to(
         entry = _entries(goes_on, store).get(parked)
         if isinstance(entry, dict) and str(conversation.id) in _at(entry, goes_on.source):
             after = _at(entry, goes_on.id)
-    return after if after is not None and is_id(profile, after) else None
+    if after is not None and is_id(profile, after):
+        return after
+    return None
 
 
 def sessions_in(
@@ -172,7 +177,9 @@ def launched_sessions(
 ) -> list[Lingering]:
     """Return the living sessions in the background that are in the conversation, took a copy of it,
     or were launched from it."""
-    return [*_in_roster(goes_on, store, conversation.id, processes)] if conversation.id else []
+    if conversation.id:
+        return [*_in_roster(goes_on, store, conversation.id, processes)]
+    return []
 
 
 def _in_roster(
@@ -180,13 +187,20 @@ def _in_roster(
 ) -> Iterator[Lingering]:
     """Yield the entries of the agent's roster about the conversation, if their processes live."""
     for name, entry in _entries(goes_on, store).items():
-        bond = _bond(goes_on, entry, conversation) if isinstance(entry, dict) else None
-        process = _entry_process(goes_on, entry, processes) if bond is not None else None
+        bond = None
+        if isinstance(entry, dict):
+            bond = _bond(goes_on, entry, conversation)
+        process = None
+        if bond is not None:
+            process = _entry_process(goes_on, entry, processes)
         if process is not None and bond is not None:
             where = f"the background session {name}"
             found = _lingering_in(goes_on, where, process.pid, conversation, name)
             own = _at(entry, goes_on.id or "")
-            yield found if bond is Bond.SAME else replace(found, bond=bond, conversation=own)
+            if bond is Bond.SAME:
+                yield found
+            else:
+                yield replace(found, bond=bond, conversation=own)
 
 
 def session_of(
@@ -195,7 +209,9 @@ def session_of(
     """Return the session in the background that a process serves: as its entry says, or the one
     above it, which holds its terminal."""
     for name, entry in _entries(goes_on, store).items():
-        listed = _entry_process(goes_on, entry, processes) if isinstance(entry, dict) else None
+        listed = None
+        if isinstance(entry, dict):
+            listed = _entry_process(goes_on, entry, processes)
         if listed is not None and listed.pid in (process.pid, process.ppid):
             where = f"the background session {name}"
             return _lingering_in(goes_on, where, listed.pid, _at(entry, goes_on.id or ""), name)
@@ -203,14 +219,20 @@ def session_of(
 
 
 def _entries(goes_on: GoesOn, store: Path) -> Mapping[str, Any]:
-    listed = read_json(store / goes_on.roster) if goes_on.roster else None
-    entries = listed.get(goes_on.entries) if isinstance(listed, dict) else None
+    listed = None
+    if goes_on.roster:
+        listed = read_json(store / goes_on.roster)
+    entries = None
+    if isinstance(listed, dict):
+        entries = listed.get(goes_on.entries)
     return entries if isinstance(entries, dict) else {}
 
 
 def _bond(goes_on: GoesOn, entry: Mapping[str, object], conversation: str) -> Bond | None:
     if goes_on.id is None:
-        return Bond.SAME if conversation in json.dumps(entry) else None
+        if conversation in json.dumps(entry):
+            return Bond.SAME
+        return None
     if _at(entry, goes_on.id) == conversation:
         return Bond.SAME
     if goes_on.source is not None and conversation in _at(entry, goes_on.source):
@@ -231,7 +253,9 @@ def _entry_process(
     goes_on: GoesOn, entry: Mapping[str, object], processes: Processes
 ) -> ProcessId | None:
     pid = entry.get(goes_on.pid)
-    process = processes.identify(pid) if isinstance(pid, int) and pid > 1 else None
+    process = None
+    if isinstance(pid, int) and pid > 1:
+        process = processes.identify(pid)
     if process is None or str(process.start) != str(entry.get(goes_on.started)):
         return None
     return process

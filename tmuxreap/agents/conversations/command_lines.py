@@ -117,7 +117,10 @@ def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
         is_prompt = is_flag and flag in profile.flags.prompt
         if (is_flag and not is_prompt) or (not is_flag and values > 0):
             kept.append(word)
-        values = _kept_values(profile, flag, bool(is_whole)) if is_flag else values - 1
+        if is_flag:
+            values = _kept_values(profile, flag, bool(is_whole))
+        else:
+            values = values - 1
     return kept
 
 
@@ -164,7 +167,9 @@ def _matched_words(template: Sequence[str], words: Sequence[str]) -> int:
     flag = template[0].split("=")[0].split("{")[0]
     if words[0] == flag:
         return 2
-    return 1 if flag.startswith("--") and words[0].startswith(flag + "=") else 0
+    if flag.startswith("--") and words[0].startswith(flag + "="):
+        return 1
+    return 0
 
 
 def _filled(template: Sequence[str], conversation: str) -> list[str]:

@@ -238,7 +238,9 @@ def parked_session(profile: Profile, clues: Clues) -> str | None:
 
 def _rank(conversation: Conversation) -> int:
     source = conversation.source
-    return LOCATORS.index(source) if source in LOCATORS else len(LOCATORS)
+    if source in LOCATORS:
+        return LOCATORS.index(source)
+    return len(LOCATORS)
 
 
 def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
@@ -304,7 +306,10 @@ def _is_of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
     when they are turned into file names."""
     if profile.folder is None or cwd is None:
         return profile.folder is None
-    source = path if profile.folder_file is None else path.parent / profile.folder_file
+    if profile.folder_file is None:
+        source = path
+    else:
+        source = path.parent / profile.folder_file
     folder = first_match(source, profile.folder, "folder")
     return folder is not None and same_folder(folder, cwd)
 

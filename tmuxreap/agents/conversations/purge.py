@@ -10,7 +10,6 @@ import glob
 import os
 import shutil
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, is_id, with_id
@@ -47,7 +46,9 @@ def why_not_purgeable(
     else:
         paths = _paths_to_delete(profile, store, conversation.id)
         outside = [path for path in paths if not _inside(path, store)]
-        reason = f"{outside[0]} leads out of the store {store}" if outside else None
+        reason = None
+        if outside:
+            reason = f"{outside[0]} leads out of the store {store}"
     if reason is None:
         return None
     text = f"could not purge the conversation of {name}: {reason}"
@@ -82,8 +83,9 @@ def would_purge(profile: Profile | None, store: Path | None, conversation: Conve
 
 def _paths_to_delete(profile: Profile, store: Path, conversation: str) -> list[Path]:
     """Return the paths to delete, deepest first, so that a folder comes after its files."""
-    matches = (_matching_names(pattern, store, conversation) for pattern in profile.purge)
-    names = set(chain.from_iterable(matches))
+    names: set[str] = set()
+    for pattern in profile.purge:
+        names.update(_matching_names(pattern, store, conversation))
     return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
 
 

@@ -61,9 +61,9 @@ def read_record(profile: Profile, files: RecordFiles) -> Record:
     asks = pid_file_word(profile, files.store, files.agents, "asks") or ""
     state = STATES_OF_WORDS.get(word)
     turns = profile.goes_on
-    under_way = state in (State.BUSY, State.DIALOG)
-    if turns is not None and not under_way:
-        state = State.BUSY if any(is_turn_open(turns, path) for path in files.turns) else state
+    if turns is not None and state not in (State.BUSY, State.DIALOG):
+        in_turn = any(is_turn_open(turns, path) for path in files.turns)
+        state = State.BUSY if in_turn else state
     return Record(state, asks if state is State.DIALOG else "", background=word == BACKGROUND)
 
 
@@ -129,7 +129,9 @@ def store_of(
     agent_home = variables.get("HOME") or home
     if default is None or not default.startswith("~"):
         return None if default is None else Path(default)
-    return Path(f"{agent_home}{default[1:]}") if agent_home else None
+    if agent_home:
+        return Path(f"{agent_home}{default[1:]}")
+    return None
 
 
 def is_turn_open(goes_on: GoesOn, path: Path) -> bool:
@@ -157,6 +159,8 @@ def last_match(pattern: re.Pattern[str] | None, text: str) -> int:
 def read_json(path: Path) -> object:
     """Read a JSON file; None if it is no regular file, cannot be read, or is half-written."""
     try:
-        return json.loads(path.read_text("utf-8")) if os.path.isfile(path) else None  # noqa: PTH113
+        if not os.path.isfile(path):  # noqa: PTH113
+            return None
+        return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return None

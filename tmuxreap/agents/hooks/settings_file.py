@@ -151,7 +151,9 @@ def _child(text: str, place: int, sign: str) -> Node:
 def _after(text: str, end: int) -> int:
     """Return where the next child begins, or the container ends."""
     place = _skip(text, end)
-    return _skip(text, place + 1) if text[place] == "," else place
+    if text[place] == ",":
+        return _skip(text, place + 1)
+    return place
 
 
 HOOKS = "hooks"
@@ -224,7 +226,9 @@ def _filled(value: object, command: str) -> object:
         return {str(key): _filled(item, command) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item, command) for item in value]
-    return value.replace("{command}", command) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.replace("{command}", command)
+    return value
 
 
 EntryPath = list[tuple[Node, int]]  # the path to a node: each container, with the child's index

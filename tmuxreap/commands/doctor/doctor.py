@@ -125,4 +125,6 @@ def _profiles(context: Context) -> tuple[list[Finding], Profiles]:
 def _copied(own: Registry, folder: Path) -> tuple[Path, str | None]:
     """Copy the ledger: opening the real one may leave SQLite files, or set it aside as broken."""
     ledger = ledger_path(own.resolved)
-    return copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)
+    if ledger.is_file():
+        return copy_of(ledger, folder)
+    return (folder / "none.db", None)

@@ -17,14 +17,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.reap.leaks import find_leaks
 from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
+from tmuxreap.core.model import ProcessId, Server, ServerLook, Terminal, Unreachable
 from tmuxreap.core.values import Word, frozen
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
@@ -124,7 +123,10 @@ def _probe(path: str, said: str, status: int, in_time: bool) -> Probe:
     match = _VERSION.search(said)
     if match and status == 0:
         return Probe(path, match[0])
-    silent = "it named no version" if status == 0 else f"exit {status}"
+    if status == 0:
+        silent = "it named no version"
+    else:
+        silent = f"exit {status}"
     return Probe(path, None, silent if in_time else f"no answer in {TIMEOUT_S:g} s")
 
 
@@ -226,7 +228,10 @@ def check_sockets(setup: Setup) -> Iterator[Finding]:
     yield from _folder(setup)
     for socket, server in setup.servers.items():
         users = setup.used.get(socket, [])
-        named = f" ({', '.join(users)} should be there)" if users else ""
+        if users:
+            named = f" ({', '.join(users)} should be there)"
+        else:
+            named = ""
         if isinstance(server, Server):
             count = len(server.sessions)
             yield ok(f"{socket}: {count} session{'s' * (count != 1)}, server {server.pid}")
@@ -292,8 +297,12 @@ def check_leaks(setup: Setup) -> Iterator[Finding]:
 def check_load(setup: Setup) -> Iterator[Finding]:
     """Report the processes of living sessions that keep a processor busy, or listen on a port."""
     owned = {name: sight.owned.own for name, sight in setup.sights.items() if sight.owned.own}
-    everyone = [it.process.id for it in chain.from_iterable(owned.values())]
-    usage = setup.app.processes.usage(everyone) if everyone else {}
+    everyone: list[ProcessId] = []
+    for belongings in owned.values():
+        everyone += [it.process.id for it in belongings]
+    if not everyone:
+        return
+    usage = setup.app.processes.usage(everyone)
     for name, belongings in owned.items():
         for process in (it.process for it in belongings if it.process.id in usage):
             used = usage[process.id]
@@ -333,7 +342,10 @@ def _agent(profile: Profile, probe: Probe) -> Finding:
     tried = _tried_on(profile)
     subject = f"{profile.name} {probe.version or ''}".strip() + f", {probe.path}: its profile was "
     if tried is None:
-        keys = "" if profile.has_keys else "; it gets no exit keys, a stop begins with SIGHUP"
+        if profile.has_keys:
+            keys = ""
+        else:
+            keys = "; it gets no exit keys, a stop begins with SIGHUP"
         return note(f"{subject}never tested on the program{keys}")
     if probe.version is None:
         return note(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from itertools import chain
 
 from tmuxreap.agents.profiles import Spares
 from tmuxreap.agents.screens import State
@@ -168,14 +167,22 @@ def _closer(
 ) -> CloserLook:
     profile = context.agents.profile(row, sight)
     known = context.finder.known_of(row, sight, profile)
-    text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    text = None
+    if sight.pane:
+        text = context.tmux.capture(sight.socket, sight.pane.id)
     carriers = context.agents.spares(profile).carriers
     record = record_of(profile, known)
     screen = visible_screen(profile, sight, carriers, text)
-    seen = screen_state(screen) if has_screen(sight, profile) else None
+    seen = None
+    if has_screen(sight, profile):
+        seen = screen_state(screen)
     doing = state_of(context.processes, context.clock, sight, said, seen, record)
+    if doing.is_stopped:
+        state = State.UNKNOWN
+    else:
+        state = with_record(screen, record).state
     return CloserLook(
-        state=State.UNKNOWN if doing.is_stopped else with_record(screen, record).state,
+        state=state,
         doing=doing.state or AgentState.UNKNOWN,
         limited=screen.limit is not None,
         tool_since=running_since(context.books.heartbeats_of(row.name)),
@@ -297,14 +304,15 @@ class _Strays:
         self._context = context
         self._left_alone = left_alone
         self._sights = sights
-        self._claimed = {
-            one.process.id
-            for one in chain.from_iterable((*it.owned.own, *it.owned.spared) for it in sights)
-        }
+        self._claimed: set[ProcessId] = set()
+        for sight in sights:
+            self._claimed.update(one.process.id for one in sight.owned.own)
+            self._claimed.update(one.process.id for one in sight.owned.spared)
         self._world: World = context.observer.look({sight.socket for sight in sights}, 0)
-        agents = context.profiles.agents.values()
-        spared = chain.from_iterable(profile.spare for profile in agents)
-        spares = Spares.of(*context.profiles.common_spare, *spared)
+        spared = list(context.profiles.common_spare)
+        for profile in context.profiles.agents.values():
+            spared += profile.spare
+        spares = Spares.of(*spared)
         self._spare = spare_reason(spares, self._world)
         self._panes_of = cache(self._ask)
 
@@ -366,7 +374,9 @@ class _Strays:
         """Return the live panes of that server; None if it cannot be asked, or if its own
         environment has a mark, which every pane inherits."""
         socket, _, pid = tmux.rpartition(",")
-        server = self._world.index.processes.get(int(pid)) if pid.isdigit() else None
+        server = None
+        if pid.isdigit():
+            server = self._world.index.processes.get(int(pid))
         if server is None or server.comm != TMUX_SERVER:
             return frozenset()
         if self._world.index.trace(server.pid).mark is not None:
@@ -383,7 +393,10 @@ class _Strays:
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
         """Tell whether the processes come from the server where the ledger saw this mark, if
         any."""
-        events = self._context.books.events({name}, None) if name is not None else []
+        if name is not None:
+            events = self._context.books.events({name}, None)
+        else:
+            events = []
         places = [event.data.get("tmux") for event in events if event.data.get("mark") == mark]
         known = {_canonical(str(place)) for place in places if place is not None}
         came_from = {self._world.index.trace(one.pid).tmux for one in ids} - {None}

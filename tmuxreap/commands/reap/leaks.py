@@ -66,8 +66,14 @@ def find_leaks(context: Context, sights: Iterable[Sight]) -> list[Leak]:
 def told(leaks: Sequence[Leak]) -> str:
     """Return one text about all of them, for people."""
     lines = [f"{leak}; to end it: {leak.adopts}" for leak in leaks[:MOST]]
-    rest = [f"and {len(leaks) - MOST} more: tmuxreap doctor"] if len(leaks) > MOST else []
-    are = "1 agent lives" if len(leaks) == 1 else f"{len(leaks)} agents live"
+    if len(leaks) > MOST:
+        rest = [f"and {len(leaks) - MOST} more: tmuxreap doctor"]
+    else:
+        rest = []
+    if len(leaks) == 1:
+        are = "1 agent lives"
+    else:
+        are = f"{len(leaks)} agents live"
     return "\n".join([f"{are} on without a terminal, and no row has it:", *lines, *rest])
 
 
@@ -78,7 +84,9 @@ def _agents(context: Context, world: World, claimed: Collection[int]) -> Iterato
         if process.tty or process.pid in claimed or process.dead:
             continue
         agent = agent_of(context, process)  # a shared daemon of an agent is none
-        environ = context.processes.environ(process.id) if agent is not None else None
+        environ = None
+        if agent is not None:
+            environ = context.processes.environ(process.id)
         if agent is None or environ is None or _in_service(process.pid):
             continue
         if _was_taken_over(process, world) or _pane_is_gone(environ, servers):

@@ -47,8 +47,14 @@ class ReapRequest:
 
     def policy_for(self, kind: Kind) -> Policy:
         """Return the policy for this verdict; orphans leave the task status alone."""
-        reason = kind.value if not self.why else f"{kind.value}: {self.why}"
-        task_status = None if kind is Kind.ORPHAN else self.policy.task_status
+        if not self.why:
+            reason = kind.value
+        else:
+            reason = f"{kind.value}: {self.why}"
+        if kind is Kind.ORPHAN:
+            task_status = None
+        else:
+            task_status = self.policy.task_status
         return replace(self.policy, reason=reason, task_status=task_status)
 
 
@@ -65,7 +71,9 @@ def request_of(
     """Make a request; what is not given is the user's default."""
     limits = Limits()
     for name, given in (("stalled_after", stalled_after), ("idle_after", idle_after)):
-        wanted = context.default_seconds(f"reap.{name}") if given is None else given
+        wanted = given
+        if wanted is None:
+            wanted = context.default_seconds(f"reap.{name}")
         if wanted is not None:
             seconds = seconds_of(wanted, f"--{name.replace('_', '-')}")
             limits = replace(limits, **{f"{name}_s": seconds})

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
-from itertools import chain
 
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.agents.screens import State
@@ -65,8 +64,10 @@ def offspring(sight: Sight, probes: Probes) -> tuple[Child, ...]:
     own = {one.process.pid: one.process for one in sight.owned.own}
     core = _core(sight, own, probes.epoch)
     known = {one.pid for one in core}
-    known.update(chain.from_iterable(_line(one.ppid, own) for one in core))
-    known.update(pane.pid or 0 for pane in (sight.session.panes if sight.session else ()))
+    for one in core:
+        known.update(_line(one.ppid, own))
+    if sight.session:
+        known.update(pane.pid or 0 for pane in sight.session.panes)
     branches: dict[int, list[Process]] = {}
     for pid, process in own.items():
         if pid not in known:
@@ -119,7 +120,10 @@ def _child(top: Process, branch: list[Process], began: float, probes: Probes) ->
     elif probes.epoch(top) - began > HELPERS_S:
         kind = ChildKind.LATER
     else:
-        kind = ChildKind.HELPER if probes.is_connected(top) else ChildKind.BACKGROUND
+        if probes.is_connected(top):
+            kind = ChildKind.HELPER
+        else:
+            kind = ChildKind.BACKGROUND
     shown = agent or top
     return Child(shown.pid, shown.comm, kind, max(map(probes.epoch, branch)))
 
@@ -230,14 +234,22 @@ def why_exempt(sight: Sight, *, under_way: bool) -> str | None:
         return sight.trouble.message
     if sight.foreign:
         return f"other panes of its session are at work: {describe_panes(sight.foreign)}"
-    return "somebody is attached to it" if _is_watched(sight) else None
+    if _is_watched(sight):
+        return "somebody is attached to it"
+    return None
 
 
 def _is_watched(sight: Sight) -> bool:
     """Tell whether a client is attached, also through another session that shows the same pane (a
     session group or a linked window)."""
-    sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
-    own = {pane.id for pane in sight.session.panes} if sight.session else set()
+    if isinstance(sight.server, Server):
+        sessions = sight.server.sessions
+    else:
+        sessions = ()
+    if sight.session:
+        own = {pane.id for pane in sight.session.panes}
+    else:
+        own = set()
     return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
 
 
@@ -295,7 +307,9 @@ def _still_s(seen: RowFacts, said: Pulse, age: Age) -> float | None:
     if seen.output_at is None:
         return None
     still_s = seen.now - seen.output_at - age.no_time_s
-    return max(still_s, age.awake_s) if age.in_order and seen.output_at < said.at else still_s
+    if age.in_order and seen.output_at < said.at:
+        return max(still_s, age.awake_s)
+    return still_s
 
 
 def _idle(seen: RowFacts, limits: Limits) -> Claim:
@@ -330,7 +344,9 @@ def _current_report(seen: RowFacts) -> Pulse | None:
     since = seen.agent_since
     if said is None or since is None:
         return said
-    return None if _age(seen, said).at < since - SAME_MOMENT_S else said
+    if _age(seen, said).at < since - SAME_MOMENT_S:
+        return None
+    return said
 
 
 # Defenses: why the claim does not count, None if it does.
@@ -364,13 +380,17 @@ def _no_idling(seen: RowFacts, closer: CloserLook) -> str | None:
 
 
 def _no_expiry(seen: RowFacts, closer: CloserLook) -> str | None:
-    return "it waits for a person" if _waits(seen, closer) else None
+    if _waits(seen, closer):
+        return "it waits for a person"
+    return None
 
 
 def _blocked(seen: RowFacts, closer: CloserLook) -> str | None:
     if closer.limited:
         return "it met a limit, and waits for its end"
-    return "it waits for a person" if _waits(seen, closer) else None
+    if _waits(seen, closer):
+        return "it waits for a person"
+    return None
 
 
 def _waits(seen: RowFacts, closer: CloserLook) -> bool:
@@ -393,7 +413,9 @@ def _working(children: list[Child], closer: CloserLook) -> str | None:
     if closer.sub_agents:
         return f"sub-agents of it live: {', '.join(closer.sub_agents)}"
     names = [f"{one.name} ({one.pid}, {one.kind.value})" for one in children]
-    return f"a child of it is at work: {', '.join(names)}" if names else None
+    if names:
+        return f"a child of it is at work: {', '.join(names)}"
+    return None
 
 
 Defense = Callable[[RowFacts, CloserLook], str | None]

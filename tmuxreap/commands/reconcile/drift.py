@@ -3,8 +3,7 @@ Never writes, and never judges a row that another verb changed during the look."
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -24,13 +23,11 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.text import plain
-from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.one_at_a_time import ActiveIntents
+from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy, recorded_policy
-from tmuxreap.ledger.records import SEND, START, Intent, PaneOption
+from tmuxreap.ledger.records import Intent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import life_changes
-from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
@@ -41,10 +38,10 @@ from tmuxreap.registry.transitions import (
     wants_restart,
 )
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import all_newcomers, owners_of
-from tmuxreap.sessions.look import BANNER_OPTION, sights_of
-from tmuxreap.sessions.restarts import REBOOT, SERVER
-from tmuxreap.sessions.reverted import PAUSE_S, Newer, newer_rows, why_reverted
+from tmuxreap.sessions.elsewhere import owners_of
+from tmuxreap.sessions.look import BANNER_OPTION
+from tmuxreap.sessions.restarts import REBOOT
+from tmuxreap.sessions.reverted import PAUSE_S, Newer, why_reverted
 from tmuxreap.system.environment import MARK
 from tmuxreap.system.processes.procfs import is_exiting
 
@@ -105,7 +102,10 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
     if row.status.ended:
         return _of_ended(context, row, sight, intent)
     if sight.live is Live.REPLACED:
-        words = sight.trouble.message if sight.trouble else "another session has its name"
+        if sight.trouble:
+            words = sight.trouble.message
+        else:
+            words = "another session has its name"
         return [RowDrift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
@@ -126,7 +126,10 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
 def reverted(context: Context, row: Row, newer: Newer, intent: Intent | None) -> RowDrift:
     """Write back what the registry undid; where that was done a moment ago, only tell of it."""
     evidence = why_reverted(row, newer)
-    past_s = None if newer.corrected_at is None else context.clock.now() - newer.corrected_at
+    if newer.corrected_at is None:
+        past_s = None
+    else:
+        past_s = context.clock.now() - newer.corrected_at
     if past_s is not None and 0 <= past_s < PAUSE_S:
         evidence = f"{evidence}; it was written back {past_s:.1f} s ago, and undone again"
         lock = f"{context.registry.resolved}.lock"
@@ -138,14 +141,21 @@ def reverted(context: Context, row: Row, newer: Newer, intent: Intent | None) ->
 
 def _is_leaving(context: Context, server: ServerLook) -> bool:
     """Tell whether the server has died since it answered, or is about to."""
-    process = context.processes.identify(server.pid) if isinstance(server, Server) else None
+    process = None
+    if isinstance(server, Server):
+        process = context.processes.identify(server.pid)
     return process is None or is_exiting(process)
 
 
 def _agent_gone(context: Context, row: Row, sight: Sight) -> RowDrift:
-    remains = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
+    if sight.pane and sight.pane.dead:
+        remains = "a dead pane"
+    else:
+        remains = "a shell"
     evidence = f"the session {row.name} holds {remains} and no agent"
-    goodbye = _shows_exit_banner(context, row, sight) if wants_restart(row) else None
+    goodbye = None
+    if wants_restart(row):
+        goodbye = _shows_exit_banner(context, row, sight)
     hint = command("stop", row.name)
     return RowDrift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye)
 
@@ -212,7 +222,10 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Ro
     why = ""
     if intent is not None:
         purged = _has_purged(intent, conversation)
-        event = Event.PURGED if purged else EVENT_OF_VERB[EndVerb(intent.verb)]
+        if purged:
+            event = Event.PURGED
+        else:
+            event = EVENT_OF_VERB[EndVerb(intent.verb)]
         why = f"; {intent.verb} ({intent.reason}) was under way when its owner died"
     ending = End(
         event=event,
@@ -226,7 +239,10 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Ro
         why += f"; {_where_it_went(known.forked)}"
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
     changes = end_changes(row.status, ending)
-    cause = None if row.tmux.of_boot(context.place.boot_id) else REBOOT
+    if row.tmux.of_boot(context.place.boot_id):
+        cause = None
+    else:
+        cause = REBOOT
     return RowDrift(row.name, DriftKind.DEAD, evidence, changes, intent, cause=cause)
 
 
@@ -289,7 +305,9 @@ def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Row
     server = context.tmux.look(start.socket)
     if isinstance(server, Unreachable):
         return None
-    session = server.named(intent.name) if isinstance(server, Server) else None
+    session = None
+    if isinstance(server, Server):
+        session = server.named(intent.name)
     if not isinstance(server, Server) or session is None:
         hidden = isinstance(server, Server) and server.may_hide(None, intent.name)
         return None if hidden else _closed(intent)
@@ -331,7 +349,10 @@ def _closed(intent: Intent, options: tuple[PaneOption, ...] = ()) -> RowDrift:
 def _unrecorded(
     row: Row | None, intent: Intent, made: str, hint: str, options: tuple[PaneOption, ...] = ()
 ) -> RowDrift:
-    kind = DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED
+    if row is None:
+        kind = DriftKind.UNREGISTERED
+    else:
+        kind = DriftKind.REVIVED
     evidence = f"a start made {made}, and was ended before it was recorded"
     return RowDrift(intent.name, kind, evidence, hint=hint, restore=options)
 
@@ -348,130 +369,3 @@ def _made_by(context: Context, session: Session, intent: Intent) -> bool:
     if marks:
         return not marks.isdisjoint(intent.recorded_start.marks)
     return session.created >= int(intent.created_at)
-
-
-NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
-Seen = tuple[tuple[Row, Sight], ...]
-
-
-@frozen
-class FoundDrift:
-    drifts: list[RowDrift]
-    confirmed: bool  # every tmux server that was asked answered
-    seen: Seen
-    again: bool = False  # other verbs changed rows during the look: these were left out
-
-
-@frozen
-class _Others:
-    """The rows that other processes are changing now, or changed during the look."""
-
-    busy: frozenset[str]
-    passed: frozenset[str]  # opened, closed, handed over or rewritten during the look
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.busy or name in self.passed
-
-
-def find_drifts(
-    context: Context, look: RegistryLook, only: frozenset[str] | None = None
-) -> FoundDrift:
-    """Return all drift, or only that of the rows in `only`."""
-    rows = [row for row in look.usable if only is None or row.name in only]
-    # an intent that opens between these two reads counts as new
-    latest = context.books.latest_intent()
-    intents = context.books.open_intents()
-    seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
-    newer = newer_rows(context, seen)
-    others = _others_at_work(context, look, latest, intents)
-    abandoned = {name: intent for name, intent in intents.items() if name not in others}
-    starts = [intent for intent in abandoned.values() if intent.verb == START]
-    others_of = (START, SEND)
-    endings = {name: it for name, it in abandoned.items() if it.verb not in others_of}
-    drifts: list[RowDrift] = []
-    for row, sight in seen:
-        if row.name in others:
-            continue
-        if row.name in newer:
-            drifts.append(reverted(context, row, newer[row.name], endings.get(row.name)))
-        else:
-            drifts += drifts_of(context, row, sight, endings.get(row.name))
-    seen = tuple(_as_known(newer.get(row.name), row, sight) for row, sight in seen)
-    if only is None:
-        drifts += [drift for drift in _unregistered(context, seen) if drift.name not in others]
-        for intent in starts:
-            drift = drift_of_start(context, rows, intent)
-            if drift is not None:
-                if not is_headless(intent):
-                    drifts = [one for one in drifts if not _is_same(one, drift)]
-                drifts.append(drift)
-        for intent in endings.values():
-            # an unreadable row's holds the request and stays open
-            if look.named(intent.name) is None and look.bad_row(intent.name) is None:
-                evidence = f"a {intent.verb} of it was not closed, and its row is gone"
-                drifts.append(RowDrift(intent.name, DriftKind.INTENT, evidence, {}, intent))
-    confirmed = not any(
-        row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
-    )
-    return FoundDrift(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
-
-
-def _as_known(newer: Newer | None, row: Row, sight: Sight) -> tuple[Row, Sight]:
-    """Return the row as the ledger knows it, if the registry went back in time."""
-    return (row, sight) if newer is None else (newer.row, newer.sight)
-
-
-def _others_at_work(
-    context: Context, look: RegistryLook, latest: int, intents: Mapping[str, Intent]
-) -> _Others:
-    """Compare with the newest and the open intents before the look. Owners are checked before the
-    ledger is read: an intent still open after its owner's death was not closed."""
-    busy = ActiveIntents.of(context).busy(intents)
-    now = context.books.open_intents()
-    started = context.books.begun_since(latest)
-    ended = {name for name, then in intents.items() if not _is_unchanged(then, now.get(name))}
-    is_same = context.registry.is_unchanged_since(look)
-    rewritten = set() if is_same else look.differing(context.registry.look())
-    return _Others(frozenset(busy), frozenset(ended | started | rewritten))
-
-
-def _is_unchanged(then: Intent, now: Intent | None) -> bool:
-    return now is not None and (now.id, now.owner) == (then.id, then.owner)
-
-
-def _is_same(found: RowDrift, start: RowDrift) -> bool:
-    """Tell whether a start explains what was found of its session."""
-    return found.name == start.name and {found.kind, start.kind} <= NOT_RECORDED
-
-
-def _with_server_loss(look: RegistryLook, found: list[RowDrift], seen: Seen) -> list[RowDrift]:
-    """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
-    its terminal closes, and be reported first."""
-    running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
-    lost: set[str] = set()
-    for row, sight in seen:
-        is_there = isinstance(sight.server, Server) and sight.server.pid == row.tmux.server_pid
-        if running_on[row.tmux.server_pid] > 1 and row.tmux.known and not is_there:
-            lost.add(row.name)
-    return [
-        replace(one, cause=SERVER)
-        if one.kind is DriftKind.DEAD and one.name in lost and not one.cause
-        else one
-        for one in found
-    ]
-
-
-def _unregistered(context: Context, seen: Seen) -> list[RowDrift]:
-    """Report agents in unregistered sessions, on the servers that the registry names."""
-    if not any(isinstance(sight.server, Server) for _, sight in seen):
-        return []
-
-    return [
-        RowDrift(
-            newcomer.name,
-            DriftKind.UNREGISTERED,
-            f"a {newcomer.agent} runs in it and is not registered",
-            hint=newcomer.command,
-        )
-        for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen])
-    ]

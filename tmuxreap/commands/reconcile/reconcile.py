@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
-from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift, Seen, find_drifts
+from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
+from tmuxreap.commands.reconcile.find import Seen, find_drifts
 from tmuxreap.core.answers import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
@@ -59,7 +60,10 @@ def settle(
     if only is None and not dry_run:
         for path in context.registry.left_by_dead(context.processes.identify):
             path.unlink(missing_ok=True)
-    done = _Done(drifts) if dry_run else _settle(context, look, drifts)
+    if dry_run:
+        done = _Done(drifts)
+    else:
+        done = _settle(context, look, drifts)
     answers = [drift.answer for drift in done.drifts]
     greeting = "nothing to settle among the sessions that could be looked at"
     result = context.result(
@@ -137,7 +141,9 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) ->
         closings = _closings([drift for drift in drifts if drift.name not in refused])
         events = _events(context, before, after, drifts, written)
         context.books.follow(after, events, closings)
-        stamp = after.content.stamp if before.content.stamp == look.content.stamp else None
+        stamp = None
+        if before.content.stamp == look.content.stamp:
+            stamp = after.content.stamp
     elif drifts or context.books.is_behind(look):
         # A mirror that lags behind another tool's write is nobody's drift: it is updated, untold.
         context.books.follow(look, _events(context, look, look, drifts, written), _closings(drifts))
@@ -215,7 +221,10 @@ def _closings(drifts: Sequence[RowDrift]) -> list[Closing]:
     closings: list[Closing] = []
     for drift in drifts:
         if drift.intent is not None:
-            outcome = "finished" if drift.kind is DriftKind.DEAD else "abandoned"
+            if drift.kind is DriftKind.DEAD:
+                outcome = "finished"
+            else:
+                outcome = "abandoned"
             closings.append(Closing(drift.intent.id, outcome, {"by": "reconcile"}))
     return closings
 

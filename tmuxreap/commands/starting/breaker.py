@@ -50,7 +50,10 @@ class Breaker:
             return
         self._failed.clear()
         pid = item.pid if isinstance(item, Session) else None
-        process = None if pid is None else self._context.processes.identify(pid)
+        if pid is None:
+            process = None
+        else:
+            process = self._context.processes.identify(pid)
         if process is not None:
             self._young.append(_Resumed(item.name, process, self._context.clock.monotonic()))
         elif pid is not None:

@@ -134,7 +134,9 @@ def worktree_made(
         yield
     except BaseException as error:
         # Not while a process of the session may still live in it.
-        stays = undo_add_worktree(name, tree, new_branch, environ) if start.is_cleared else None
+        stays = None
+        if start.is_cleared:
+            stays = undo_add_worktree(name, tree, new_branch, environ)
         if stays is not None and isinstance(error, Failure):
             message = f"{error.message}; {stays.message}"
             raise Failure(error.code, message, error.hint) from None
@@ -242,7 +244,10 @@ def _confirm(
     """Return the session after the confirmation time; Failure if the agent does not live in it."""
     leader = context.processes.identify(made.pid)
     pane_id = made.pane
-    gone = _is_gone_after(context, row, leader, spec.confirm_s) if leader else True
+    if leader:
+        gone = _is_gone_after(context, row, leader, spec.confirm_s)
+    else:
+        gone = True
     gone = gone or not row.tmux.known
     sight = None if gone else sight_of(context, row)
     if sight is None or not (sight.agent or sight.carrier) or sight.pane is None:
@@ -275,7 +280,10 @@ def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float)
 def _provisional_row(context: Context, spec: Launch, made: Created) -> Row:
     """Return a provisional row, with what a look needs: nothing of it is older than its leader."""
     leader = context.processes.identify(made.pid)
-    pane = RecordedPane(pid=leader.pid, start_ticks=leader.start) if leader else RecordedPane()
+    if leader:
+        pane = RecordedPane(pid=leader.pid, start_ticks=leader.start)
+    else:
+        pane = RecordedPane()
     tmux = RecordedTmux()
     server = context.tmux.look(spec.socket)
     if isinstance(server, Server):
@@ -311,7 +319,10 @@ def session_exists(
         reason = "an agent of that name is already running"
         hint = f"see it: {command('show', name)}; or stop it first with --replace"
         return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
-    other = "take another name" if registered else f"register it: {command('adopt', name)}"
+    if registered:
+        other = "take another name"
+    else:
+        other = f"register it: {command('adopt', name)}"
     hint = f"go to it: {command('attach', name)}; stop it first with --replace; or {other}"
     reason = "a tmux session of that name is already running"
     return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
@@ -335,7 +346,10 @@ def _taken(context: Context, name: str, server: Server, session: TmuxSession) ->
 def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) -> str:
     """Check that the folder exists: tmux would silently use another one."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
-        missing = f"there is no folder {cwd}" if cwd else "the working directory was removed"
+        if cwd:
+            missing = f"there is no folder {cwd}"
+        else:
+            missing = "the working directory was removed"
         raise could_not(
             "start", name, missing, "make it, or name another with --cwd DIR", otherwise
         )
@@ -375,7 +389,10 @@ def launch_headless(context: Context, spec: Launch, start: Start) -> Session:
 
 def _start_process(context: Context, spec: Launch, start: Start) -> headless.StartedProgram:
     log = headless.log_path(context.registry.resolved, spec.name)
-    surroundings = spec.again.within if spec.again else Surroundings(context.settings.environ)
+    if spec.again:
+        surroundings = spec.again.within
+    else:
+        surroundings = Surroundings(context.settings.environ)
     environ = {**surroundings.environ, **marks_of(context, spec, start.mark)}
     try:
         return headless.start_program(spec.words, spec.cwd, environ, log, surroundings.words)

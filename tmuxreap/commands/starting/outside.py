@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, command, could_not
@@ -39,23 +38,34 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
         raise could_not("adopt", name, reason, "write --pane kitty:ID or --pane wezterm:ID")
     terminal = PANES[kind]
     match = find_pane(name, terminal, number, context.settings.environ)
-    pid = match.pid if match.pid is not None else _leader_on(context, match.tty)
+    pid = match.pid
+    if pid is None:
+        pid = _leader_on(context, match.tty)
     return terminal, RecordedPane(id=number, listen_on=match.address), identify(context, name, pid)
 
 
 def process_of(context: Context, intent: Intent) -> Process | None:
     """Return the live process that a start made without tmux, found by its mark."""
     index = context.observer.look([], 0).index
-    marks = intent.recorded_start.marks
-    marked = list(chain.from_iterable(index.by_mark.get(mark, ()) for mark in marks))
-    processes = (index.processes[pid] for pid in sorted(marked))
-    return next((process for process in processes if process.pid == process.sid), None)
+    marked: list[int] = []
+    for mark in intent.recorded_start.marks:
+        marked += index.by_mark.get(mark, ())
+    for pid in sorted(marked):
+        process = index.processes[pid]
+        if process.pid == process.sid:
+            return process
+    return None
 
 
 def identify(context: Context, name: str, pid: int | None) -> ProcessId:
-    leader = context.processes.identify(pid) if pid is not None and pid > 0 else None
+    leader = None
+    if pid is not None and pid > 0:
+        leader = context.processes.identify(pid)
     if leader is None:
-        which = "no process in that pane" if pid is None else f"no process {pid}"
+        if pid is None:
+            which = "no process in that pane"
+        else:
+            which = f"no process {pid}"
         hint = "see what runs with: ps -e -o pid,tty,args"
         raise could_not("adopt", name, f"there is {which}", hint, Code.PROCESS_NOT_FOUND)
     return leader
@@ -74,7 +84,10 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
     recorded = leader is not None and old is not None and old.pane.pid == leader.pid
     agents: dict[str, tuple[Process, ...]] = {}
     for name in [row.agent] if row.agent else context.profiles.agents:
-        profile = context.profiles.of(name) if recorded else _profile(context, row, name)
+        if recorded:
+            profile = context.profiles.of(name)
+        else:
+            profile = _profile(context, row, name)
         if found := agent_among(own, profile, world):
             agents[name] = found
     if not agents and leader is not None and recorded:

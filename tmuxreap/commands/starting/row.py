@@ -155,7 +155,9 @@ def record_session(
 
 def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tuple[str, ...], Value]:
     pane: Pane | RecordedPane = sight.pane or row.pane
-    leader = context.processes.identify(pane.pid) if pane.pid is not None else None
+    leader = None
+    if pane.pid is not None:
+        leader = context.processes.identify(pane.pid)
     carrier = (sight.carrier.process,) if sight.carrier else ()
     programs = [process.comm for process in (*carrier, *sight.agent)]
     fields: dict[tuple[str, ...], Value] = {
@@ -189,7 +191,10 @@ def _nested(fields: Mapping[tuple[str, ...], Value], spec: Launch) -> dict[str, 
     inner: dict[str, dict[str, object]] = {}
     for path, value in fields.items():
         if len(path) == 1:
-            row[path[0]] = list(value) if isinstance(value, tuple) else value
+            if isinstance(value, tuple):
+                row[path[0]] = list(value)
+            else:
+                row[path[0]] = value
         elif value is not None or ("terminal",) not in fields:
             inner.setdefault(path[0], {})[path[1]] = value
     return {**row, **inner}
@@ -230,20 +235,28 @@ def _event(
 ) -> NewEvent:
     old = before.named(spec.name)
     now = after.named(spec.name)
-    conversation = recorded_conversation(old, spec.agent) if old else None
+    conversation = None
+    if old:
+        conversation = recorded_conversation(old, spec.agent)
+    server = None
+    if row.tmux.known:
+        server = f"{row.tmux.socket},{row.tmux.server_pid}"
     data: dict[str, object] = {
         "agent": spec.agent,
         "command": shlex.join(spec.words),
         "conversation": spec.conversation,
         "conversation_before": conversation,
         "mark": start.mark if start is not None else None,
-        "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
+        "tmux": server,
         "at": iso(context.clock.now()),
         "user": user_here(context.settings.uid),
-        **({"earlier": life_of(old)} if old else {}),
-        **({"life": life_of(now)} if now else {}),
-        **({} if spec.again is None else {"restart": spec.again.attempt}),
     }
+    if old:
+        data["earlier"] = life_of(old)
+    if now:
+        data["life"] = life_of(now)
+    if spec.again is not None:
+        data["restart"] = spec.again.attempt
     return NewEvent(spec.name, spec.event.value, data, before.text_of(old) if old else None)
 
 
@@ -259,8 +272,12 @@ def save_environment(context: Context, row: Row) -> None:
     if not wants_restart(row):
         stored.keep(context.books, row.name, None)
         return
-    leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
-    environ = context.processes.environ(leader) if leader else None
+    leader = None
+    if row.pane.pid:
+        leader = context.processes.identify(row.pane.pid)
+    environ = None
+    if leader:
+        environ = context.processes.environ(leader)
     if environ is not None:
         stored.keep(context.books, row.name, _of_session(environ))
 
@@ -334,7 +351,10 @@ def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
 def marks_of(context: Context, spec: Launch, mark: str) -> dict[str, str]:
     """Return the environment variables by which the session is recognized as ours."""
     again = spec.again
-    started_from = again.within.environ.get(PARENT, "") if again else context.settings.caller
+    if again:
+        started_from = again.within.environ.get(PARENT, "")
+    else:
+        started_from = context.settings.caller
     registry = str(context.registry.resolved)
     return {**spec.environment, MARK: mark, REGISTRY_MARK: registry, PARENT: started_from}
 
@@ -356,7 +376,10 @@ def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent |
     in_progress = ActiveIntents.of(context).is_in_progress
     (answer,) = context.books.begin([new], in_progress, take_over=False)
     if isinstance(answer, Busy):
-        doing = "started" if answer.intent.verb == START else "ended"
+        if answer.intent.verb == START:
+            doing = "started"
+        else:
+            doing = "ended"
         reason = f"it is being {doing} by the process {answer.intent.owner.pid}"
         hint = "wait for that, then see: tmuxreap list"
         raise could_not("start", name, reason, hint, Code.SESSION_EXISTS)

@@ -5,7 +5,6 @@ Never looks at rows: that follows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.model import Live, ProcessId, Server
@@ -75,8 +74,9 @@ class Deaths:
         """Keep the causes of these deaths, and return the names of the rows that they affect."""
         touched = {name: row for name, row in self._rows.items() if row.all & gone}
         # tmux may hear that a terminal closed before the process that closed it is dead.
-        agents = set(chain.from_iterable(row.agent for row in touched.values()))
-        dying = gone.union(filter(is_exiting, agents))
+        dying = gone
+        for row in touched.values():
+            dying |= frozenset(filter(is_exiting, row.agent))
         for row in touched.values():
             if row.server in gone:  # its agents got a hangup, and take a moment to exit
                 self._await_exit(set(row.agent) - gone)
@@ -136,6 +136,9 @@ def _living(sight: Sight) -> frozenset[ProcessId]:
     wait. If the session is gone, return its remaining processes."""
     if sight.live is Live.GONE:
         return sight.owned.ids.union(process.id for process in sight.unproven)
-    leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
+    if sight.reach:
+        leaders = sight.reach.leaders
+    else:
+        leaders = frozenset[ProcessId]()
     seen = sight.owned.ids.union(one.process.id for one in sight.owned.spared)
     return (leaders & seen).union(one.id for one in sight.agent)

@@ -114,7 +114,9 @@ class Restarts:
         for _, name in ready:
             due = self._due.pop(name)
             row = look.named(name)
-            known = self._pending(row) if row is not None and is_lost(row) else None
+            known = None
+            if row is not None and is_lost(row):
+                known = self._pending(row)
             if known is not None and (known.loss, known.tried) == (due.loss, due.tried):
                 self._start(known)
             elif known is not None:  # another watch took the attempt
@@ -126,7 +128,10 @@ class Restarts:
             restart.child.close()
             events = self._context.books.events({restart.name}, None, restart.latest)
             outcomes = [event for event in events if _is_outcome(event)]
-            self._silent[restart.name] = 0 if outcomes else self._silent[restart.name] + 1
+            if outcomes:
+                self._silent[restart.name] = 0
+            else:
+                self._silent[restart.name] = self._silent[restart.name] + 1
             pids = [event.data.get("pid") for event in events if event.kind == RESTARTING]
             if restart.child.id.pid in pids:  # otherwise another watch reports it
                 for event in outcomes:

@@ -181,7 +181,10 @@ class Reporter:
         self._notify = notify
         self._settles = settles  # otherwise certain drift is found again at every look
         self._registry = registry
-        self._exec = None if command is None else _exec_outlet(command)
+        if command is None:
+            self._exec = None
+        else:
+            self._exec = _exec_outlet(command)
         self._standing: set[tuple[str, str]] = set()
         self._dead: list[Change] = []  # deaths without an alarm so far
         self._died_at = 0.0

@@ -131,7 +131,10 @@ class Waiter:
         if not os.WIFSIGNALED(status):
             return f"exit status {os.WEXITSTATUS(status)}"
         number = os.WTERMSIG(status)
-        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        if number in set(signal.Signals):
+            name = signal.Signals(number).name
+        else:
+            name = f"signal {number}"
         starved = number == signal.SIGKILL and out_of_memory_kills() > self._out_of_memory
         return f"{name}; the OOM killer ran" if starved else name
 
@@ -186,7 +189,9 @@ def _exit_status(pidfd: int) -> int | None:
     except OSError:
         return None
     answered = struct.unpack_from("Q", info, 0)[0] & PIDFD_INFO_EXIT
-    return int(struct.unpack_from("i", info, 60)[0]) if answered else None
+    if answered:
+        return int(struct.unpack_from("i", info, 60)[0])
+    return None
 
 
 def _libc() -> ctypes.CDLL:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.commands.reconcile.drift import Seen
+from tmuxreap.commands.reconcile.find import Seen
 from tmuxreap.commands.watch.deaths import Deaths
 from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.telling import Reporter, Tell, ledger_drift, notice
@@ -42,7 +42,10 @@ class Segment:
         rows = [row for row, _ in seen]
         sights = [sight for _, sight in seen]
         alive = any(sight.live is Live.ALIVE for sight in sights)
-        states = self._context.states.of(rows, sights) if alive else [NOTHING] * len(sights)
+        if alive:
+            states = self._context.states.of(rows, sights)
+        else:
+            states = [NOTHING] * len(sights)
         segments = texts(sights, states)
         for socket in self._texts.keys() - segments.keys():
             segments[socket] = ""  # no session of the registry is left on it
@@ -167,7 +170,10 @@ class _Watch:
         self._states: dict[str, str | None] = {}  # the state last reported or first seen
         self._known: files.Stamp | None = None
         kept_s = context.default_seconds("retention")
-        self._retention_s = RETENTION_S if kept_s is None else kept_s
+        if kept_s is None:
+            self._retention_s = RETENTION_S
+        else:
+            self._retention_s = kept_s
         self._schedule = Schedule(context.clock, request.interval_s)
         # none is due if it writes nothing
         self._restarts = Restarts(context, self._reporter.say)

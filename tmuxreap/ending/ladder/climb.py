@@ -78,7 +78,10 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
         return Outcome.SURVIVED
     if gone:
         ending.stopped_by = _stopped_by(ending)
-        ending.swept_by = STOPPED_BY[ending.last] if ending.last else None
+        if ending.last:
+            ending.swept_by = STOPPED_BY[ending.last]
+        else:
+            ending.swept_by = None
     return _outcome(ending, gone)
 
 
@@ -102,7 +105,9 @@ def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     ending.touched = ending.touched or (planned.rung is Rung.KEYS and ending.agent_left)
     waited_s = ending.now - started
     enough = not swept_only and (gone or (planned.rung is Rung.KEYS and ending.agent_left))
-    skipped = "the agent had left; only what it left behind was swept" if swept_only else None
+    skipped = None
+    if swept_only:
+        skipped = "the agent had left; only what it left behind was swept"
     if planned.rung is Rung.KEYS and ending.unsent is not None:
         skipped = ending.unsent
     ending.rungs.append(RungReport(planned.rung, waited_s, enough, skipped))
@@ -142,7 +147,10 @@ def _end_processes(ending: Ending, signals: Signals, wait_s: float, *, close: bo
         deadline = now + wait_s if deadline is None else deadline
         if now >= deadline:
             return False
-        step = deadline if left and signals is not KILL else now + LOOK_AGAIN_S
+        if left and signals is not KILL:
+            step = deadline
+        else:
+            step = now + LOOK_AGAIN_S
         others = frozenset() if close else left - _shells(ending)
         yield from ask(Wait(others or left, min(step, deadline)))
 
@@ -157,7 +165,10 @@ def _shells(ending: Ending) -> frozenset[ProcessId]:
 def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
     """Tell whether a hook started a new process in the pane of an ended one: it would do so
     again."""
-    panes = ending.sight.session.panes if ending.sight.session else ()
+    if ending.sight.session:
+        panes = ending.sight.session.panes
+    else:
+        panes = ()
     return not {pane.pid for pane in panes}.isdisjoint(process.pid for process in fresh)
 
 
@@ -200,12 +211,18 @@ def _outcome(ending: Ending, gone: bool) -> Outcome:
         moved = trouble is not None and trouble.code is Code.SESSION_REPLACED
         if ending.barred or (moved and not ending.touched):
             return Outcome.REFUSED
-        return Outcome.SURVIVED if moved or trouble is None else Outcome.FAILED
+        if moved or trouble is None:
+            return Outcome.SURVIVED
+        return Outcome.FAILED
     if ending.carrier_cut:  # the agent behind the carrier may still run
         return Outcome.SURVIVED
-    return Outcome.STOPPED if ending.policy.verb is EndVerb.STOP else Outcome.KILLED
+    if ending.policy.verb is EndVerb.STOP:
+        return Outcome.STOPPED
+    return Outcome.KILLED
 
 
 def _stopped_by(ending: Ending) -> StoppedBy:
     enough = [report.rung for report in ending.rungs if report.enough]
-    return STOPPED_BY[enough[-1]] if enough else StoppedBy.ALREADY_GONE
+    if enough:
+        return STOPPED_BY[enough[-1]]
+    return StoppedBy.ALREADY_GONE

@@ -5,7 +5,6 @@ pane whose foreground process is not the agent."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from signal import Signals
 from typing import Any, TypeVar
 
@@ -70,8 +69,9 @@ def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]
     server = ending.plan.server
     if pane is None or server is None or not _is_in_front(ending, processes):
         return []
-    keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
-    return [model.Press(server, pane, keys, text)]
+    if isinstance(step, Key):
+        return [model.Press(server, pane, (step.name,), "")]
+    return [model.Press(server, pane, (), step.text)]
 
 
 def _paste(ending: Ending, text: str, processes: Processes) -> list[Deed]:
@@ -242,8 +242,10 @@ class Executor:
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.sight.socket for ending in wanted):
             batch = [ending for ending in wanted if ending.sight.socket == socket]
-            all_deeds = chain.from_iterable(wanted[ending] for ending in batch)
-            done = self._tmux.do(socket, list(all_deeds))
+            all_deeds: list[Deed] = []
+            for ending in batch:
+                all_deeds += wanted[ending]
+            done = self._tmux.do(socket, all_deeds)
             answers.update({ending: done or len(batch) > 1 for ending in batch})
         for ending in endings:
             self._deliver(ending, self._requests[ending], answers.get(ending, False))
@@ -256,8 +258,10 @@ class Executor:
             batch = [ending for ending in endings if ending.sight.socket == socket]
             shown = {it: question for it in batch if (question := self._question(it)) is not None}
             with_ready = requests.ReadScreen(ready=True)
-            keyed = [ending for ending in batch if self._requests[ending] == with_ready]
-            first = list(chain.from_iterable(map(ready, keyed)))
+            first: list[Deed] = []
+            for ending in batch:
+                if self._requests[ending] == with_ready:
+                    first += ready(ending)
             texts.update(zip(shown, self._tmux.ask(socket, [*shown.values()], first), strict=True))
         for ending in endings:
             self._deliver_text(ending, texts)
@@ -310,7 +314,9 @@ class Executor:
             self._meanwhile = None
             meanwhile()
         waits = {it: asked for it, asked in self._requests.items() if isinstance(asked, Wait)}
-        awaited = set(chain.from_iterable(wait.processes for wait in waits.values()))
+        awaited: set[ProcessId] = set()
+        for wait in waits.values():
+            awaited.update(wait.processes)
         until = min(wait.until for wait in waits.values())
         if self._progress and self._progress.live:
             until = min(until, self._clock.monotonic() + DRAW_S)

@@ -50,7 +50,10 @@ class _KeysResult(Enum):
 
 
 def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
-    limit = None if ending.policy.keys_timeout_s is None else ending.now + planned.wait_s
+    if ending.policy.keys_timeout_s is None:
+        limit = None
+    else:
+        limit = ending.now + planned.wait_s
     result = _KeysResult.BROKEN
     seen = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
     if seen is not None:
@@ -358,7 +361,10 @@ def _keep_whole(ending: Ending, screen: Screen, text: str) -> Steps[None]:
     shortened = ending.keys.marks.get("shortened")
     if not text.strip() or (shortened and shortened.search(text)):
         return
-    sign = "!" if screen.draft.startswith("!") and not text.startswith("!") else ""
+    if screen.draft.startswith("!") and not text.startswith("!"):
+        sign = "!"
+    else:
+        sign = ""
     whole = sign + text.rstrip("\n")
     ending.kept = [known for known in ending.kept if known != screen.draft]
     yield from keep_draft(ending, whole)  # first, since it keeps no text that is in `replaced`

@@ -140,7 +140,9 @@ def holds_alone(screen: Screen, text: str, profile: Profile) -> bool:
     if screen.state is not State.DRAFT or screen.queued:
         return False
     placeholder = profile.prompt.placeholder
-    shown = placeholder.fullmatch(screen.draft.strip()) if placeholder else None
+    shown = None
+    if placeholder:
+        shown = placeholder.fullmatch(screen.draft.strip())
     if shown is not None:
         return _counts_agree(shown, text)
     return not screen.partial and visible(screen.draft) == visible(text)
@@ -192,10 +194,9 @@ def not_idle(name: str, state: AgentState, reason: str, hint: str = "") -> Failu
 
 
 def unconfirmed(name: str, delivery: Delivery, reason: str) -> Failure:
-    where = (
-        "Enter was pressed once"
-        if delivery.submitted
-        else "the text was pasted, Enter was not pressed"
-    )
+    if delivery.submitted:
+        where = "Enter was pressed once"
+    else:
+        where = "the text was pasted, Enter was not pressed"
     hint = f"see what it shows, and do not send it again before: {command('show', name)}"
     return could_not("confirm the prompt of", name, f"{reason}; {where}", hint, Code.UNCONFIRMED)

@@ -48,7 +48,10 @@ def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
         if screen.queued and ending.sight.carrier is None:  # else it would start another turn
             yield from take_back_queued(ending, screen)
         resting = resting + 1 if _rests(screen, reported) else 0
-        needed = IDLE_LOOKS if reported in (*REPORTED_REST, "") else BUSY_LOOKS
+        if reported in (*REPORTED_REST, ""):
+            needed = IDLE_LOOKS
+        else:
+            needed = BUSY_LOOKS
         now = ending.now
         if now >= until:
             ending.turn_cut = resting == 0
@@ -98,7 +101,8 @@ def _end_turn(ending: Ending) -> Steps[TurnResult]:
     if (reason := why_not_interruptible(screen, ending.keys)) is not None:
         return Outcome.REFUSED, not_interruptible(ending.name, reason)
     confirmed = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
-    confirmed = (yield from take_back_queued(ending, confirmed)) if confirmed is not None else None
+    if confirmed is not None:
+        confirmed = yield from take_back_queued(ending, confirmed)
     if confirmed is None:
         reason = ending.unsent or "a prompt is queued, and could not be taken back"
         return Outcome.REFUSED, not_interruptible(ending.name, reason)

@@ -13,11 +13,10 @@ from typing import overload
 
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
-from tmuxreap.core.answers import local
 from tmuxreap.core.errors import Code, Failure, interrupted
 from tmuxreap.core.model import Outcome
 from tmuxreap.core.ports import Progress
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, local
 from tmuxreap.core.text import Style, pad, plain, width
 from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen
@@ -46,7 +45,9 @@ class Call:
 
     def question(self, *, purge: bool = False) -> Callable[[Result], bool] | None:
         """Return how to ask about a plan; None if nobody can be asked."""
-        return question(self.style, purge=purge) if self.asks else None
+        if self.asks:
+            return question(self.style, purge=purge)
+        return None
 
 
 Work = Callable[[Call], Result]
@@ -90,7 +91,10 @@ def run_work(command: str, context: Context, work: Callable[[Context], Result]) 
         return work(context)
     except Failure as failure:
         found_none = failure.code is Code.REGISTRY_NOT_FOUND
-        shown = _first_run(command, context, failure) if found_none else failure
+        if found_none:
+            shown = _first_run(command, context, failure)
+        else:
+            shown = failure
     except KeyboardInterrupt:  # here the registry is still known; the parser would swallow it
         shown = interrupted()
     finally:
@@ -114,7 +118,10 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     if not newcomers:
         return _with_projects(context, failure)
     are = "agent runs" if len(newcomers) == 1 else "agents run"
-    flag = " --registry PATH" if context.settings.shared_by else ""
+    if context.settings.shared_by:
+        flag = " --registry PATH"
+    else:
+        flag = ""
     hint = (
         f"{len(newcomers)} {are} in tmux: {describe(newcomers)}; register all with: tmuxreap adopt"
         f" --all{flag}, some with:"
@@ -129,7 +136,10 @@ def _with_projects(context: Context, failure: Failure) -> Failure:
     others = len(registries(context))
     if not others:
         return failure
-    has = "another project has one" if others == 1 else f"{others} other projects have one"
+    if others == 1:
+        has = "another project has one"
+    else:
+        has = f"{others} other projects have one"
     hint = f"{failure.hint}; {has}, see: tmuxreap list --everywhere"
     return Failure(failure.code, failure.message, hint)
 
@@ -165,7 +175,10 @@ def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
         found = [local(item) for item in plan.results]
         planned = [one for one in found if getattr(one, "outcome", None) == Outcome.PLANNED]
         several = len(planned) > 1
-        for line in _briefly(plan.command, planned) if several else lines(plan, style):
+        told = lines(plan, style)
+        if several:
+            told = _briefly(plan.command, planned)
+        for line in told:
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
             print_failure(problem, style)
@@ -179,9 +192,17 @@ def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
 def _asked(verb: str, planned: Sequence[Item], *, purge: bool) -> str:
     """Return the question about what is planned, which names a single session."""
     several = len(planned) != 1
-    them = f"{len(planned)} sessions" if several else plain(planned[0].name)
-    its = "their conversations" if several else "its conversation"
-    return f"{verb} {them}, and delete {its} for good?" if purge else f"{verb} {them}?"
+    if several:
+        them = f"{len(planned)} sessions"
+    else:
+        them = plain(planned[0].name)
+    if several:
+        its = "their conversations"
+    else:
+        its = "its conversation"
+    if purge:
+        return f"{verb} {them}, and delete {its} for good?"
+    return f"{verb} {them}?"
 
 
 def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
@@ -222,7 +243,10 @@ def targets_of(targets: list[str] | None) -> tuple[str, ...]:
     """Return the targets; `-` stands for the names on stdin, one per line."""
     names: list[str] = []
     for target in targets or []:
-        names += [line.strip() for line in sys.stdin if line.strip()] if target == "-" else [target]
+        if target == "-":
+            names += [line.strip() for line in sys.stdin if line.strip()]
+        else:
+            names += [target]
     return tuple(names)
 
 

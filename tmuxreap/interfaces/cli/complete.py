@@ -151,7 +151,9 @@ def _context(ctx: typer.Context) -> Context:
     from tmuxreap.app import real_app
     from tmuxreap.system.environment import Settings
 
-    before = ctx.parent.params.get("registry") if ctx.parent else None
+    before = None
+    if ctx.parent:
+        before = ctx.parent.params.get("registry")
     return real_app(Settings.from_environment(), ctx.params.get("registry") or before)
 
 
@@ -167,14 +169,23 @@ def _tags_of(several: Iterable[Row | Host]) -> Iterator[str]:
 def _applicable(ctx: typer.Context, context: Context) -> list[Row]:
     """Return the rows that the verb can apply to; a purge applies to all."""
     verb = CALLED.get(ctx.info_name or "")
-    wanted = None if verb is None or ctx.params.get("purge") else verb.targets
+    if verb is None or ctx.params.get("purge"):
+        wanted = None
+    else:
+        wanted = verb.targets
     return [row for row in _rows(context) if wanted is None or row.status.value in wanted]
 
 
 def _named(context: Context, rows: Sequence[Row]) -> Iterator[Offer]:
-    states = _states(context) if any(row.status.value in RUNNING for row in rows) else {}
+    if any(row.status.value in RUNNING for row in rows):
+        states = _states(context)
+    else:
+        states = {}
     for row in rows:
-        state = states.get(row.name, "") if row.status.value in RUNNING else ""
+        if row.status.value in RUNNING:
+            state = states.get(row.name, "")
+        else:
+            state = ""
         facts = (row.status.value, row.agent, state, "resumable" if row.resumable else "")
         yield row.name, ", ".join(fact for fact in facts if fact)
 
@@ -186,11 +197,13 @@ def _states(context: Context) -> dict[str, str]:
     for name, kind, state, at in context.books.rows(EVENTS):
         if at > last.get(name, ("", 0.0))[1]:
             last[name] = (state if kind == "state" else "", at)
-    return {
-        name: state if now - at < FRESH_S else f"{state} {short_duration(now - at)} ago"
-        for name, (state, at) in last.items()
-        if state
-    }
+    words = {}
+    for name, (state, at) in last.items():
+        if state and now - at < FRESH_S:
+            words[name] = state
+        elif state:
+            words[name] = f"{state} {short_duration(now - at)} ago"
+    return words
 
 
 def _counted(prefix: str, values: Iterable[str | None], what: str = "session") -> Iterator[Offer]:
@@ -252,7 +265,9 @@ class OurFish(FishComplete):
     """Completion in fish, likewise."""
 
     def format_completion(self, item: CompletionItem) -> str:
-        return f"{item.value}\t{_plain(item.help)}" if item.help else str(item.value)
+        if item.help:
+            return f"{item.value}\t{_plain(item.help)}"
+        return str(item.value)
 
 
 def use_our_shells() -> None:

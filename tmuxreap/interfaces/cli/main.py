@@ -138,7 +138,9 @@ def verb_of(words: Sequence[str]) -> str:
 
 def own_words(words: Sequence[str]) -> Sequence[str]:
     """Return the words before `--`; the others are a command of the user's."""
-    return words[: words.index("--")] if "--" in words else words
+    if "--" in words:
+        return words[: words.index("--")]
+    return words
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -149,11 +151,10 @@ def check_words(words: Sequence[str]) -> None:
 
         meant = [ours.name for ours in ALL if verb in ours.synonyms.split()]
         suggestion = next(iter(meant or get_close_matches(verb, list(CALLED), 1)), None)
-        hint = (
-            f"did you mean: tmuxreap {suggestion}"
-            if suggestion
-            else "see all verbs: tmuxreap --help"
-        )
+        if suggestion:
+            hint = f"did you mean: tmuxreap {suggestion}"
+        else:
+            hint = "see all verbs: tmuxreap --help"
         raise Failure(Code.USAGE, f"could not read the command: there is no verb {verb!r}", hint)
     given = [word for word in own_words(words) if word.partition("=")[0] == "--registry"]
     if len(given) > 1:
@@ -165,7 +166,10 @@ def usage(words: Sequence[str], error: Any) -> Failure:
     """Turn a parser error into a Failure that refers to the verb's help."""
     verb = verb_of(words)
     reason = error.format_message()
-    hint = f"see: tmuxreap {verb} --help" if verb else "see: tmuxreap --help"
+    if verb:
+        hint = f"see: tmuxreap {verb} --help"
+    else:
+        hint = "see: tmuxreap --help"
     takes_all = verb in VERBS and VERBS[verb].takes_all
     if getattr(error, "option_name", None) == "--all" and takes_all:
         hint = f"to {verb} every session: tmuxreap {verb} all"

@@ -52,11 +52,17 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
     agent = words[0]
     # some agents pass the event as an argument
     payloads = [word for word in words[1:] if word.startswith("{")]
-    payload = payloads[-1].encode("utf-8", "replace") if payloads else read_input(0)
+    if payloads:
+        payload = payloads[-1].encode("utf-8", "replace")
+    else:
+        payload = read_input(0)
     facts = read_facts(payload.decode("utf-8", "replace"))
     # some do not name the event in their data
     names = [word for word in words[1:] if not word.startswith(("{", "-"))]
-    word = names[0] if names else text_of(facts, words_of.EVENT_FIELDS) or ""
+    if names:
+        word = names[0]
+    else:
+        word = text_of(facts, words_of.EVENT_FIELDS) or ""
     kind, state = words_of.meaning(word, text_of(facts, words_of.ABOUT_FIELDS) or "")
     conversation = text_of(facts, words_of.CONVERSATION_FIELDS)
     now = time.time()
@@ -73,12 +79,12 @@ def _handle_hook(words: list[str]) -> dict[str, object] | None:
         name, where = _caller(db, registry, agent, conversation, speaker)
         if not name:
             return None
-        reason = (
-            requested_stop(db, name, now)
-            if speaking.is_own_agent(db, name, agent, conversation, speaker)
-            else None
-        )
-        answer = words_of.halt(kind, word, reason) if reason else None
+        reason = None
+        if speaking.is_own_agent(db, name, agent, conversation, speaker):
+            reason = requested_stop(db, name, now)
+        answer = None
+        if reason:
+            answer = words_of.halt(kind, word, reason)
         tool = text_of(facts, words_of.TOOL_FIELDS)
         data: Facts = {"agent": agent[:LONGEST], "event": word, **speaking.moment(), **where}
         if tool is not None:
@@ -131,7 +137,9 @@ def _caller(
 ) -> tuple[str, Facts]:
     """Return the name of the caller's row; of one that is not mirrored, what finds it later."""
     name = speaking.row_of_caller(db, agent, conversation, speaker)
-    return (name, {}) if name is not None else speaking.whereabouts(registry)
+    if name is not None:
+        return (name, {})
+    return speaking.whereabouts(registry)
 
 
 def _open_ledger(registry: str, name: str | None = None) -> sqlite3.Connection | None:
@@ -146,7 +154,9 @@ def _open_ledger(registry: str, name: str | None = None) -> sqlite3.Connection |
         if not is_told:
             return None
         path = _create_ledger(registry)
-    return None if path is None else tables.open_ledger(path, BUSY_S, time.time())
+    if path is None:
+        return None
+    return tables.open_ledger(path, BUSY_S, time.time())
 
 
 def _create_ledger(registry: str) -> str | None:

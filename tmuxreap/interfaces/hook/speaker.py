@@ -45,7 +45,9 @@ def row_of_caller(
     agents from the first one's pane, or an agent started by this one's tool. For these the
     conversation comes first; without a row of that conversation, the report is no evidence of one
     (see the locator `hook`)."""
-    talker = _by_conversation(db, conversation) if conversation else None
+    talker = None
+    if conversation:
+        talker = _by_conversation(db, conversation)
     if talker is not None and speaker is not None and not speaker[2]:
         return talker
     name = _by_mark(db, os.environ.get("TMUXREAP_ID", "")) or _by_pane(db) or _by_ancestor(db)
@@ -81,7 +83,9 @@ def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
             return str(name)
     match = db.execute("SELECT name FROM marks WHERE mark = ?", (mark,)).fetchone()
     latest = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC LIMIT 1"
-    return str(match[0]) if match and db.execute(latest, match).fetchone() == (mark,) else None
+    if match and db.execute(latest, match).fetchone() == (mark,):
+        return str(match[0])
+    return None
 
 
 def _by_pane(db: sqlite3.Connection) -> str | None:
@@ -155,7 +159,10 @@ def _running(
     db: sqlite3.Connection, holding: str, name: str | None = None
 ) -> list[tuple[str, Facts]]:
     """Return the running rows whose text contains `holding`; the others are not parsed."""
-    text = json.dumps(holding)[1:-1] if not holding.startswith('"') else holding
+    if not holding.startswith('"'):
+        text = json.dumps(holding)[1:-1]
+    else:
+        text = holding
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
     values = [text]
     if name is not None:
@@ -261,7 +268,9 @@ def ledger_of(registry: str | None) -> str | None:
         info = os.lstat(path)
     except OSError:
         return None
-    return path if stat.S_ISREG(info.st_mode) and info.st_uid in (0, os.geteuid()) else None
+    if stat.S_ISREG(info.st_mode) and info.st_uid in (0, os.geteuid()):
+        return path
+    return None
 
 
 def moment() -> Facts:

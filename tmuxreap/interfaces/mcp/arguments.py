@@ -37,7 +37,9 @@ def _as_list(given: object) -> object:
 
 
 def _seconds(given: object) -> object:
-    return parse_duration(given) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return parse_duration(given)
+    return given
 
 
 def _without_controls(text: str) -> str:
@@ -107,7 +109,9 @@ class Arguments(BaseModel):
 
 def _word(value: object) -> object:
     """Return the value as text where the command line expects a duration."""
-    return f"{value:.15g}" if isinstance(value, float) else value
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return value
 
 
 def with_host(arguments: type[Arguments]) -> type[Arguments]:
@@ -121,7 +125,10 @@ def flags_of(arguments: type[Arguments]) -> Mapping[str, tuple[str, bool]]:
     """Map each flag of the command line to the argument that stands for it, and whether that is
     true or false."""
     fields = arguments.model_fields
-    flags = {"--host": ("host", False)} if "host" in fields else {}
+    if "host" in fields:
+        flags = {"--host": ("host", False)}
+    else:
+        flags = {}
     for name, its in flags_by_name(VERBS[arguments.verb]).items():
         if field := fields.get(name):
             argument = (field.alias or name, field.annotation in (bool, bool | None))

@@ -61,14 +61,18 @@ def _translated(key: str, value: Any, tool: Tool) -> Any:
         return {name: _translated(name, entry, tool) for name, entry in value.items()}
     if isinstance(value, list):
         return [_translated("", entry, tool) for entry in value]
-    return translate(value, tool) if key in TEXT_KEYS and isinstance(value, str) else value
+    if key in TEXT_KEYS and isinstance(value, str):
+        return translate(value, tool)
+    return value
 
 
 def translate(text: str, tool: Tool) -> str:
     for shell, replacement in REPLACEMENTS.items():
         text = text.replace(shell, replacement)
-    text = _COMMAND.sub(_call, text) if "tmuxreap " in text else text
-    text = _FLAG.sub(lambda match: _argument(match, tool), text) if "--" in text else text
+    if "tmuxreap " in text:
+        text = _COMMAND.sub(_call, text)
+    if "--" in text:
+        text = _FLAG.sub(lambda match: _argument(match, tool), text)
     return text.replace(_KEPT, "--")
 
 
@@ -76,10 +80,14 @@ def _call(found: re.Match[str]) -> str:
     if found["verb"] not in VERBS:
         return found[0]
     tool = BY_VERB.get(found["verb"])
-    given = _given(tool, found["rest"]) if tool is not None else None
+    given = None
+    if tool is not None:
+        given = _given(tool, found["rest"])
     if tool is None or given is None:
         return f"(in a shell) {found[0].replace('--', _KEPT)}"
-    return f"{tool.name} {json.dumps(given, ensure_ascii=False)}" if given else tool.name
+    if given:
+        return f"{tool.name} {json.dumps(given, ensure_ascii=False)}"
+    return tool.name
 
 
 def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
@@ -237,12 +245,17 @@ class Calls:
         from tmuxreap.interfaces.remote.near import run_on_hosts
 
         elsewhere = run_on_hosts(context, tool.verb, getattr(given, "host", []), given.words())
-        return given.run(context) if elsewhere is None else elsewhere
+        if elsewhere is None:
+            return given.run(context)
+        return elsewhere
 
     def _in_progress_answer(self, call: Call) -> dict[str, Any]:
         in_progress = call.in_progress(time.monotonic())
         steps = "; ".join(f"{it['name']}: {it['at']} for {it['for_s']} s" for it in in_progress)
-        ended = f", {call.progress.ended} of {call.progress.total} ended" if steps else ""
+        if steps:
+            ended = f", {call.progress.ended} of {call.progress.total} ended"
+        else:
+            ended = ""
         failure = Failure(
             Code.TIMED_OUT,
             f"could not finish {call.tool.verb} in {time.monotonic() - call.began:.0f} s: it is"
@@ -285,7 +298,10 @@ async def _report_progress(call: Call, report: Report) -> None:
     shown = ", ".join(f"{entry['name']}: {entry['at']} {entry['for_s']} s" for entry in steps[:3])
     more = f", {len(steps) - 3} more" if len(steps) > 3 else ""
     total = progress.total or None
-    count = f"{progress.ended} of {total} ended" if total else f"{now - call.began:.0f} s"
+    if total:
+        count = f"{progress.ended} of {total} ended"
+    else:
+        count = f"{now - call.began:.0f} s"
     step = max(float(progress.ended), call.reported + 0.001)
     if total is None or step <= total:
         call.reported = step

@@ -103,7 +103,9 @@ def _screen(context: Context, name: str) -> str:
         reason = f"could not read the screen of {name!r}: there is no such session"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
     (session,) = show.run(context, [name]).results
-    return (session.screen or "") if isinstance(session, Shown) else ""
+    if isinstance(session, Shown):
+        return session.screen or ""
+    return ""
 
 
 INSTRUCTIONS = (
@@ -132,7 +134,9 @@ def serve(registry: str | None, *, hosts: bool = False) -> None:
 def _is_only_broken_pipe(error: BaseException) -> bool:
     """Tell whether only a broken pipe failed: a client may exit during an answer."""
     parts = getattr(error, "exceptions", ())
-    return all(map(_is_only_broken_pipe, parts)) if parts else isinstance(error, BrokenPipeError)
+    if parts:
+        return all(map(_is_only_broken_pipe, parts))
+    return isinstance(error, BrokenPipeError)
 
 
 async def _serve(calls: Calls, known: Mapping[str, Tool]) -> None:
@@ -186,7 +190,9 @@ class Handlers:
         if tool is None:
             raise _refused(f"could not call {params.name!r}: there is no such tool")
         wants_progress = asked.meta is not None and asked.meta.get("progress_token") is not None
-        report = asked.session.report_progress if wants_progress else None
+        report = None
+        if wants_progress:
+            report = asked.session.report_progress
         answer = await self._calls.call(tool, params.arguments or {}, report)
         return sdk.CallToolResult(
             content=[sdk.TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],

@@ -390,9 +390,8 @@ def tools(*, hosts: bool) -> dict[str, Tool]:
     """Return the tools, with or without the argument `host`."""
     if not hosts:
         return TOOLS
-    return {
-        name: replace(tool, arguments=with_host(tool.arguments))
-        if VERBS[tool.verb].on_hosts
-        else tool
-        for name, tool in TOOLS.items()
-    }
+    found = dict(TOOLS)
+    for name, tool in TOOLS.items():
+        if VERBS[tool.verb].on_hosts:
+            found[name] = replace(tool, arguments=with_host(tool.arguments))
+    return found

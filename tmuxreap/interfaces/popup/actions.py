@@ -8,7 +8,6 @@ import io
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,11 +17,11 @@ from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.core.answers import Drift, Session, Shown, local
+from tmuxreap.core.answers import Drift, Session, Shown
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Live, Row, Server, Status, SwitchClient
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, local
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.hosts.file import read_hosts
@@ -51,7 +50,9 @@ def look(context: Context, host: str, before: HostAnswer) -> HostAnswer:
     problem = result.failure or next(iter(result.others), None)
     found = [local(item) for item in result.results]
     sessions = tuple(one for one in found if isinstance(one, Session) and one.live is not None)
-    return HostAnswer(sessions or _unknown(before), problem) if problem else HostAnswer(sessions)
+    if problem:
+        return HostAnswer(sessions or _unknown(before), problem)
+    return HostAnswer(sessions)
 
 
 def _unknown(before: HostAnswer) -> tuple[Session, ...]:
@@ -63,7 +64,9 @@ def screen(context: Context, target: str) -> str:
     result = run_on_hosts(context, "show", None, {"targets": [target]})
     first = next(iter(result.results), None) if result else None
     there = local(first) if first is not None else None
-    return kept_screen(there.screen or "") if isinstance(there, Shown) else ""
+    if isinstance(there, Shown):
+        return kept_screen(there.screen or "")
+    return ""
 
 
 def end(context: Context, verb: EndVerb | None, targets: Sequence[str]) -> Result:
@@ -108,8 +111,10 @@ class HostAnswers:
         return hosts
 
     def sessions(self, local_names: Collection[str]) -> list[Session]:
-        every = chain.from_iterable(answer.sessions for answer in self._answers.values())
-        return [one for one in every if one.name not in local_names]
+        found: list[Session] = []
+        for answer in self._answers.values():
+            found += [one for one in answer.sessions if one.name not in local_names]
+        return found
 
     def troubles(self) -> list[Failure]:
         return [answer.failure for answer in self._answers.values() if answer.failure is not None]
@@ -162,7 +167,9 @@ class Desk:
 
     def look(self, chosen: str | None) -> Snapshot:
         seen = self._result_or_failure(lambda context: _look(context, chosen))
-        return Snapshot(failure=seen) if isinstance(seen, Failure) else seen
+        if isinstance(seen, Failure):
+            return Snapshot(failure=seen)
+        return seen
 
     def end(
         self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
@@ -297,7 +304,10 @@ def _why(context: Context, one: Session | None) -> str:
     drift = next((item for item in drifts if isinstance(item, Drift)), None)
     if drift is None:
         return ""
-    fix = "reconcile records it" if drift.settled else f"hint: {drift.hint}"
+    if drift.settled:
+        fix = "reconcile records it"
+    else:
+        fix = f"hint: {drift.hint}"
     return f"{drift.drift}: {drift.evidence}; {fix}"
 
 
@@ -384,7 +394,10 @@ class Replies:
         self._part = self._after(before, key)
         if before in (None, Part.ESCAPE):
             sure = before is not None or key.key == "alt+shift+p"
-            self._timeout_s = LOST_S if sure and self._part is Part.STRING else TOGETHER_S
+            if sure and self._part is Part.STRING:
+                self._timeout_s = LOST_S
+            else:
+                self._timeout_s = TOGETHER_S
         if before is None:
             return key.key in SURE
         return self._part is not None or self._ends(before, key)

@@ -138,7 +138,10 @@ class Popup(Drawing):
         """Register the selected session if it is unregistered, else all that are."""
         unregistered = [one.name for one in self._seen.sessions if one.drift == UNREGISTERED]
         chosen = self._table.chosen
-        names = [chosen] if chosen is not None and chosen in unregistered else unregistered
+        if chosen is not None and chosen in unregistered:
+            names = [chosen]
+        else:
+            names = unregistered
 
         def answered(agreed: bool | None) -> None:
             if agreed:
@@ -299,7 +302,10 @@ class Popup(Drawing):
         elif way is not None:
             with self.suspend():
                 status, said = run_in_terminal(way)
-            self._message_text = None if status == 0 else view.did_not_attach(name, status, said)
+            if status == 0:
+                self._message_text = None
+            else:
+                self._message_text = view.did_not_attach(name, status, said)
         self._look_at_hosts()
         self._draw()
 

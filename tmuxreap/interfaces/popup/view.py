@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tmuxreap.core.answers import RemoteResult, Session, local
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import BY_ATTENTION, AgentState, EndVerb, Live
-from tmuxreap.core.results import Item, Problem, Result
+from tmuxreap.core.results import Item, Problem, RemoteResult, Result, local
 from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
@@ -84,7 +84,10 @@ def choices_path(environ: Mapping[str, str], home: Path | None) -> Path | None:
 
 def load_choices(path: Path | None) -> Choices:
     try:
-        data = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        if path:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        else:
+            data = {}
     except (OSError, ValueError, RecursionError):
         return Choices()
     if not isinstance(data, dict) or str(data.get("sort")) not in SORTS:
@@ -213,7 +216,9 @@ def name_cells(names: Iterable[str], shown: Sequence[str], width: int) -> int:
 
 def label(one: Session, host: str, shown: Sequence[str]) -> str:
     """Return the name, with the host unless a column shows it."""
-    return one.name.removesuffix(f"@{host}") if host and "HOST" in shown else one.name
+    if host and "HOST" in shown:
+        return one.name.removesuffix(f"@{host}")
+    return one.name
 
 
 def cells(
@@ -240,7 +245,9 @@ def cells(
 
 
 def _idle(one: Session) -> str:
-    return short_duration(one.idle_s) if one.idle_s is not None else "-"
+    if one.idle_s is not None:
+        return short_duration(one.idle_s)
+    return "-"
 
 
 def state(one: Session) -> Text:
@@ -257,15 +264,16 @@ def state(one: Session) -> Text:
 
 
 def step_text(verb: EndVerb | None, rung: tuple[Enum, float] | None, now: float) -> str:
-    return (
-        f"{DOING[verb]} ..."
-        if rung is None
-        else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
-    )
+    if rung is None:
+        return f"{DOING[verb]} ..."
+    return f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
 
 
 def host_messages(troubles: Sequence[Failure], waiting: int) -> list[str]:
-    asked = [f"asking {waiting} host{'s' if waiting > 1 else ''} ..."] if waiting else []
+    if waiting:
+        asked = [f"asking {waiting} host{'s' if waiting > 1 else ''} ..."]
+    else:
+        asked = []
     return [*asked, *(one.message for one in troubles)]
 
 
@@ -278,7 +286,10 @@ def footer(
     shown: int, sessions: Sequence[Session], choices: Choices, hosts: Sequence[str] = ()
 ) -> Text:
     """Return the line below the table: host errors, hidden sessions, and the order."""
-    parts = [f"{shown} of {len(sessions)} match {choices.only!r}"] if choices.only else []
+    if choices.only:
+        parts = [f"{shown} of {len(sessions)} match {choices.only!r}"]
+    else:
+        parts = []
     parts += [plain(one) for one in hosts]
     if shown > MOST_ROWS:
         parts.append(f"the first {MOST_ROWS} of {shown} (/ filters)")
@@ -311,14 +322,19 @@ def receipts(result: Result) -> dict[str, Text]:
         texts = [Text.from_ansi(line) for line in lines(alone, Style(color=True))]
         if item.error is not None:
             texts += failure_lines(item.error)
-        target = item.target if isinstance(item, RemoteResult) else item.name
+        if isinstance(item, RemoteResult):
+            target = item.target
+        else:
+            target = item.name
         by_target[target] = Text("\n").join(texts)
     return by_target
 
 
 def failure_lines(failure: Failure | Problem) -> list[Text]:
     message = [Text(plain(failure.message), style="red")]
-    return [*message, Text(f"hint: {plain(failure.hint)}")] if failure.hint else message
+    if failure.hint:
+        return [*message, Text(f"hint: {plain(failure.hint)}")]
+    return message
 
 
 def failure_text(failure: Failure) -> Text:
@@ -338,7 +354,10 @@ def summary(result: Result) -> Text:
         return failure_lines(of_all)[0]
     failures = [item.error for item in result.results if item.error is not None]
     if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        if len(failures) > 1:
+            more = f" (and {len(failures) - 1} more)"
+        else:
+            more = ""
         return Text(f"{plain(failures[0].message)}{more}", style="red")
     if len(result.results) == 1:
         return Text(next(iter(receipts(result).values())).plain.split("\n")[0])
@@ -352,5 +371,8 @@ def _came_of(one: Item) -> str:
 
 def question(verb: str, names: Sequence[str]) -> Text:
     shown = [f"  {cut_middle(plain(name), NAME_CELLS)}" for name in names[:NAMES_ASKED]]
-    more = [f"  and {len(names) - NAMES_ASKED} more"] if len(names) > NAMES_ASKED else []
+    if len(names) > NAMES_ASKED:
+        more = [f"  and {len(names) - NAMES_ASKED} more"]
+    else:
+        more = []
     return Text("\n".join([f"{verb} {len(names)} sessions?", *shown, *more]))

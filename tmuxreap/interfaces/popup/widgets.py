@@ -65,7 +65,9 @@ class Sessions(DataTable[Text]):
 
     @property
     def chosen(self) -> str | None:
-        return self.names[self.cursor_row] if 0 <= self.cursor_row < len(self.names) else None
+        if 0 <= self.cursor_row < len(self.names):
+            return self.names[self.cursor_row]
+        return None
 
     def show(
         self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]

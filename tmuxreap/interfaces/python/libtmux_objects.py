@@ -42,7 +42,9 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
     """Find the row of this object, by its IDs on its server."""
     socket = _socket(context, wanted.server)
     server = context.tmux.look(socket)
-    session = _seen(server, wanted) if isinstance(server, Server) else None
+    session = None
+    if isinstance(server, Server):
+        session = _seen(server, wanted)
     if session is None or not isinstance(server, Server):
         raise _not_found(str(wanted))
     rows = [row for row in context.registry.look().usable if context.servers.of(row) == socket]

@@ -29,7 +29,9 @@ class Error(Exception):
         self.results = tuple(results)
 
     def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        if self.hint:
+            return f"{self.message} ({self.hint})"
+        return self.message
 
 
 class EndingError(Error):
@@ -76,12 +78,16 @@ KINDS: dict[Exit, type[Error]] = {
 
 def error_of(failure: Failure, results: Iterable[object] = ()) -> Error:
     """Return the exception for this failure."""
-    kind = LockHeld if isinstance(failure, LockIsHeld) else _kind(failure.code)
+    kind = _kind(failure.code)
+    if isinstance(failure, LockIsHeld):
+        kind = LockHeld
     return kind(failure.code.text, failure.message, failure.hint, results)
 
 
 def _kind(code: Code) -> type[Error]:
-    return LockTimeout if code is Code.LOCK_TIMEOUT else KINDS.get(code.exit, Error)
+    if code is Code.LOCK_TIMEOUT:
+        return LockTimeout
+    return KINDS.get(code.exit, Error)
 
 
 class EndOptions(TypedDict, total=False):

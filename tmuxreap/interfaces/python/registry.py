@@ -40,7 +40,10 @@ def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = 
     given = None if path is None else os.fspath(path)
     settings = Settings.from_environment()
     try:
-        location = registry_or_new(settings, given) if create else registry_path(settings, given)
+        if create:
+            location = registry_or_new(settings, given)
+        else:
+            location = registry_path(settings, given)
         if create and not os.path.lexists(location):
             File(location).create()
     except Failure as failure:
@@ -116,11 +119,16 @@ class Registry(Stopping, Watching):
         from tmuxreap.commands import resume as verb
         from tmuxreap.commands.starting.row import CONFIRM_S
 
-        confirm_s = CONFIRM_S if confirm is None else seconds(confirm) or 0.0
+        if confirm is None:
+            confirm_s = CONFIRM_S
+        else:
+            confirm_s = seconds(confirm) or 0.0
 
         def work(context: Context) -> Result:
             check_free(self.path, "resume a session")
-            words = () if target is None else words_of(context, listed(target)[0])
+            words: tuple[str, ...] = ()
+            if target is not None:
+                words = words_of(context, listed(target)[0])
             request = verb.ResumeRequest(
                 words, confirm_s=confirm_s, set_name=set, max_failures=max_failures
             )

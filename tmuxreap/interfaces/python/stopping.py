@@ -103,7 +103,10 @@ class Stopping:
         and the answer in `results`."""
         from tmuxreap.commands import send as verb
 
-        confirm_s = verb.CONFIRM_S if confirm is None else seconds(confirm) or 0.0
+        if confirm is None:
+            confirm_s = verb.CONFIRM_S
+        else:
+            confirm_s = seconds(confirm) or 0.0
         request = verb.SendRequest(name, text, seconds(when_idle) or 0.0, confirm_s, dry_run)
 
         def work(context: Context) -> Result:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from tmuxreap.core.answers import Reached, Session, local
+from tmuxreap.core.answers import Reached, Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Status
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, local
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import exit_of, host_json, hosts_of, troubles_of
 from tmuxreap.hosts.crowd import call_in_threads

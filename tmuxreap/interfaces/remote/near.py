@@ -13,9 +13,8 @@ from queue import Empty, Queue
 from typing import Any, NoReturn
 
 from tmuxreap.app import real_app
-from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.text import Style, plain
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import VERBS, is_endless
@@ -108,7 +107,10 @@ def _on_hosts(
 ) -> OnHosts | None:
     hosts = cache(partial(read_hosts, context.settings))
     field = _field_of(words)
-    targets = tuple(words[field] or ()) if field is not None else ()
+    if field is not None:
+        targets = tuple(words[field] or ())
+    else:
+        targets = ()
     if verb == "start":
         _refuse_a_host_in(words["name"], hosts())
     elif field is None and words.get("name") is not None:
@@ -118,7 +120,9 @@ def _on_hosts(
     every = targets_by_host(targets, flagged, hosts, partial(_is_row, context))
     if every is not None:
         context.warnings += [fault.warning for fault in hosts().faults]
-    return None if every is None else OnHosts(context, verb, every, at_once, words, field, asks)
+    if every is None:
+        return None
+    return OnHosts(context, verb, every, at_once, words, field, asks)
 
 
 def _field_of(words: Mapping[str, Any]) -> str | None:
@@ -193,7 +197,9 @@ def _batch(queue: Queue[News]) -> Iterator[News]:
 
 def _time_of(news: News) -> str:
     """Return the time of an event; a message comes first."""
-    return "" if isinstance(news, str) else str(news.facts.get("timestamp") or "")
+    if isinstance(news, str):
+        return ""
+    return str(news.facts.get("timestamp") or "")
 
 
 def _print_news(news: News, style: Style) -> None:

@@ -6,13 +6,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from tmuxreap.commands.list import SORT_KEYS
-from tmuxreap.core.answers import RemoteResult, Session, local
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure, declined
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, RemoteResult, Result, local
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.core.verbs import VERBS, changes
@@ -69,7 +68,10 @@ class OnHosts:
 
     @property
     def _targets(self) -> list[str]:
-        return list(chain.from_iterable(one.targets for one in self.by_host))
+        targets: list[str] = []
+        for one in self.by_host:
+            targets += one.targets
+        return targets
 
     @property
     def _is_sweeping(self) -> bool:
@@ -102,7 +104,10 @@ class OnHosts:
         known = self._defaults
         words = {**self.words, **changes}
         if self.field == "name":
-            words["name"] = wanted.targets[0] if wanted.targets else None
+            if wanted.targets:
+                words["name"] = wanted.targets[0]
+            else:
+                words["name"] = None
         elif self.field is not None and self.field not in changes:
             words[self.field] = list(wanted.targets)
         if "yes" in known and (VERBS[self.verb].asks or self._yes):
@@ -159,7 +164,10 @@ class OnHosts:
         result = choose.merged(self.verb, self.context.clock.now(), every)
         if self.verb in ("list", "show"):
             # A tree is sorted where its rows are.
-            sort = None if self.words.get("tree") else self.words.get("sort")
+            if self.words.get("tree"):
+                sort = None
+            else:
+                sort = self.words.get("sort")
             return replace(result, results=in_order(result.results, sort))
         return result
 

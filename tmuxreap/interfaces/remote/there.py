@@ -142,7 +142,9 @@ def _recorded_process(item: Mapping[str, Any]) -> Process | None:
 def _process_of(context: Context, name: str) -> Process | None:
     with contextlib.suppress(Failure):
         row = context.registry.look().named(name)
-        return _process(row.pane.pid, row.pane.start_ticks) if row else None
+        if row:
+            return _process(row.pane.pid, row.pane.start_ticks)
+        return None
     return None
 
 
@@ -157,7 +159,10 @@ def _report_unless_recorded(
     context = real_app(Settings.from_environment(), registry)
     try:
         since = context.clock.now() - 2 * SETTLED_S
-        events = context.books.events({event.name}, since) if event.name else []
+        if event.name:
+            events = context.books.events({event.name}, since)
+        else:
+            events = []
         recorded = any(one.kind == event.event for one in events)
     finally:
         context.close()
@@ -216,7 +221,9 @@ def _change_to_home(request: Request) -> None:
     """Change to the home folder if there is no registry here: an engine may start elsewhere, such
     as in a container's working directory."""
     here = Path.cwd()
-    folders = (here,) if request.registry else (here, *here.parents)
+    folders = [here]
+    if not request.registry:
+        folders += here.parents
     if not any(Path(folder, request.registry or REGISTRY).exists() for folder in folders):
         with contextlib.suppress(OSError):
             os.chdir(os.path.expanduser("~"))  # noqa: PTH111 - as a shell does, also for an unknown user
@@ -282,7 +289,10 @@ def _identities(request: Request, result: Result) -> dict[str, object]:
         return {}
     names = {getattr(item, "name", None) for item in result.results}
     with _ledger_context(request) as context:
-        rows = context.registry.look().usable if context is not None and names else ()
+        if context is not None and names:
+            rows = context.registry.look().usable
+        else:
+            rows = ()
         return {row.name: _identity(row) for row in rows if row.name in names}
 
 
@@ -312,12 +322,16 @@ def _run(request: Request) -> Result:
     work = verbs.work_of(request.verb, words)
     result = result_of(request.verb, work, request.registry, Style(json=True), tool)
     kept = [item for item in result.results if getattr(item, "name", None) not in refused]
-    return replace(result, results=[*kept, *refused.values()]) if refused else result
+    if refused:
+        return replace(result, results=[*kept, *refused.values()])
+    return result
 
 
 def _targets(request: Request) -> list[str]:
     targets = request.words.get("targets")
-    return [str(target) for target in targets] if isinstance(targets, list) else []
+    if isinstance(targets, list):
+        return [str(target) for target in targets]
+    return []
 
 
 def _refused(request: Request) -> dict[str, Item]:
@@ -340,7 +354,9 @@ def _refused(request: Request) -> dict[str, Item]:
                 hint = "look at it again, then say it again"
                 changed = could_not("end", name, reason, hint, Code.SESSION_REPLACED)
                 refused[name] = failed_target(name, changed)
-        own = context.books.name_of(request.mark) if request.mark else None
+        own = None
+        if request.mark:
+            own = context.books.name_of(request.mark)
         is_named = own in rows and not request.words.get("itself")
         if own is not None and is_named and context.books.mark(own) == request.mark:
             reason = "this command runs inside it"

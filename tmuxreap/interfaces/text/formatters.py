@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any
 
 from tmuxreap.core import answers, results
-from tmuxreap.core.answers import RemoteResult
 from tmuxreap.core.model import Outcome
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Item, RemoteResult
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
 from tmuxreap.interfaces.text.receipt import receipt, verdict
@@ -50,7 +49,10 @@ def _session_in_a_line(one: answers.Session, style: Style) -> Iterator[str]:
 def _session(one: answers.Session, style: Style) -> Iterator[str]:
     if one.live is None:  # a missing session has only an error
         return
-    drift = style.paint(f" (drift: {one.drift})", "red") if one.drift else ""
+    if one.drift:
+        drift = style.paint(f" (drift: {one.drift})", "red")
+    else:
+        drift = ""
     yield f"{style.paint(one.name, 'bold')}: {one.status}, {one.live}{drift}"
     for name, value in (*_living(one), *_recorded(one), *_over(one)):
         if value is not None:
@@ -81,8 +83,14 @@ def _living(one: answers.Session) -> Iterator[Fact]:
 
 def _usage(one: answers.Shown) -> Iterator[Fact]:
     """Yield what its processes use together."""
-    now = None if one.cpu_percent is None else f"{one.cpu_percent:.0f} % of a processor now"
-    so_far = None if one.cpu_s is None else f"{one.cpu_s:g} s so far"
+    if one.cpu_percent is None:
+        now = None
+    else:
+        now = f"{one.cpu_percent:.0f} % of a processor now"
+    if one.cpu_s is None:
+        so_far = None
+    else:
+        so_far = f"{one.cpu_s:g} s so far"
     yield "cpu", ", ".join(told for told in (now, so_far) if told) or None
     yield "listens on", " ".join(f"{port}" for port in one.ports) or None
 
@@ -128,8 +136,13 @@ def _ago(seconds: int | None) -> str | None:
 def _conversation(one: answers.Session) -> str | None:
     if one.conversation_id is None:
         return None
-    able = "it can be resumed" if one.resumable else "no message of it is on disk"
-    return f"{one.conversation_id} ({able})" if one.ended else one.conversation_id
+    if one.resumable:
+        able = "it can be resumed"
+    else:
+        able = "no message of it is on disk"
+    if one.ended:
+        return f"{one.conversation_id} ({able})"
+    return one.conversation_id
 
 
 def _shown(one: answers.Shown, style: Style) -> Iterator[str]:
@@ -158,7 +171,10 @@ def _state(one: answers.Session) -> str | None:
     if one.state is None:
         return getattr(one, "pane_state", None)
     until = f" until {one.until}" if one.until else ""
-    since = f", since {one.state_since}" if one.state_since is not None else ""
+    if one.state_since is not None:
+        since = f", since {one.state_since}"
+    else:
+        since = ""
     return f"{one.state}{until}{since}{f' (by its {one.state_source})' if one.state_source else ''}"
 
 
@@ -176,14 +192,19 @@ def _processes(kind: str, found: Sequence[results.Process], style: Style) -> Ite
 
 def _share(process: results.Used) -> str:
     """Tell what one process uses, if that is worth a word."""
-    busy = f", {process.cpu_percent:.0f} % CPU" if (process.cpu_percent or 0) >= 1 else ""
+    if (process.cpu_percent or 0) >= 1:
+        busy = f", {process.cpu_percent:.0f} % CPU"
+    else:
+        busy = ""
     ports = " ".join(f"{port}" for port in process.ports)
     return busy + (f", listens on {ports}" if ports else "")
 
 
 def _within(before: str, text: str, style: Style) -> str:
     """Cut the line at the terminal's width; `before` takes at most four cells."""
-    return before + (text if style.width is None else cut(text, max(style.width - 4, 1)))
+    if style.width is not None:
+        text = cut(text, max(style.width - 4, 1))
+    return before + text
 
 
 def _event(item: answers.Event, style: Style) -> Iterator[str]:
@@ -202,7 +223,9 @@ def _value_text(value: object) -> str:
         return " ".join(map(str, value)) or "none"
     if isinstance(value, bool):
         return str(value).lower()
-    return short_duration(value) if isinstance(value, float) and value >= 1 else str(value)
+    if isinstance(value, float) and value >= 1:
+        return short_duration(value)
+    return str(value)
 
 
 def _agent(item: answers.Agent, style: Style) -> Iterator[str]:
@@ -220,7 +243,10 @@ def _agent(item: answers.Agent, style: Style) -> Iterator[str]:
 
 def _drift(item: answers.Drift, style: Style) -> Iterator[str]:
     yield f"{item.name or 'the ledger'}: {item.drift}: {item.evidence}"
-    yield "  settled" if item.settled else f"  hint: {item.hint}"
+    if item.settled:
+        yield "  settled"
+    else:
+        yield f"  hint: {item.hint}"
 
 
 def _reported(item: answers.Reported, style: Style) -> Iterator[str]:
@@ -270,7 +296,10 @@ def _sent(item: answers.Sent, style: Style) -> Iterator[str]:
     if item.outcome == Outcome.PLANNED:
         yield f"{item.name}: {size} would be sent"
         return
-    waited = f", after {item.waited_ms / 1000:.1f} s" if item.waited_ms else ""
+    if item.waited_ms:
+        waited = f", after {item.waited_ms / 1000:.1f} s"
+    else:
+        waited = ""
     yield f"{item.name}: {item.outcome}, {size}{waited}; {item.state} now"
 
 
@@ -294,7 +323,10 @@ def _beat(item: answers.Beat, style: Style) -> Iterator[str]:
 def _reached(item: answers.Reached, style: Style) -> Iterator[str]:
     well = item.state == "ok"
     counted = f"{item.running} running of {item.sessions} sessions"
-    more = f"{item.version}, {counted}, {item.round_trip_ms} ms" if well else ""
+    if well:
+        more = f"{item.version}, {counted}, {item.round_trip_ms} ms"
+    else:
+        more = ""
     state = style.paint(str(item.state), "green" if well else "red")
     yield f"{style.paint(item.name, 'bold')}: {state}  {more}".rstrip()
 
@@ -332,7 +364,8 @@ def _event_words(data: Mapping[str, object]) -> str:
         words += [f"by {who.get('user')} ({who.get('tool')})"]
     for kind in ("purged", "removed"):
         paths = data.get(kind)
-        words += [f"{kind} {path}" for path in paths] if isinstance(paths, list) else []
+        if isinstance(paths, list):
+            words += [f"{kind} {path}" for path in paths]
     return f"  ({', '.join(words)})" if words else ""
 
 

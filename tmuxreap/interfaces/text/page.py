@@ -85,11 +85,16 @@ def _sums(freed: Freed) -> Iterator[tuple[str, str]]:
 
 
 def size(megabytes: float) -> str:
-    return f"{megabytes / 1024:.1f} GB" if megabytes >= 1024 else f"{megabytes:g} MB"
+    if megabytes >= 1024:
+        return f"{megabytes / 1024:.1f} GB"
+    return f"{megabytes:g} MB"
 
 
 def _session(one: Reported, freed: Freed) -> Iterator[str]:
-    agent = f" <small>{_text(one.agent)}</small>" if one.agent else ""
+    if one.agent:
+        agent = f" <small>{_text(one.agent)}</small>"
+    else:
+        agent = ""
     yield f'<section class="one"><h2>{_text(one.name)}{agent}</h2><div class="bar">'
     for span in one.spans:
         yield _bar(span, freed)

@@ -85,7 +85,10 @@ class Progress:
             for name, (rung, started) in self.at.items()
         ]
         parts += [f"{name} turn {now - since:.1f} s" for name, since in self.turns.items()]
-        line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
+        if parts:
+            line = " · ".join([f"{self.ended} of {self.total} ended", *parts])
+        else:
+            line = ""
         self._say(f"\r\x1b[K{cut(line, terminal_columns() - 1)}")
 
     def _say(self, text: str) -> None:

@@ -127,7 +127,9 @@ def _planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
         yield "  deletes       what the agent names as it exits; no file is known yet"
     for rung in plan.rungs:
         waits = f"waits up to {rung.waits_ms / 1000:g} s"
-        skipped = f"skipped: {rung.skipped}" if rung.skipped else None
+        skipped = None
+        if rung.skipped:
+            skipped = f"skipped: {rung.skipped}"
         yield f"  {STEPS[rung.name]:<12}  {skipped or waits}"
     words = {"ends": plan.processes, "spares": plan.spared, "names only": plan.unproven or ()}
     for word, found in words.items():
@@ -137,5 +139,8 @@ def _planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
 
 def _names(found: Iterable[Process]) -> str:
     names = [f"{one.name} ({one.pid})" for one in found]
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    if len(names) > SHOWN_NAMES:
+        more = f" and {len(names) - SHOWN_NAMES} more"
+    else:
+        more = ""
     return ", ".join(names[:SHOWN_NAMES]) + more

@@ -9,9 +9,9 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from tmuxreap.core.answers import Freed, RemoteResult, Session, local
+from tmuxreap.core.answers import Freed, Session
 from tmuxreap.core.errors import Failure, command, printing
-from tmuxreap.core.results import Counts, Item, Problem, Result
+from tmuxreap.core.results import Counts, Item, Problem, RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
 from tmuxreap.interfaces.text.formatters import item_lines
@@ -45,9 +45,15 @@ def _print_remarks(result: Result, style: Style) -> None:
     missing = result.more.get("unregistered")
     if isinstance(missing, list) and missing:
         names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in missing[:8])
-        more = f", and {len(missing) - 8} more" if len(missing) > 8 else ""
+        if len(missing) > 8:
+            more = f", and {len(missing) - 8} more"
+        else:
+            more = ""
         are = "agent is" if len(missing) == 1 else "agents are"
-        adopt = missing[0]["command"] if len(missing) == 1 else "tmuxreap adopt --all"
+        if len(missing) == 1:
+            adopt = missing[0]["command"]
+        else:
+            adopt = "tmuxreap adopt --all"
         print(
             f"{len(missing)} {are} not registered: {names}{more}; register with: {plain(adopt)}",
             file=sys.stderr,
@@ -56,11 +62,10 @@ def _print_remarks(result: Result, style: Style) -> None:
 
 def report_line(item: Item, style: Style) -> None:
     """Print one result of an endless command."""
-    printed = (
-        [json.dumps(item.as_json(), default=str)]
-        if style.json
-        else list(item_lines(plain_value(item), style))
-    )
+    if style.json:
+        printed = [json.dumps(item.as_json(), default=str)]
+    else:
+        printed = list(item_lines(plain_value(item), style))
     with printing():
         for line in printed:
             print(line, flush=True)
@@ -94,7 +99,10 @@ def lines(result: Result, style: Style) -> Iterator[str]:
         return
     if not result.results:
         where = f" in {result.registry}" if result.registry else ""
-        nothing = None if result.failure else _verb(result).nothing.format(where=where)
+        if result.failure:
+            nothing = None
+        else:
+            nothing = _verb(result).nothing.format(where=where)
         if said := result.greeting or nothing:
             yield said
     launch = result.more.get("plan")
@@ -142,7 +150,10 @@ def _summary_lines(result: Result) -> Iterator[str]:
     done = sum(bool(getattr(local(item), "live", None)) for item in result.results)
     lined = _verb(result).lined
     if lined and done and len(outcomes) > 1:
-        more = f", {len(outcomes) - done} failed" if done < len(outcomes) else ""
+        if done < len(outcomes):
+            more = f", {len(outcomes) - done} failed"
+        else:
+            more = ""
         yield f"{done} {lined}{more}"
     counts: Counts | None = result.more.get("counts")  # type: ignore[assignment]
     if len(outcomes) < 2 or "planned" in outcomes or counts is None:
@@ -156,7 +167,8 @@ def _summary_lines(result: Result) -> Iterator[str]:
     before = outcomes.count("already_stopped")
     parts = [f"{counts.ended} ended{f' ({how})' if how else ''}"]
     parts += [f"{before} had ended before"] if before else []
-    parts += [f"{counts.failed} failed"] if counts.failed else []
+    if counts.failed:
+        parts += [f"{counts.failed} failed"]
     yield ", ".join(parts)
     its_set = result.more.get("set")
     if counts.ended and its_set is not None:

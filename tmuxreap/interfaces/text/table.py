@@ -53,7 +53,9 @@ def table(sessions: Sequence[Session], style: Style) -> Iterator[str]:
     titles = _line([(column.title, None) for column in widths], widths, Style())
     yield style.paint(titles, "dim")
     for session in sessions:
-        dim = "dim" if session.ended and session.drift is None else None
+        dim = None
+        if session.ended and session.drift is None:
+            dim = "dim"
         cells = [(column.cell(session), dim or column.color(session)) for column in widths]
         yield _line(cells, widths, style)
 
@@ -127,7 +129,9 @@ def depth_of(one: Session) -> int:
 
 def _project(one: Session) -> str:
     """Return the project's folder; only `--everywhere` has one."""
-    return (one.project or "") if isinstance(one, Listed) else ""
+    if isinstance(one, Listed):
+        return one.project or ""
+    return ""
 
 
 def _live(one: Session) -> str:
@@ -139,7 +143,9 @@ def _live(one: Session) -> str:
 
 def _live_color(one: Session) -> str | None:
     if one.drift is not None:
-        return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
+        if one.live in (Live.GONE, Live.REPLACED):
+            return "red"
+        return "yellow"
     return LIVE_COLOURS.get(one.live or "")
 
 
@@ -153,6 +159,12 @@ def _megabytes(megabytes: float) -> str:
     if megabytes >= GIGABYTE_MB:
         return f"{megabytes / GIGABYTE_MB:.1f} GB"
     return f"{round(megabytes, 1):g} MB" if megabytes else NONE
+
+
+def _idle(session: Session) -> str:
+    if session.idle_s is None:
+        return NONE
+    return short_duration(session.idle_s)
 
 
 COLUMNS = (
@@ -171,9 +183,7 @@ COLUMNS = (
         keep=8,
         color=lambda one: STATE_COLOURS.get(one.state or ""),
     ),
-    Column(
-        "IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5
-    ),
+    Column("IDLE", lambda one: _idle(one), keep=5),
     Column("MEMORY", lambda one: _megabytes(one.memory_mb), keep=4),
     Column("CONVERSATION", lambda one: (one.conversation_id or NONE)[:SHORT_ID], keep=1),
     Column("TAGS", lambda one: " ".join(one.tags), keep=2, least=8),

@@ -53,7 +53,10 @@ def line(event: Change, style: Style) -> str:
     event = plain_value(event)
     if event.event == "dropped":
         return f"{event.timestamp}  {event.count} events were dropped: their reader was too slow"
-    registry = f"the registry {event.registry}" if event.registry else "the ledger"
+    if event.registry:
+        registry = f"the registry {event.registry}"
+    else:
+        registry = "the ledger"
     text = f"{event.timestamp}  {event.name or registry}  {event.event}: {_words(event)}"
     return text.replace("\n", " ")
 

@@ -3,7 +3,6 @@ and why it must not be edited, if so. Never changes a character, and never touch
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
@@ -12,15 +11,10 @@ from typing import Any
 import yaml
 
 from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.registry.yaml.lines import line_start, lines_before, real_end
 from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
 
 LIST_KEY = "tmux_sessions"
-BREAKS = "\r\n\x85\u2028\u2029"  # the line breaks of YAML 1.1
-_LINE = re.compile(f"[^{BREAKS}]*")
-_BREAK = re.compile(f"\r\n|[{BREAKS}]")
-_NEWLINE = re.compile("\r\n|\n|\r")
-_GAP = f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*"
-_BLOCK_HEADER = f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*"
 
 
 class Trouble(ValueError):  # noqa: N818 - a result: each kind says what it is about
@@ -96,79 +90,6 @@ class Document:
     anchored: Mapping[str, object] = field(default_factory=dict, repr=False)  # by their anchors
 
 
-def line_end(text: str, position: int) -> int:
-    """Return the end of the line, before its line break."""
-    match = _LINE.match(text, position)
-    return match.end() if match else position
-
-
-def after_break(text: str, position: int) -> int:
-    """Return the position after the line break at this position, if there is one."""
-    match = _BREAK.match(text, position)
-    return match.end() if match else position
-
-
-def line_start(text: str, position: int) -> int:
-    return max(text.rfind(mark, 0, position) for mark in BREAKS) + 1
-
-
-def skip_gap(text: str, position: int) -> int:
-    """Skip blanks, line breaks and comments."""
-    match = re.compile(_GAP).match(text, position)
-    return match.end() if match else position
-
-
-def real_end(text: str, start: int, end: int, style: str | None) -> int:
-    """Return the end of a value, before its line break. The loader's end of a block scalar includes
-    the blank lines after it."""
-    header = re.compile(_BLOCK_HEADER).match(text, start, end) if style in ("|", ">") else None
-    if header is None:
-        return end
-    if "+" in header[1]:  # trailing blank lines are kept
-        breaks = [*_BREAK.finditer(text, header.end(), end)]
-        return breaks[-1].start() if breaks and breaks[-1].end() == end else end
-    digit = header[1].strip("-")
-    return _content_end(text, header.end(), end, int(digit) if digit else None)
-
-
-def _content_end(text: str, header_end: int, end: int, indent: int | None) -> int:
-    """Return the end of a block scalar's content. Blanks beyond the indentation are content; of an
-    explicit indentation only the minimum is known, which suffices."""
-    content_end = header_end
-    position = after_break(text, header_end)
-    while position < end:
-        stop = min(line_end(text, position), end)
-        line = text[position:stop]
-        if indent is None and line.strip(" "):
-            indent = len(line) - len(line.lstrip(" "))
-        if indent is not None and (line.strip(" ") or len(line) > indent):
-            content_end = stop
-        position = after_break(text, stop)
-        if position == stop:
-            break
-    return content_end
-
-
-def lines_before(text: str, position: int) -> int:
-    return len(_BREAK.findall(text, 0, position))
-
-
-def newline_of(text: str) -> str:
-    """Return the text's line break: its first one."""
-    match = _NEWLINE.search(text)
-    return match[0] if match else "\n"
-
-
-def newline_at(text: str, position: int, default: str) -> str:
-    """Return the break of the line at this position, else of the line before it: what is written
-    next to a line ends as that line does."""
-    match = _NEWLINE.match(text, line_end(text, position))
-    if match is None:
-        start = line_start(text, position)
-        match = _NEWLINE.match(text, start - 2) or _NEWLINE.match(text, start - 1)
-    return match[0] if match else default
-
-
 MAPPING_TAGS = (None, "!", "tag:yaml.org,2002:map")
 MERGE_KEY = "<<"
 MOST_BY_ALIASES = 20_000  # values in one row: aliases of aliases multiply
@@ -184,11 +105,17 @@ def parse(text: str) -> Document:
     try:
         reader = _Reader(text, LOADER(body).get_event, shift)
         document = reader.document()
-        return _with_linked_data(document, body) if reader.linked else document
+        if reader.linked:
+            return _with_linked_data(document, body)
+        return document
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ": ".join(part for part in (error.context, error.problem) if part) or "not YAML"
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        line = 1
+        column = 1
+        if mark:
+            line = mark.line + 1
+            column = mark.column + 1
         raise Malformed(reason, line, column) from error
     except yaml.reader.ReaderError as error:
         # The loaders count its position differently; it is the first such character.
@@ -230,8 +157,9 @@ class _Reader:
         self.next()
         start = self.next()
         if isinstance(start, yaml.StreamEndEvent):
-            has_text = self.text.strip("\ufeff \t\r\n")
-            raise Malformed("the file holds only comments" if has_text else "the file is empty")
+            if self.text.strip("\ufeff \t\r\n"):
+                raise Malformed("the file holds only comments")
+            raise Malformed("the file is empty")
         self.meaning.append(repr((start.version, start.tags)))
         top = self.next()
         if not isinstance(top, yaml.MappingStartEvent) or top.tag not in MAPPING_TAGS:
@@ -333,8 +261,9 @@ class _Reader:
             return self.scalar(event)
         if kind is yaml.AliasEvent:
             return self.alias(event)
-        inside = self.mapping if kind is yaml.MappingStartEvent else self.sequence
-        return self.with_properties(event, inside)
+        if kind is yaml.MappingStartEvent:
+            return self.with_properties(event, self.mapping)
+        return self.with_properties(event, self.sequence)
 
     def alias(self, event: Any) -> object:
         """Return what the alias stands for. Its meaning has the digest of that, so that no edit of
@@ -431,7 +360,10 @@ class _Reader:
                 continue
             key = scalar_of(event) if scalar else self.read(event)
             entry = following()
-            value = scalar_of(entry) if entry.__class__ is leaf else self.read(entry)
+            if entry.__class__ is leaf:
+                value = scalar_of(entry)
+            else:
+                value = self.read(entry)
             if not scalar:
                 self.refuse("there is a key in it that is no plain text", event)
             elif key in result:

@@ -13,8 +13,9 @@ import yaml
 from tmuxreap.core.values import field, frozen
 from tmuxreap.registry.transitions import Remove
 from tmuxreap.registry.yaml import parse
-from tmuxreap.registry.yaml.parse import (
+from tmuxreap.registry.yaml.lines import (
     after_break,
+    find_colon,
     line_end,
     line_start,
     newline_at,
@@ -86,12 +87,6 @@ def read_row(text: str) -> Node:
     return _node(text, following(), following)
 
 
-def find_colon(text: str, key_end: int) -> int | None:
-    while text[key_end : key_end + 1] in (" ", "\t"):
-        key_end += 1
-    return key_end if text[key_end : key_end + 1] == ":" else None
-
-
 def _node(text: str, event: Any, following: Callable[[], Any]) -> Node:
     kind = event.__class__
     if kind is yaml.ScalarEvent:
@@ -157,7 +152,9 @@ def _entry(text: str, key_event: Any, value: Node) -> Entry:
 def _name(key: Any) -> object:
     if not key.implicit[0]:
         return key.value
-    return MERGE if key.value == parse.MERGE_KEY else plain_value(key.value)
+    if key.value == parse.MERGE_KEY:
+        return MERGE
+    return plain_value(key.value)
 
 
 _BLOCK = ("|", ">")
@@ -201,7 +198,9 @@ def replace_value(
     head, tail = _places(text, where)
     lines = isinstance(value, Mapping) and value and not flow
     if not lines:
-        quote = where.value.style if isinstance(where.value, Leaf) else None
+        quote = None
+        if isinstance(where.value, Leaf):
+            quote = where.value.style
         pad = " " if text[head[0] - 1] == ":" else ""
         made = ": " if where.colon is None else pad
         rest = [Splice(*tail, "")] if tail[0] < tail[1] else []
@@ -234,7 +233,10 @@ def _places(text: str, where: Entry) -> tuple[tuple[int, int], tuple[int, int]]:
     colon = where.colon or 0
     first_line = line_end(text, colon)
     anchor = _ANCHOR.match(text, value.start, first_line)
-    head = (anchor.start(), anchor.end()) if anchor else (colon + 1, colon + 1)
+    if anchor:
+        head = (anchor.start(), anchor.end())
+    else:
+        head = (colon + 1, colon + 1)
     return head, (first_line, line_end(text, value.end))
 
 
@@ -269,7 +271,9 @@ def _add_to_flow(text: str, mapping: MappingNode, made: str) -> Splice:
     if not mapping.entries:
         return inserted(text.index("{", mapping.start) + 1, made)
     last = mapping.entries[-1]
-    comma = " , " if last.empty and last.colon is not None else ", "  # the C loader rejects `key:,`
+    comma = ", "
+    if last.empty and last.colon is not None:
+        comma = " , "  # the C loader rejects `key:,`
     return inserted(last.value.end, comma + made)
 
 
@@ -355,7 +359,10 @@ def _tree(changes: Changes) -> _Inner:
         branch = tree
         for key in path[:-1]:
             branch = branch.setdefault(key, _Inner())
-        branch[path[-1]] = change if isinstance(change, Remove) else as_loaded(change)
+        if isinstance(change, Remove):
+            branch[path[-1]] = change
+        else:
+            branch[path[-1]] = as_loaded(change)
     return tree
 
 

@@ -88,7 +88,9 @@ class LinuxProcesses:
 
     def refresh(self, process: ProcessId) -> Process | None:
         current = stat(process.pid)
-        return current if current and not current.dead and current.id == process else None
+        if current and not current.dead and current.id == process:
+            return current
+        return None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
         return self._read_own(process, procfs.argv_in) or ()
@@ -180,7 +182,10 @@ class LinuxProcesses:
         deadline = time.monotonic() + max(timeout_s, 0.0)
         gone, unwatched = self._watch(set(processes))
         while True:
-            left_s = 0.0 if gone else max(deadline - time.monotonic(), 0.0)
+            if gone:
+                left_s = 0.0
+            else:
+                left_s = max(deadline - time.monotonic(), 0.0)
             gone |= self._ended(min(left_s, LOOK_AGAIN_S) if unwatched else left_s)
             gone |= {process for process in unwatched if procfs.is_gone(process)}
             if gone or left_s == 0.0:
@@ -202,7 +207,9 @@ class LinuxProcesses:
         if current is None:
             # Gone, or hidden from us (hidepid): without its start time, pid reuse cannot be ruled
             # out.
-            return Sent.GONE if pidfd is None or _readable([pidfd], 0.0) else Sent.DENIED
+            if pidfd is None or _readable([pidfd], 0.0):
+                return Sent.GONE
+            return Sent.DENIED
         if current.dead or current.id != process:
             return Sent.GONE
         try:
@@ -265,7 +272,10 @@ def _readable(pidfds: Iterable[int], timeout_s: float) -> set[int]:
     poller = select.poll()
     for pidfd in pidfds:
         poller.register(pidfd, select.POLLIN)
-    limit_ms = None if math.isinf(timeout_s) else min(math.ceil(timeout_s * 1000), LONGEST_POLL_MS)
+    if math.isinf(timeout_s):
+        limit_ms = None
+    else:
+        limit_ms = min(math.ceil(timeout_s * 1000), LONGEST_POLL_MS)
     return {pidfd for pidfd, _ in poller.poll(limit_ms)}
 
 

@@ -51,7 +51,9 @@ class PsutilProcesses:
 
     def refresh(self, process: ProcessId) -> Process | None:
         found = _handle(process.pid)
-        return _process(found[0], _foreground_groups()) if found and found[1] == process else None
+        if found and found[1] == process:
+            return _process(found[0], _foreground_groups())
+        return None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
         return tuple(self._read_own(process, lambda handle: handle.cmdline()) or ())

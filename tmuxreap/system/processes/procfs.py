@@ -61,7 +61,9 @@ def facts_in(text: bytes, *, whole: bool = False) -> tuple[bytes, list[bytes]]:
 def state_in(numbers: list[bytes]) -> bytes:
     """Return its state. A zombie with other threads is alive: only its first thread has ended."""
     state = numbers[STATE]
-    return b"S" if state == b"Z" and int(numbers[THREADS]) > 1 else state
+    if state == b"Z" and int(numbers[THREADS]) > 1:
+        return b"S"
+    return state
 
 
 def is_dead(numbers: list[bytes]) -> bool:
@@ -88,7 +90,9 @@ def read(path: str) -> bytes:
 def _numbers_of(process: ProcessId, *, whole: bool = False) -> list[bytes] | None:
     """Return its numbers if its pid is still its own; None as for `facts_of`."""
     facts = facts_of(process.pid, whole=whole)
-    return facts[1] if facts is not None and int(facts[1][START]) == process.start else None
+    if facts is not None and int(facts[1][START]) == process.start:
+        return facts[1]
+    return None
 
 
 def is_alive(process: ProcessId) -> bool:
@@ -127,7 +131,9 @@ def exit_status(process: ProcessId) -> int | None:
             return None
     except OSError:
         return None
-    return int(numbers[EXIT_CODE]) if len(numbers) > EXIT_CODE else None
+    if len(numbers) > EXIT_CODE:
+        return int(numbers[EXIT_CODE])
+    return None
 
 
 def boot_epoch() -> int:

@@ -16,7 +16,6 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from itertools import chain
 
 from tmuxreap.core import model
 from tmuxreap.core.model import Pane, Server, Session
@@ -43,7 +42,9 @@ class Answer:
     @property
     def ok(self) -> bool:
         """Tell whether a tmux client went well: one that fails says why."""
-        return self.status == 0 if self.status is not None else not self.err
+        if self.status is not None:
+            return self.status == 0
+        return not self.err
 
     @property
     def text(self) -> str:
@@ -249,7 +250,10 @@ def command_of(deed: model.Deed) -> list[str]:
         case model.SwitchClient(server, session, pane, client):
             return switch_client(server, session, pane, client)
         case model.SetStatus(registry, segment):
-            words = ["-gqu", STATUS] if segment is None else ["-g", STATUS, segment]
+            if segment is None:
+                words = ["-gqu", STATUS]
+            else:
+                words = ["-g", STATUS, segment]
             condition = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
             return if_option(condition, _line(["set-option", *words]))
 
@@ -257,13 +261,17 @@ def command_of(deed: model.Deed) -> list[str]:
 def creation_of(new: model.NewSession) -> list[list[str]]:
     """Create a detached session; prints CREATED_FORMAT."""
     place = ["-s", _escape_format(new.name), "-c", _escape_format(new.cwd)]
-    marks = chain.from_iterable(("-e", f"{key}={value}") for key, value in new.marks.items())
+    marks: list[str] = []
+    for key, value in new.marks.items():
+        marks += ("-e", f"{key}={value}")
     words = ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *SIZE, *marks, "--"]
     # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
     # the same.
     created = [*words, *(["env"] if len(new.words) == 1 else []), *new.words]
     remains = model.SetOption(f"={new.name}:", "remain-on-exit", "on")
-    return [created, command_of(remains)] if new.remains else [created]
+    if new.remains:
+        return [created, command_of(remains)]
+    return [created]
 
 
 def typed(pane: str, keys: Sequence[str], text: str = "") -> list[str]:

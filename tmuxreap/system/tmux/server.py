@@ -7,7 +7,6 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Created, Server, ServerLook, Session, Unreachable
@@ -77,7 +76,9 @@ class RealTmux:
         mark = os.urandom(8).hex()
         commands = [question(each, f"{mark} {number}") for number, each in enumerate(questions)]
         before = [command_of(deed) for deed in first]
-        answer = self._source(socket, [*before, *commands]) if first or commands else None
+        answer = None
+        if first or commands:
+            answer = self._source(socket, [*before, *commands])
         answers: dict[int, str] = {}
         text = answer.text if isinstance(answer, Answer) else ""
         start = 0
@@ -97,27 +98,35 @@ class RealTmux:
     ) -> Created | str:
         """Create a session. It may exist even if another command of the same call fails."""
         _make_folder(socket)
-        commands = creation_of(new)
-        words = list(chain.from_iterable((";", *map(_escape_end, command)) for command in commands))
+        words: list[str] = []
+        for command in creation_of(new):
+            words += (";", *map(_escape_end, command))
         answer = self._ask(socket, *words[1:], within=within, alone=True)
         if isinstance(answer, Unreachable):
             return answer.reason
         # tmux exits with 0 even if it cannot create its socket. If a user's hook makes the next
         # command fail, or prints something, the session exists all the same.
         ids = CREATED.search(answer.text)
-        return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _error(answer)
+        if ids:
+            return Created(ids[1], ids[2], int(ids[3] or 0))
+        return _error(answer)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
         answer = self._ask(
             socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
         )
-        names = answer.text.splitlines() if isinstance(answer, Answer) and answer.ok else []
+        if isinstance(answer, Answer) and answer.ok:
+            names = answer.text.splitlines()
+        else:
+            names = []
         self.run(socket, [notice(server, session, name, text) for name in names])
 
     def _empty(self, socket: str) -> Server | None:
         """Look at a server without sessions: it rejects `list-panes -a` but not `list-sessions`."""
         answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}", *END)
-        seen = server_of(socket, answer.text) if isinstance(answer, Answer) else None
+        seen = None
+        if isinstance(answer, Answer):
+            seen = server_of(socket, answer.text)
         return None if seen is None or seen.unread else seen
 
     def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
@@ -132,7 +141,10 @@ class RealTmux:
         within: Surroundings | None = None,
         alone: bool = False,
     ) -> Answer | Unreachable:
-        limit_s = min(HUNG_S, self._timeout_s) if socket in self._hung else self._timeout_s
+        if socket in self._hung:
+            limit_s = min(HUNG_S, self._timeout_s)
+        else:
+            limit_s = self._timeout_s
         try:
             line = [self._program, "-u", "-S", socket, *words]
             env = self._env
@@ -158,7 +170,9 @@ class RealTmux:
 def _answer_text(asked: Question, output: str | None) -> str | None:
     if asked.option is not None:
         return output.removesuffix("\n") if output else None
-    return unpadded(output).rstrip("\n ") if output is not None else None
+    if output is not None:
+        return unpadded(output).rstrip("\n ")
+    return None
 
 
 def _make_folder(socket: str) -> None:
@@ -174,4 +188,6 @@ def _error(answer: Answer) -> str:
 
 def _escape_end(argument: str) -> str:
     """Escape a trailing `;`, which tmux takes for the end of the command in any argument."""
-    return f"{argument[:-1]}\\;" if argument.endswith(";") else argument
+    if argument.endswith(";"):
+        return f"{argument[:-1]}\\;"
+    return argument

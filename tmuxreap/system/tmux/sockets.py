@@ -65,7 +65,10 @@ def _deleted_listener(socket: str) -> Unreachable | None:
     if inode is None:
         return None
     pid = _pid_of(inode)
-    again = f"kill -USR1 {pid}" if pid else "a SIGUSR1 to the server"
+    if pid:
+        again = f"kill -USR1 {pid}"
+    else:
+        again = "a SIGUSR1 to the server"
     return Unreachable(
         socket, "its socket was deleted, but the server lives", f"{again} makes the socket again"
     )

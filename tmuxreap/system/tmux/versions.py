@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain, product
+from itertools import product
 
 from tmuxreap.core.model import Pane, Server, Session, UnreadSession
 from tmuxreap.core.values import replace
@@ -51,9 +51,10 @@ _ID = re.compile(FIELDS["session_id"], re.ASCII)
 def server_of(socket: str, text: str) -> Server | None:
     """Parse the listing of a server; return None without our own last line, as a missing or
     truncated answer proves nothing."""
-    *_, end = (None, *_END.finditer(text))
-    if end is None:
+    ends = list(_END.finditer(text))
+    if not ends:
         return None
+    end = ends[-1]
     listed: dict[str, list[tuple[str, ...]]] = {}
     unread: list[UnreadSession] = []
     for line in filter(None, text[: end.start()].split("\n")):
@@ -100,11 +101,14 @@ def _lacks_pid(fields: re.Match[str]) -> bool:
 def _session(rows: list[tuple[str, ...]]) -> Session:
     id_, created, _, _, attached, group, *_, name = rows[0]
     clients = _number(attached)
+    active: list[int | None] = []
+    for row in rows:
+        active += map(_number, row[2:4])
     return Session(
         id=id_,
         name=name,
         created=int(created),
-        activity=_latest(list(map(_number, chain.from_iterable(row[2:4] for row in rows)))),
+        activity=_latest(active),
         attached=1 if clients is None else clients,  # unknown counts as attached: never reaped
         grouped=int(group or 0) > 1,
         panes=tuple(map(_pane, rows)),
@@ -133,7 +137,9 @@ def _number(text: str) -> int | None:
 
 def _latest(moments: Sequence[int | None]) -> int | None:
     """Return the latest moment, or None if any is unknown: it could be the latest."""
-    return None if None in moments else max(filter(None, moments), default=0)
+    if None in moments:
+        return None
+    return max(filter(None, moments), default=0)
 
 
 def unpadded(screen: str) -> str:

@@ -293,12 +293,15 @@ def do_resume(
         reason = "could not read the command: --lost and --set cannot be combined"
         raise Failure(Code.USAGE, reason, "give one of them")
     pace_s = seconds(pace, "--pace", Lost().pace_s)
+    among_lost = None
+    if lost:
+        among_lost = Lost(seconds(since, "--since"), at_once, pace_s)
     request = ResumeRequest(
         tuple(targets or ()),
         print_only,
         seconds(confirm, "--confirm", CONFIRM_S),
         dry_run=dry_run,
-        lost=Lost(seconds(since, "--since"), at_once, pace_s) if lost else None,
+        lost=among_lost,
         set_name=set_name,
         max_failures=max_failures,
     )

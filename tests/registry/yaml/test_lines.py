@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.registry.yaml.parse import (
+from tmuxreap.registry.yaml.lines import (
     after_break,
     line_end,
     line_start,
