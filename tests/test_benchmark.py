@@ -19,7 +19,7 @@ from benchmark.timing import Samples, in_turns
 ABOUT = {"python": "3.11", "tmux": "tmux 3.3a", "machine": "x86_64", "cores": "2", "load": "1"}
 
 
-def test_what_the_agent_takes_is_taken_off() -> None:
+def test_the_agent_s_exit_time_is_subtracted() -> None:
     samples = Samples([0.3, 0.2, 0.4], less=0.1)
     assert (round(samples.median, 3), round(samples.p95, 3)) == (0.2, 0.3)
     assert Samples([0.05], less=0.1).median == 0.0
@@ -34,7 +34,7 @@ def test_contenders_take_turns_and_none_is_always_first() -> None:
 @pytest.mark.parametrize(
     ("ratio", "kept", "said"), [(10.0, True, "(at most 11)"), (12.0, False, "ABOVE 11")]
 )
-def test_a_limit_is_told_as_kept_or_not(ratio: float, kept: bool, said: str) -> None:
+def test_a_limit_is_reported_as_kept_or_not(ratio: float, kept: bool, said: str) -> None:
     line = Line("stop one", "tmuxreap", 80.0, 90.0, ratio, "py", 11.0)
     assert line.kept is kept
     assert said in told(line)

@@ -156,7 +156,7 @@ def test_a_row_goes_alone(name: str) -> None:
     assert old[row.index + 1].endswith(between)
 
 
-def test_a_new_row_stands_behind_the_last() -> None:
+def test_a_new_row_comes_after_the_last() -> None:
     after = edits.add_row(look().document, {"name": "new", "status": "running"})
     added = "\n  - name: new\n    status: running"
     assert after.count(added) == 1

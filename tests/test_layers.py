@@ -209,7 +209,7 @@ def test_the_beginning_opens_doors_only() -> None:
     assert wrong == []
 
 
-def test_every_door_leads_to_somebody_outside() -> None:
+def test_every_door_leads_to_someone_outside() -> None:
     used = {
         name for module in NAMES for name in own_imports(module) if room_of(name) != room_of(module)
     }
@@ -223,7 +223,7 @@ def test_every_door_leads_to_somebody_outside() -> None:
     assert [door for door in idle if not door.startswith("interfaces")] == []
 
 
-def test_nobody_but_the_beginning_and_the_interfaces_asks_for_the_real_thing() -> None:
+def test_only_the_entry_and_the_interfaces_ask_for_the_real_app() -> None:
     users = {room_of(module) for module in NAMES if "app" in own_imports(module)}
     assert users <= {"interfaces", "__main__"}
 
@@ -292,7 +292,7 @@ def test_a_reader_sees_few_entries() -> None:
     assert len(entries) <= 16, sorted(entries)
 
 
-def test_what_stands_alone_imports_nothing_of_the_package() -> None:
+def test_standalone_modules_import_nothing_of_the_package() -> None:
     alone = ALONE & set(NAMES)
     assert alone
     assert [module for module in sorted(alone) if not own_imports(module) <= ALONE] == []
@@ -302,7 +302,7 @@ def is_pure(module: str) -> bool:
     return not is_package(module) and any(fnmatchcase(module, pattern) for pattern in PURE.split())
 
 
-def test_what_is_pure_reaches_for_nothing_outside() -> None:
+def test_pure_modules_import_nothing_impure() -> None:
     pure = {name for name in NAMES if is_pure(name)} - SWITCHES
     assert {name: found for name in pure if (found := touched(source_of(name)) & OUTSIDE)} == {}
 

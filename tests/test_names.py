@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -53,15 +54,34 @@ def test_a_file_has_a_test_of_its_name() -> None:
     assert missing == []
 
 
-def test_who_needs_none_is_there() -> None:
+def test_every_exemption_matches_a_file() -> None:
     gone = [pattern for pattern in WITHOUT if not any(fnmatchcase(path, pattern) for path in FILES)]
     assert gone == []
 
 
-def test_who_needs_none_has_none() -> None:
+def test_an_exempt_file_has_no_test() -> None:
     assert [path for path in FILES if needs_none(path) and named_test(path).is_file()] == []
 
 
 def test_a_new_file_is_seen() -> None:
     assert not needs_none("commands/new.py")
     assert named_test("commands/watch/new.py") == TESTS / "commands" / "watch" / "test_new.py"
+
+
+# Words of names that read like a translation: say reported, again, in progress; name the subject.
+STILTED = re.compile(
+    r"_(?:told|anew|under_way|whom)(?:_|\b)"
+    r"|\btest_(?:who|whose|whoever|nobody|one_that|one_who|one_whose|those)_"
+)
+
+
+def test_the_name_of_a_test_is_a_plain_sentence() -> None:
+    names = [
+        (path.name, name)
+        for path in TESTS.rglob("test_*.py")
+        for name in re.findall(
+            r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    ]
+    assert len(names) > 2000
+    assert [(file, name) for file, name in names if STILTED.search(name)] == []

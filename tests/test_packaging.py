@@ -73,7 +73,7 @@ def test_the_source_holds_what_git_holds_and_no_environment(tmp_path: Path) -> N
     }
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_the_version_is_in_one_place() -> None:
     assert 'dynamic = ["version",' in (ROOT / "pyproject.toml").read_text()
     found = [
         path

@@ -94,7 +94,7 @@ def test_a_checkout_that_is_ready_can_be_released(
         ("CHANGELOG.md", "- new", "- newer", "not committed"),
     ],
 )
-def test_what_is_missing_is_told_and_nothing_is_tagged(
+def test_what_is_missing_is_reported_and_nothing_is_tagged(
     release: ModuleType,
     capsys: pytest.CaptureFixture[str],
     file: str,
@@ -137,7 +137,7 @@ def test_what_a_workflow_runs_is_there(path: Path) -> None:
     assert all(job["timeout-minutes"] <= 60 for job in jobs.values())
 
 
-def test_who_publishes_has_no_secret_but_its_identity() -> None:
+def test_publishing_uses_an_identity_and_no_secret() -> None:
     text = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
     publish = yaml.safe_load(text)["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}

@@ -84,7 +84,7 @@ from tmuxreap.core.errors import Code
         ),
     ],
 )
-def test_a_block_that_is_wrong_is_told_with_its_place(
+def test_a_block_that_is_wrong_is_reported_with_its_place(
     tmp_path: Path, text: str, words: str
 ) -> None:
     mine = tmp_path / "agents.yaml"
@@ -97,7 +97,7 @@ def test_a_block_that_is_wrong_is_told_with_its_place(
     assert profiles.agents == load_profiles(None).agents
 
 
-def test_a_file_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "bytes").write_bytes(b"agents: \xff\xfe")
     for name, words in (("folder", "it is no regular file"), ("bytes", "can't decode")):
@@ -111,7 +111,7 @@ def test_an_empty_file_of_the_user_s_changes_nothing(tmp_path: Path) -> None:
     assert load_profiles(tmp_path / "agents.yaml") == load_profiles(None)
 
 
-def test_a_pattern_of_ours_is_compiled_when_it_is_first_asked() -> None:
+def test_a_pattern_of_tmuxreap_is_compiled_when_it_is_first_asked() -> None:
     late = Block({"x": "^(?P<id>a+)$"}, validated=True).pattern("x")
     assert isinstance(late, LazyPattern)
     assert late._made is None

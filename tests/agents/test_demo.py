@@ -54,7 +54,7 @@ def test_the_second_interrupt_comes_within_a_second(
 @pytest.mark.parametrize(
     ("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)]
 )
-def test_what_clears_a_draft(agent: Agent, key: str, clears: bool) -> None:
+def test_which_keys_clear_a_draft(agent: Agent, key: str, clears: bool) -> None:
     assert press(agent, {1.0: "text", 2.0: key}).draft == ("" if clears else "text")
     assert agent.leaves_at is None
 
@@ -122,7 +122,7 @@ def test_a_start_loads_nothing_slow() -> None:
     assert not {"pathlib", "shutil", "typing", "dataclasses", "asyncio"} & {*loaded}
 
 
-def test_it_stands_alone() -> None:
+def test_it_is_alone() -> None:
     code = "import sys, tmuxreap.agents.demo; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

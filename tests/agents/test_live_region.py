@@ -137,7 +137,7 @@ def test_each_agent_that_was_tried_is_drawn() -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("agent", DRAWN)
-def test_what_is_quoted_is_no_state(agent: str, width: int) -> None:
+def test_quoted_text_is_no_state(agent: str, width: int) -> None:
     for quote in QUOTES:
         if quote == OWN_SPINNER.get(agent):
             continue

@@ -74,7 +74,7 @@ def test_a_fork_has_the_block_of_what_it_is_like_and_is_not_verified_by_that(min
 
 
 @pytest.mark.parametrize("like", ["nobody", "kilo"])
-def test_who_is_like_nobody_or_like_a_fork_is_told(mine: Path, like: str) -> None:
+def test_like_must_name_a_known_agent_that_is_not_a_fork(mine: Path, like: str) -> None:
     mine.write_text(f"agents:\n  fork: {{like: {like}, process: [fork]}}\n")
     answer = run("agents", "--json")
     assert answer.error["message"].endswith(
@@ -82,7 +82,7 @@ def test_who_is_like_nobody_or_like_a_fork_is_told(mine: Path, like: str) -> Non
     )
 
 
-def test_a_fault_in_the_user_s_file_is_told_with_its_place(mine: Path) -> None:
+def test_a_fault_in_the_user_s_file_is_reported_with_its_place(mine: Path) -> None:
     mine.write_text("agents:\n  claude:\n    conversation:\n      locators: [guess]\n")
     answer = run("agents", "--json")
     assert answer.exit == 2
@@ -100,7 +100,7 @@ def test_without_a_home_there_is_no_file_of_the_user_s(monkeypatch: pytest.Monke
     assert run("agents").exit == 0
 
 
-def test_a_row_of_an_agent_that_nobody_knows_is_shown(mine: Path, tmp_path: Path) -> None:
+def test_a_row_of_an_unknown_agent_is_shown(mine: Path, tmp_path: Path) -> None:
     registry = tmp_path / "agent-sessions.yaml"
     registry.write_text("tmux_sessions:\n  - {name: acme, status: stopped, agent: nobody}\n")
     answer = run("list", "--registry", str(registry), "--json")
@@ -108,7 +108,7 @@ def test_a_row_of_an_agent_that_nobody_knows_is_shown(mine: Path, tmp_path: Path
     assert run("resume", "acme", "--registry", str(registry), "--json").codes == ["not_resumable"]
 
 
-def test_ours_are_known_without_yaml_and_each_of_their_patterns_is_one(
+def test_built_in_profiles_load_without_yaml_and_every_pattern_compiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried = load._profiles(Block(blocks.parsed(load.BUILT_IN.read_text("utf-8"))))
@@ -120,7 +120,7 @@ def test_ours_are_known_without_yaml_and_each_of_their_patterns_is_one(
 
 
 @pytest.mark.parametrize("known", ['{"00000000": {}}', "{", None])
-def test_what_was_read_of_another_file_is_not_believed(
+def test_values_cached_from_another_file_are_not_used(
     known: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "agents.yaml"
@@ -209,7 +209,9 @@ def test_a_stop_ends_nothing_while_it_is_not_known_what_is_spared(
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "deep", "wide", "large", "others"])
-def test_what_is_no_file_of_ones_own_is_not_used(mine: Path, tmp_path: Path, kind: str) -> None:
+def test_an_agents_file_that_is_no_plain_file_is_not_used(
+    mine: Path, tmp_path: Path, kind: str
+) -> None:
     if kind == "fifo":
         os.mkfifo(mine)
     elif kind == "device":

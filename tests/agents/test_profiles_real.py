@@ -574,7 +574,7 @@ def test_the_placeholder_of_a_vim_mode_is_no_draft(agent: str, screen: str) -> N
 
 
 @pytest.mark.parametrize(("agent", "text", "screen"), STYLED)
-def test_a_suggestion_is_told_from_a_draft(agent: str, text: str, screen: Screen) -> None:
+def test_a_suggestion_is_distinguished_from_a_draft(agent: str, text: str, screen: Screen) -> None:
     profile = AGENTS[agent]
     assert read_screen(text, profile.screens, profile.marks, profile.tall) == screen
 
@@ -654,7 +654,7 @@ STATES = [
 @pytest.mark.parametrize(
     ("limit", "until", "state"), list(zip(LIMITS, AGAIN_AT, STATES, strict=True))
 )
-def test_who_met_a_limit_shows_it_and_for_how_long(
+def test_a_usage_limit_is_shown_with_its_end(
     limit: tuple[str, str], until: str, state: State
 ) -> None:
     agent, text = limit

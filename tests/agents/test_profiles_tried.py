@@ -156,7 +156,7 @@ def test_a_screen_is_read_as_what_it_was(agent: str, screen: str, state: State, 
     assert (read.state, read.draft) == (state, draft)
 
 
-def test_whoever_was_tried_has_a_screen_of_each_state_that_is_told() -> None:
+def test_every_tested_agent_has_a_screen_of_each_state() -> None:
     shown = {(agent, state) for agent, _, state, _ in SCREENS}
     shown |= {(agent, screen.state) for agent, _, screen in FIRST_SCREENS}
     tried = {agent: one for agent, one in AGENTS.items() if (one.verified or "")[:1].isdigit()}
@@ -165,15 +165,15 @@ def test_whoever_was_tried_has_a_screen_of_each_state_that_is_told() -> None:
     assert len(tried) == 12
 
 
-def test_what_pi_was_told_while_it_worked_is_seen() -> None:
+def test_what_pi_was_given_while_it_worked_is_seen() -> None:
     assert seen("pi", PI.format(above=PI_QUEUE, prompt="")).queued == "run it"
 
 
-def test_what_cn_was_told_while_it_worked_is_seen() -> None:
+def test_what_cn_was_given_while_it_worked_is_seen() -> None:
     assert seen("cn", CN.format(above=CN_QUEUE, prompt=CN_EMPTY)).queued == "run it\nand more"
 
 
-def test_a_draft_that_pi_shows_a_part_of_is_told_from_a_whole_one() -> None:
+def test_a_draft_that_pi_shows_a_part_of_is_distinguished_from_a_whole_one() -> None:
     pasted = seen("pi", PI.format(above="", prompt="[paste #1 +30 lines]"))
     assert (pasted.state, pasted.partial) == (State.DRAFT, True)
     above = f"─── ↑ 48 more {RULE}\nline 49\nline 50\n{RULE}\n/shop"
@@ -200,14 +200,14 @@ def test_a_draft_that_cn_wrapped_is_one_line() -> None:
     assert read.draft == "one two three four five six and so seven eight"
 
 
-def test_a_draft_that_grok_draws_beside_its_place_is_told_as_a_part() -> None:
+def test_a_draft_that_grok_draws_beside_its_place_is_reported_as_a_part() -> None:
     broken = f"  ╭{BOX}╮\n  │❯ first half│ s    │\n  ╰────────────e{BOX}╯\n              c\n"
     read = seen("grok", broken)
     assert (read.state, read.partial) == (State.DRAFT, True)
     assert read.draft.startswith("first half")
 
 
-def test_a_draft_that_cn_draws_into_its_frame_is_told_as_a_part() -> None:
+def test_a_draft_that_cn_draws_into_its_frame_is_reported_as_a_part() -> None:
     whole = CN.format(above="", prompt="│ ● one     │\n│   two of  │")
     read = seen("cn", whole.replace(f"╰{BOX}╯", f"╰───it {BOX}"))
     assert (read.state, read.draft, read.partial) == (State.DRAFT, "one\ntwo of", True)

@@ -70,7 +70,7 @@ def test_a_draft_is_as_high_as_it_is_wrapped() -> None:
     assert (seen.draft, seen.partial) == ("a" * 38 + " " + "b" * 38, True)
 
 
-def test_what_is_suggested_is_no_draft_and_styles_are_no_text() -> None:
+def test_a_suggestion_is_no_draft_and_styles_are_no_text() -> None:
     marks = {"suggested": re.compile(r"> (?P<suggested>\x1b\[2m.*)")}
     asked = "demo agent\n\n\x1b[1m>\x1b[0m {}"
     ghost = asked.replace("\x1b[1m>\x1b[0m", ">").format("\x1b[2mtry this\x1b[0m")
@@ -107,7 +107,7 @@ def test_a_draft_pattern_without_a_group_keeps_all_that_it_found() -> None:
         ("codex", "\u203a 1. Yes\n  2. No\n\n  Press enter to confirm or esc to cancel", ""),
     ],
 )
-def test_a_dialog_tells_its_question(agent: str, text: str, asks: str) -> None:
+def test_a_dialog_names_its_question(agent: str, text: str, asks: str) -> None:
     profile = load_profiles(None).agents[agent]
     screen = read_screen(text, profile.screens, profile.marks, profile.tall)
     assert (screen.state, screen.asks) == (State.DIALOG, asks)

@@ -19,10 +19,10 @@ def test_by_the_program_and_its_arguments() -> None:
     assert spares.matching(["ssh-agent-like"], ["ssh-agent-like"]) is None
 
 
-def test_one_that_has_its_name_from_nowhere_is_known_by_its_line() -> None:
+def test_a_nameless_process_is_recognised_by_its_command_line() -> None:
     assert Spares.of(AGENT, DAEMON).matching(["x"], ["/srv/shared", "run"]) is DAEMON
     assert Spares.of(AGENT).matching(["x"], ["/srv/shared", "run"]) is None
 
 
-def test_of_nothing_nobody_is_spared() -> None:
+def test_no_processes_means_nothing_is_spared() -> None:
     assert Spares.of().matching(["ssh-agent"], ["ssh-agent"]) is None

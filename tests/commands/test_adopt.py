@@ -20,7 +20,7 @@ def refused(story: Story, *words: str, **more: object) -> str:
     return caught.value.code.text
 
 
-def test_what_runs_there_is_recorded_as_it_is(story: Story) -> None:
+def test_adopt_records_the_session_unchanged(story: Story) -> None:
     agent_without_a_row(story)
     run(story.app(), AdoptRequest("acme", tags=("web",)))
     row = story.row()
@@ -41,7 +41,7 @@ def test_a_plan_writes_nothing(story: Story) -> None:
     assert story.path.read_text() == "tmux_sessions: []\n"
 
 
-def test_what_is_not_there_or_not_told_is_refused(story: Story) -> None:
+def test_adopt_refuses_unknown_names_unknown_programs_and_all(story: Story) -> None:
     agent_without_a_row(story)
     story.tmux.open(story.SOCKET, "plain", "vim")
     assert refused(story, "nobody") == "session_not_registered"
@@ -50,7 +50,7 @@ def test_what_is_not_there_or_not_told_is_refused(story: Story) -> None:
     assert story.path.read_text() == "tmux_sessions: []\n"
 
 
-def test_two_agents_in_one_session_have_to_be_told_apart(story: Story) -> None:
+def test_two_agents_in_one_session_need_a_pane(story: Story) -> None:
     agent_without_a_row(story)
     (session,) = story.tmux.servers[story.SOCKET].sessions
     story.tmux.split(story.SOCKET, session, "claude", "claude")
@@ -61,7 +61,9 @@ def test_two_agents_in_one_session_have_to_be_told_apart(story: Story) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_what_shows_no_agent_is_taken_with_a_warning(story: Story, dry_run: bool) -> None:
+def test_a_session_without_a_visible_agent_is_adopted_with_a_warning(
+    story: Story, dry_run: bool
+) -> None:
     """The agent may be behind an unknown carrier; or it is a user's program, which a kill would
     end."""
     story.tmux.open(story.SOCKET, "notes", "bash")

@@ -34,7 +34,7 @@ def test_inside_of_it_the_client_goes_there(story: Story) -> None:
     assert any("switch-client" in word for command in story.told() for word in command)
 
 
-def test_an_ended_one_is_resumed_only_where_somebody_says_so(story: Story) -> None:
+def test_an_ended_one_is_resumed_only_where_someone_says_so(story: Story) -> None:
     story.agent()
     story.stop()
     ended = ("session_not_registered", "resume it with: tmuxreap resume acme")

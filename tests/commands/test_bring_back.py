@@ -28,7 +28,7 @@ def began(story: Story) -> str:
     return " ".join(made[-1]) if made else ""
 
 
-def test_the_conversation_goes_on_and_what_began_it_is_not_done_again(story: Story) -> None:
+def test_the_conversation_continues_and_what_began_it_is_not_done_again(story: Story) -> None:
     row = lost(story)
     write(story, "acme", start_command="python3 -m tmuxreap.demo_agent")
     again(story)
@@ -47,7 +47,7 @@ def test_a_second_watch_comes_too_late(story: Story) -> None:
     assert kinds(story) == RESTARTED
 
 
-def test_without_a_conversation_it_is_given_up_and_by_always_begun_anew(story: Story) -> None:
+def test_without_a_conversation_it_is_given_up_and_by_always_started_over(story: Story) -> None:
     lost(story, message=False)
     again(story)
     assert kinds(story) == ["dead", "restarting", "restart_given_up"]
@@ -67,7 +67,7 @@ def test_always_starts_its_command_where_there_is_nothing_to_take_up(story: Stor
     assert "--from here" in began(story)
 
 
-def test_what_is_refused_is_an_attempt_that_failed(story: Story) -> None:
+def test_a_refused_resume_counts_as_a_failed_attempt(story: Story) -> None:
     lost(story)
     story.tmux.open(story.SOCKET, "acme", "bash")
     again(story)
@@ -131,7 +131,7 @@ def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> N
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill", "purge"])
-def test_one_that_is_lost_while_it_is_being_ended_does_not_come_back(
+def test_a_session_lost_during_its_stop_is_not_restarted(
     story: Story, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     """It ran when the registry was read; a watch records its death before the intent opens."""
@@ -160,7 +160,7 @@ def test_a_look_or_a_plan_cancels_nothing(story: Story) -> None:
     assert kinds(story) == RESTARTED
 
 
-def test_one_that_is_cancelled_after_its_attempt_was_taken_is_not_made(
+def test_an_attempt_cancelled_after_it_was_claimed_is_not_made(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = lost(story)
@@ -177,7 +177,7 @@ def test_one_that_is_cancelled_after_its_attempt_was_taken_is_not_made(
     assert began(story) == ""
 
 
-def test_a_stop_waits_for_the_restart_that_is_under_way(story: Story) -> None:
+def test_a_stop_waits_for_the_restart_that_is_in_progress(story: Story) -> None:
     lost(story)
     owner = story.processes.add("tmuxreap", pid=4711)
     new = NewIntent(
@@ -201,7 +201,7 @@ def test_nothing_is_started_that_the_ledger_could_not_say(
     assert kinds(story) == ["dead", "restarting"]
 
 
-def test_who_is_another_s_at_this_moment_is_left_to_him(story: Story) -> None:
+def test_a_session_in_another_process_s_hands_is_left_alone(story: Story) -> None:
     loss = loss_key(lost(story))
     owner = story.processes.add("tmuxreap", pid=4711)
     new = NewIntent(

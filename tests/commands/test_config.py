@@ -18,7 +18,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tmuxreap" / "config.yaml"
 
 
-def test_every_key_is_told_with_its_source(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_key_is_reported_with_its_source(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine.write_text("reason: night\nreap:\n  idle_after: 4h\nsecrets: [acme]\n")
     monkeypatch.setenv("TMUXREAP_GRACE", "9")
     answer = run("config", "--json")

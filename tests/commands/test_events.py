@@ -31,7 +31,7 @@ def test_events_of_a_forgotten_session_are_still_there(story: Story) -> None:
     assert told(story, "a") == [("a", "stopped"), ("a", "forgotten")]
 
 
-def test_a_name_that_nobody_ever_had_is_said(story: Story) -> None:
+def test_a_name_that_nobody_ever_had_is_reported(story: Story) -> None:
     result = run(story.app(), EventsRequest(("nobody",)))
     assert [item.error.code for item in result.results if item.error] == ["session_not_registered"]
 
@@ -45,7 +45,7 @@ def test_only_what_is_young_enough(story: Story) -> None:
     assert told(story, since_s=60.0) == [("b", "stopped")]
 
 
-def test_what_comes_is_told_once_and_in_its_order(story: Story) -> None:
+def test_new_events_are_printed_once_and_in_order(story: Story) -> None:
     story.agent("a")
     story.agent("b")
     story.stop("a")

@@ -20,7 +20,7 @@ def kinds(story: Story) -> list[str]:
         return [event.kind for event in ledger.events() if event.name == "acme"]
 
 
-def test_a_running_row_is_kept_unless_that_was_said(story: Story) -> None:
+def test_a_running_row_is_kept_unless_that_was_given(story: Story) -> None:
     story.agent()
     items = run(story.app(), ForgetRequest(("acme",))).results
     assert [item.error is not None for item in items] == [True]
@@ -42,7 +42,7 @@ def test_its_events_stay_with_the_row_as_it_was(story: Story) -> None:
     )
 
 
-def test_its_history_goes_where_that_was_said(story: Story) -> None:
+def test_its_history_goes_where_that_was_given(story: Story) -> None:
     story.agent()
     story.stop()
     forget(story, history=True)

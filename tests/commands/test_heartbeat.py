@@ -41,7 +41,7 @@ def test_without_a_name_it_is_of_the_session_that_the_caller_sits_in(story: Stor
         (None, None, "session_not_registered"),
     ],
 )
-def test_what_cannot_be_told_is_refused(
+def test_a_heartbeat_with_an_unknown_name_or_state_is_refused(
     story: Story, name: str | None, state: str | None, code: str
 ) -> None:
     story.agent()

@@ -47,7 +47,7 @@ def test_nothing_is_made_to_take_something_out(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_folder_that_the_agent_is_told_to_use_counts(tmp_path: Path) -> None:
+def test_the_folder_that_the_agent_is_asked_to_use_counts(tmp_path: Path) -> None:
     run(app(tmp_path / "home", CLAUDE_CONFIG_DIR=str(tmp_path / "other")), INSTALL)
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
@@ -99,7 +99,7 @@ def test_settings_that_are_not_plain_json_are_an_error_and_stay(
     assert file.read_bytes() == data
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".claude").write_text("a file")
     with pytest.raises(Failure, match="could not install hooks of claude") as found:
         run(app(tmp_path), INSTALL)
@@ -109,7 +109,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "reason"), [("nobody", "not a known agent"), ("aider", "none are known for it")]
 )
-def test_an_agent_without_hooks_is_said(tmp_path: Path, agent: str, reason: str) -> None:
+def test_an_agent_without_hooks_is_reported(tmp_path: Path, agent: str, reason: str) -> None:
     with pytest.raises(Failure, match=reason) as found:
         run(app(tmp_path), HooksRequest(HooksAction.INSTALL, agent))
     assert found.value.code is Code.USAGE

@@ -79,7 +79,7 @@ def test_a_plan_sends_nothing(story: Story) -> None:
     assert agent.heard == []
 
 
-def test_a_name_that_is_not_there_is_told(story: Story) -> None:
+def test_a_name_that_is_not_there_is_reported(story: Story) -> None:
     story.agent()
     result = interrupted(story, "nobody")
     assert int(result.exit) == 3

@@ -21,14 +21,14 @@ def rows(story: Story) -> Story:
     return story
 
 
-def test_as_they_stand_or_by_a_word(rows: Story) -> None:
+def test_rows_are_listed_in_file_order_or_sorted_by_a_key(rows: Story) -> None:
     assert names(rows) == ["b", "c", "a"]
     assert names(rows, sort="name") == ["a", "b", "c"]
     assert names(rows, sort="status") == ["a", "b", "c"]
     assert all(sorted(names(rows, sort=key)) == ["a", "b", "c"] for key in SORT_KEYS)  # type: ignore[type-var]
 
 
-def test_those_of_a_status_and_those_that_live(rows: Story) -> None:
+def test_status_and_live_filters_select_rows(rows: Story) -> None:
     assert names(rows, status="stopped") == ["c"]
     assert names(rows, live=True) == ["b", "a"]
     assert names(rows, targets=("a", "nobody")) == ["a", "nobody"]
@@ -55,7 +55,7 @@ def test_a_word_that_means_nothing_is_refused(rows: Story, request_: dict[str, s
     assert caught.value.hint.startswith("use one of: ")
 
 
-def test_where_nothing_matches_the_way_to_all_is_told(rows: Story) -> None:
+def test_only_an_empty_answer_to_a_filter_names_list_all(rows: Story) -> None:
     assert run(rows.app(), ListRequest(status="terminated")).greeting is not None
     rows.path.write_text("tmux_sessions: []\n")
     assert run(rows.app(), ListRequest()).greeting is None

@@ -44,7 +44,7 @@ def test_times_are_summed_by_state_and_unknown_where_nobody_looked(story: Story)
     assert one.ended_at is None
 
 
-def test_an_ending_is_told_with_what_it_freed(story: Story) -> None:
+def test_an_ending_is_reported_with_what_it_freed(story: Story) -> None:
     story.agent("acme")
     begin(story, "acme")
     passes(story, 10)
@@ -58,7 +58,7 @@ def test_an_ending_is_told_with_what_it_freed(story: Story) -> None:
     assert freed.freed_mb == one.freed_mb
 
 
-def test_a_session_that_ended_before_the_time_is_not_told(story: Story) -> None:
+def test_a_session_that_ended_before_the_time_is_not_reported(story: Story) -> None:
     story.agent("acme")
     begin(story, "acme")
     stop(story.app(), EndRequest(("acme",), STOP))

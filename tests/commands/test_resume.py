@@ -24,7 +24,7 @@ def error(story: Story, **request: object) -> str | None:
     return item.error.code if item.error else None
 
 
-def test_the_command_is_told_with_its_folder(story: Story) -> None:
+def test_the_command_is_reported_with_its_folder(story: Story) -> None:
     ended(story)
     (told,) = run(story.app(), ResumeRequest(("acme",), print_only=True)).results
     line = str(told.as_json()["command"])

@@ -39,7 +39,7 @@ def test_only_the_lost_are_taken_up(story: Story) -> None:
     assert [one["name"] for one in taken(story, since_s=DAY_S)] == ["lost"]
 
 
-def test_the_lost_are_paced_and_who_cannot_be_is_named(story: Story) -> None:
+def test_lost_sessions_are_resumed_at_a_pace_and_failures_named(story: Story) -> None:
     for name in ("a", "b", "c"):
         story.processes.die(story.agent(name, message=False).process)
     before = story.clock.monotonic()

@@ -124,13 +124,13 @@ def test_it_gives_up_in_time(story: Story) -> None:
     assert "waited for 5 s" in one["error"]["message"]
 
 
-def test_what_was_typed_is_never_typed_again(story: Story) -> None:
+def test_a_prompt_is_typed_once_whatever_follows(story: Story) -> None:
     agent = story.agent()
     one = sent(story, waiter=Waiter(story), when_idle_s=60.0)
     assert (one["outcome"], agent.heard) == ("unknown", ["go on", "Enter"])
 
 
-def test_nobody_waits_for_what_cannot_change(story: Story) -> None:
+def test_send_does_not_wait_for_a_state_that_cannot_change(story: Story) -> None:
     agent = story.agent()
     story.tmux.change(agent.pane, synchronized=True)
     before = story.clock.monotonic()

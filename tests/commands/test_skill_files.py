@@ -43,7 +43,7 @@ def test_what_a_person_changed_is_kept_until_they_say_so(project: Path) -> None:
     assert mine.read_bytes() == (HOME / STOP / "SKILL.md").read_bytes()
 
 
-def test_what_was_there_before_us_is_kept(project: Path) -> None:
+def test_a_skill_file_of_another_author_is_kept(project: Path) -> None:
     theirs = project / ".agents" / "skills" / STOP / "SKILL.md"
     theirs.parent.mkdir(parents=True)
     theirs.write_text("of another author")
@@ -51,7 +51,7 @@ def test_what_was_there_before_us_is_kept(project: Path) -> None:
     assert theirs.read_text() == "of another author"
 
 
-def test_an_old_copy_of_ours_is_brought_up_to_date(
+def test_an_old_copy_of_tmuxreap_is_brought_up_to_date(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = [skills.BundledSkill(STOP, {"SKILL.md": b"as it was"})]

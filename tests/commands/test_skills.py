@@ -77,7 +77,7 @@ def test_a_plan_writes_nothing(project: Path) -> None:
 @pytest.mark.parametrize(
     "words", [("install", "--dest", ""), ("remove",), ("install", "--dest", "file/below")]
 )
-def test_what_cannot_be_done_is_refused(words: tuple[str, ...], project: Path) -> None:
+def test_skills_that_cannot_be_installed_are_refused(words: tuple[str, ...], project: Path) -> None:
     (project / "file").write_text("in the way")
     answer = tmuxreap("skills", *words)
     assert answer.exit == 2

@@ -12,7 +12,7 @@ from tmuxreap.commands.start import StartRequest
 from tmuxreap.core.errors import Failure
 
 
-def test_a_second_agent_in_one_folder_is_told(story: Story, tmp_path: Path) -> None:
+def test_a_second_agent_in_one_folder_is_reported(story: Story, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     story.agent()

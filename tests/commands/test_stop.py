@@ -57,13 +57,13 @@ def test_a_person_is_asked_once_with_the_plan_before_all_are_ended(
 
 
 @pytest.mark.parametrize("target", ["zzz*", "tag:none", "agent:demo", "all"])
-def test_nobody_is_asked_about_nothing(story: Story, target: str) -> None:
+def test_stop_asks_nothing_when_nothing_would_end(story: Story, target: str) -> None:
     request = EndRequest((target,), STOP, ask=lambda plan: pytest.fail("there is nothing to ask"))
     result = run(story.app(), request)
     assert int(result.exit) == (0 if target == "all" else 3)
 
 
-def test_one_that_was_named_is_ended_without_a_question(story: Story) -> None:
+def test_a_named_session_is_stopped_without_a_question(story: Story) -> None:
     story.agent()
     request = EndRequest(("acme",), STOP, ask=lambda plan: pytest.fail("nobody needed to be asked"))
     assert outcomes(run(story.app(), request)) == ["stopped"]
@@ -80,7 +80,7 @@ def test_an_agent_that_ends_all_has_to_say_so(story: Story) -> None:
     assert story.processes.alive(agent.process)
 
 
-def test_a_name_without_a_row_is_a_session_only_where_that_was_said(story: Story) -> None:
+def test_a_name_without_a_row_is_a_session_only_where_that_was_given(story: Story) -> None:
     story.agent()
     story.tmux.open(story.SOCKET, "stray", "vim")
     plain = run(story.app(), EndRequest(("stray",), KILL))

@@ -40,7 +40,7 @@ def test_a_pattern_means_an_ended_row_only_with_what_it_left(story: Story) -> No
     assert chosen(story, "ac*", wanted=Wanted.RUNNING, leftovers=True) == ["acme"]
 
 
-def test_what_cannot_be_used_is_answered(story: Story) -> None:
+def test_unusable_and_unknown_rows_are_answered(story: Story) -> None:
     story.agent()
     story.add_row({"name": "bad", "status": "odd"})
     app = story.app()

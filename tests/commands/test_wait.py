@@ -65,7 +65,7 @@ def test_a_state_is_awaited(story: Story) -> None:
     assert told[0]["waited_ms"] == 2000
 
 
-def test_one_that_dies_is_gone(story: Story) -> None:
+def test_a_dead_session_is_gone(story: Story) -> None:
     agent = story.agent(state="busy")
     told, status = awaits(story, "idle", lambda: story.processes.die(agent.process))
     assert (told[0]["error"]["code"], told[0]["state"], status) == ("gone", None, 1)
@@ -106,7 +106,7 @@ def test_nothing_looks_by_itself_where_the_kernel_tells(story: Story) -> None:
 
 
 @pytest.mark.parametrize("until", ["idle", "gone"])
-def test_one_that_could_not_be_asked_about_is_not_called_dead_or_there(
+def test_a_session_that_cannot_be_checked_is_neither_dead_nor_alive(
     story: Story, until: str
 ) -> None:
     story.agent()

@@ -210,7 +210,7 @@ def test_the_dead_are_dead_before_anybody_collects_them(arena: Arena) -> None:
     assert arena.seam.wait({process}, PLENTY_S) == {process}
 
 
-def test_one_that_ignores_the_signal_is_waited_for_in_vain(arena: Arena) -> None:
+def test_waiting_for_a_process_that_ignores_the_signal_times_out(arena: Arena) -> None:
     process = arena.start(ignores=(SIGTERM,))
     assert arena.seam.signal(process, SIGTERM) is Sent.SENT
     began = arena.clock.monotonic()

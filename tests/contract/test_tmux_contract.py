@@ -236,7 +236,7 @@ def option(arena: Arena, pane: str, name: str) -> str | None:
     return arena.tmux.ask(arena.socket, [Question(pane, name)])[0]
 
 
-def test_nobody_there_is_an_answer_of_its_own(arena: Arena) -> None:
+def test_no_server_is_distinct_from_no_answer(arena: Arena) -> None:
     assert arena.tmux.look(arena.socket) == NoServer(arena.socket)
     assert not arena.tmux.do(arena.socket, [LeaveMode("%0")])
     assert arena.tmux.capture(arena.socket, "%0") is None
@@ -277,7 +277,7 @@ def test_a_second_session_of_the_name_is_refused(arena: Arena) -> None:
     assert arena.tmux.create(arena.socket, new) == "duplicate session: one"
 
 
-def test_what_is_aimed_at_a_session_that_is_gone_harms_nobody(arena: Arena) -> None:
+def test_a_command_for_a_gone_session_does_no_harm(arena: Arena) -> None:
     """tmux 3.2 crashes when asked for the creation time of a missing session."""
     session, _ = arena.open("a"), arena.open("b")
     server, process = look(arena), leader(arena, session)
@@ -368,7 +368,7 @@ def test_a_session_that_holds_more_by_now_loses_its_judged_panes_alone(arena: Ar
     assert not gone(arena, came, within_s=0.0)
 
 
-def test_commands_go_on_past_one_that_fails(arena: Arena) -> None:
+def test_commands_continue_past_one_that_fails(arena: Arena) -> None:
     session = arena.open("one")
     pane = session.panes[0].id
     assert not arena.tmux.do(arena.socket, [LeaveMode("%99"), SetOption(pane, "@x", "1")])

@@ -25,7 +25,7 @@ def test_an_event_tells_what_it_has(change: Change, more: set[str]) -> None:
     assert told - ALWAYS - more <= {"until", "waiting_for"}
 
 
-def test_an_ending_by_the_watch_is_told_whole() -> None:
+def test_an_ending_by_the_watch_is_reported_whole() -> None:
     ending = Ending("a", "stopped", verdict="idle", evidence={"idle_s": 9})
     told = Change("a", "reaped", "T", ending=ending).as_json()
     assert told == {**ending.as_json(), "event": "reaped", "timestamp": "T"}

@@ -29,7 +29,7 @@ def test_a_value_comes_back_from_its_json() -> None:
     assert read(Ending, json.loads(json.dumps(WHOLE.as_json()))) == WHOLE
 
 
-def test_words_of_a_list_are_told_as_text() -> None:
+def test_enums_are_written_as_text() -> None:
     told = WHOLE.as_json()
     assert (type(told["outcome"]), told["status"]) == (str, "stopped")
     assert f"{Outcome.STOPPED} {Status.STOPPED!s}" == "stopped stopped"
@@ -44,13 +44,13 @@ def test_what_is_rare_is_left_out_where_there_is_nothing_to_tell() -> None:
     assert Launched("a").as_json()["error"] is None
 
 
-def test_what_is_half_typed_is_for_a_terminal_alone() -> None:
+def test_the_text_of_a_draft_is_in_no_answer() -> None:
     assert Draft(6, 1, "secret").as_json() == {"chars": 6, "event": 1}
     assert "text" not in fields_of(Draft)
 
 
 @pytest.mark.parametrize("kind", [Listed, Shown, Launched])
-def test_who_stands_on_a_session_has_its_fields_first(kind: type[Session]) -> None:
+def test_session_fields_come_first_in_derived_answers(kind: type[Session]) -> None:
     one = Session("a", "demo", status="running")
     more = kind(**as_dict(one))
     assert list(fields_of(kind))[: len(fields_of(Session))] == list(fields_of(Session))
@@ -61,7 +61,7 @@ def test_who_stands_on_a_session_has_its_fields_first(kind: type[Session]) -> No
 
 
 @pytest.mark.parametrize("verb", ANSWERING)
-def test_what_is_told_and_what_the_schema_says_are_the_same_fields(verb: str) -> None:
+def test_json_fields_are_those_of_the_schema(verb: str) -> None:
     kind = VERBS[verb].result
     schema = answer_schema(verb)
     properties = schema["properties"]

@@ -68,7 +68,7 @@ def by_rename(registry: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [in_place, by_rename])
-def test_a_registry_of_the_same_size_and_time_is_read_anew(
+def test_a_registry_of_the_same_size_and_time_is_read_again(
     change: Callable[[Path], None], known: Path
 ) -> None:
     change(known)
@@ -101,22 +101,20 @@ def test_a_ledger_of_another_registry_says_nothing(known: Path, tmp_path: Path) 
         "",
     ],
 )
-def test_what_somebody_wrote_into_the_ledger_is_not_believed(
-    what: str, data: str | bytes, known: Path
-) -> None:
+def test_garbage_in_the_cache_is_not_trusted(what: str, data: str | bytes, known: Path) -> None:
     with contextlib.closing(sqlite3.connect(ledger_of(known))) as db, db:
         assert db.execute("UPDATE readings SET data = ? WHERE what = ?", (data, what)).rowcount == 1
     assert len(names()) == 120
 
 
-def test_what_was_changed_in_it_is_not_believed(known: Path) -> None:
+def test_a_changed_cache_is_not_trusted(known: Path) -> None:
     with contextlib.closing(sqlite3.connect(ledger_of(known))) as db, db:
         db.execute("UPDATE readings SET data = replace(data, 'r000', 'x000')")
     assert names()[0] == "r000"
 
 
 @pytest.mark.usefixtures("known")
-def test_a_profile_that_was_changed_in_place_is_read_anew() -> None:
+def test_a_profile_that_was_changed_in_place_is_read_again() -> None:
     mine = agents_of_mine()
     before = mine.stat()
     with mine.open("r+") as file:
@@ -132,7 +130,7 @@ def test_what_json_would_change_is_not_kept() -> None:
         assert cache.cache_entry("it", "stamp", value) is None
 
 
-def test_what_was_kept_is_recalled_under_its_stamp() -> None:
+def test_a_cached_value_is_found_by_its_stamp() -> None:
     kept = cache.cache_entry("it", "stamp", {"a": ["ö"]})
     assert kept is not None
     store = {("it", "stamp"): kept.data}

@@ -74,7 +74,7 @@ def test_a_way_out_can_be_copied_into_a_shell_whatever_the_name() -> None:
     )
 
 
-def test_the_name_of_a_strangers_session_is_no_command_of_ours(story: Story) -> None:
+def test_the_name_of_a_strangers_session_is_no_command_of_tmuxreap(story: Story) -> None:
     story.agent()
     story.tmux.open(story.SOCKET, "$(reboot)", *DEMO)
     (told,) = reconcile.run(story.app(), dry_run=True).results

@@ -23,7 +23,7 @@ def test_unarmed_no_step_fails() -> None:
         faults.at(step)
 
 
-def test_the_armed_steps_fail_as_they_were_told_to_and_no_other() -> None:
+def test_the_armed_steps_fail_as_they_were_set_to_and_no_other() -> None:
     faults.arm("intent=ENOSPC,ledger=EIO")
     for step, number in ((Step.INTENT, errno.ENOSPC), (Step.LEDGER, errno.EIO)):
         with pytest.raises(OSError) as caught:

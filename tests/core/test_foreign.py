@@ -34,7 +34,7 @@ def test_more_levels_than_any_answer_has_are_refused(opening: str, closing: str)
         parse(opening * 100_000 + "1" + closing * 100_000)
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(ValueError, match="Expecting"):
         parse("{")
 

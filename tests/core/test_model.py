@@ -55,7 +55,7 @@ def test_a_server_finds_by_the_whole_name() -> None:
         (UnreadSession(None, None), True),
     ],
 )
-def test_a_pane_that_could_not_be_read_hides_whom_it_may_belong_to(
+def test_an_unreadable_pane_hides_the_processes_it_may_own(
     unread: UnreadSession, may: bool
 ) -> None:
     assert Server("/tmp/s", 50, 900, (), (unread,)).may_hide("$1", "acme") is may

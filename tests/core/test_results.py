@@ -53,7 +53,7 @@ def test_the_exit_status_of_an_answer(result: Result, expected: Exit) -> None:
     assert result.as_json()["ok"] is (expected is Exit.OK)
 
 
-def test_memory_is_told_in_megabytes_with_one_place() -> None:
+def test_memory_is_printed_in_megabytes_with_one_decimal() -> None:
     assert megabytes(5 * 1024 * 1024 + 300_000) == 5.3
 
 

@@ -59,7 +59,7 @@ def test_old_answers_are_there() -> None:
     assert len(OLD) >= 5
 
 
-def test_what_is_not_so_is_seen() -> None:
+def test_an_answer_that_breaks_its_schema_is_detected() -> None:
     assert troubles({"command": "stop"}, "stop")
     wrong = json.loads((ROOT / "tests" / "old_answers" / "stop.json").read_text())
     wrong["results"][0]["duration_ms"] = "long"

@@ -64,7 +64,7 @@ def test_no_mixture_is_slow() -> None:
             mask_secrets("".join(chance.choices(parts, k=LENGTH // 16)))
 
 
-def test_what_was_masked_stays_as_it_is() -> None:
+def test_masked_text_is_masked_no_further() -> None:
     chance = random.Random(11)
     parts = [
         "hello ",

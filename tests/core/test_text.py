@@ -75,7 +75,7 @@ def test_nothing_that_a_terminal_obeys_gets_through(hostile: str, shown: str) ->
 
 
 @pytest.mark.parametrize("name", ["shop", FULL, ACCENT, "👩\u200d💻", "ñandú", "क\u094d\u200dष"])
-def test_what_people_write_stays_as_it_is(name: str) -> None:
+def test_printable_names_are_kept_unchanged(name: str) -> None:
     assert plain(name) == name
 
 

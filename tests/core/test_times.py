@@ -28,7 +28,7 @@ def test_spans_as_people_write_them(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "s", "m", "soon", "1x", "-1", "-1s", "inf", "nan", "infs", "1h30m", "1 h x"]
 )
-def test_what_is_no_span(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; use for example 90, 90s"):
         parse_duration(text)
 

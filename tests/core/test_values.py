@@ -83,7 +83,7 @@ def test_what_is_shown() -> None:
             assert (x, y) == (3, 4)
 
 
-def test_what_changes_is_itself_alone() -> None:
+def test_a_changed_value_changes_no_other() -> None:
     one, other = Count(), Count()
     one.n += 1
     assert (one.n, other.n) == (1, 0)

@@ -46,7 +46,7 @@ def test_a_verb_without_an_answer_prints_for_people_or_programs_itself() -> None
     }
 
 
-def test_whoever_asks_before_patterns_can_be_answered_by_yes() -> None:
+def test_every_verb_that_asks_takes_yes() -> None:
     for verb in ALL:
         if verb.asks:
             assert "yes" in commands.defaults(verb), verb.name
@@ -65,7 +65,7 @@ def test_a_call_that_only_shows_changes_nothing() -> None:
     assert is_endless(VERBS["events"], {"follow": True}) and not is_endless(VERBS["events"], {})
 
 
-def test_shared_flags_stand_before_those_about_the_question() -> None:
+def test_shared_flags_come_before_those_about_the_question() -> None:
     names = [one.name for one in commands.parameters(VERBS["stop"])]
     assert names.index("registry") < names.index("dry_run") < names.index("host")
     required = [

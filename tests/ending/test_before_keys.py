@@ -38,7 +38,7 @@ def test_a_row_that_cannot_be_edited_is_found_before_the_first_key(story: Story)
     assert story.recorded_plans() == []
 
 
-def test_the_others_of_a_stop_go_on(story: Story) -> None:
+def test_the_others_of_a_stop_continue(story: Story) -> None:
     story.agent()
     explicit(story)
     story.agent("other")

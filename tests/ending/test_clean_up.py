@@ -91,7 +91,9 @@ REFUSED: dict[str, tuple[Given, str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_git_refuses_stays(story: Story, trees: tuple[Path, Path], kind: str) -> None:
+def test_a_worktree_that_git_refuses_to_remove_stays(
+    story: Story, trees: tuple[Path, Path], kind: str
+) -> None:
     main, tree = trees
     given, message = REFUSED[kind]
     at_work(story, f'"{given(main, tree)}"', cwd=str(story.folder))
@@ -158,7 +160,7 @@ def unheld(main: Path, tree: Path) -> None:
         (unheld, "its commits are held by no branch, tag or remote"),
     ],
 )
-def test_what_git_would_lose_stays(
+def test_files_that_git_would_delete_keep_the_worktree(
     story: Story, trees: tuple[Path, Path], lose: Callable[[Path, Path], None], said: str
 ) -> None:
     main, tree = trees
@@ -300,7 +302,7 @@ def test_no_setting_of_git_s_hides_work(story: Story, trees: tuple[Path, Path], 
 
 
 @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
-def test_a_flagged_file_without_a_change_hinders_nothing(
+def test_a_flagged_file_without_a_change_blocks_nothing(
     story: Story, trees: tuple[Path, Path], flag: str
 ) -> None:
     committed(trees[1], "settings.py")
@@ -355,7 +357,7 @@ def test_it_is_not_removed_below_a_living_process(
     assert not tree.exists()
 
 
-def test_a_process_that_may_not_be_looked_at_hinders_nothing(
+def test_a_process_that_may_not_be_looked_at_blocks_nothing(
     story: Story, trees: tuple[Path, Path]
 ) -> None:
     hidden = story.processes.add("theirs", cwd=str(trees[1]))
@@ -366,7 +368,7 @@ def test_a_process_that_may_not_be_looked_at_hinders_nothing(
     assert not trees[1].exists()
 
 
-def test_one_that_is_about_to_leave_is_waited_for(story: Story, trees: tuple[Path, Path]) -> None:
+def test_a_process_about_to_exit_is_awaited(story: Story, trees: tuple[Path, Path]) -> None:
     leaving = [story.processes.add("tmux", cwd=str(trees[1])) for _ in range(2)]
     at_work(story, f'"{trees[1]}"')
     looked = story.processes.open_files

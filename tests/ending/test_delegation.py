@@ -51,7 +51,7 @@ def logged(story: Story) -> list[tuple[str, str]]:
     ("verb", "event", "reason"),
     [("stop", "completed", "manual_stop"), ("kill", "cancelled", "killed")],
 )
-def test_a_job_is_told_before_the_first_key_and_after_the_end(
+def test_a_job_is_reported_before_the_first_key_and_after_the_end(
     story: Story, verb: str, event: str, reason: str
 ) -> None:
     agent = delegated(story)
@@ -89,7 +89,7 @@ def test_a_survivor_makes_it_an_error(story: Story) -> None:
     assert "still alive" in str(detail)
 
 
-def test_the_ledger_is_told_also_where_there_are_no_files(story: Story) -> None:
+def test_the_ledger_is_reported_also_where_there_are_no_files(story: Story) -> None:
     delegated(story)
     assert not story.stop("acme").results[0].as_json()["warnings"]
     assert noted(story) == [("progress", "terminating"), ("completed", "manual_stop")]
@@ -105,7 +105,7 @@ def test_what_an_ended_session_left_says_nothing_of_its_job(story: Story) -> Non
 
 
 @pytest.mark.parametrize(("verb", "event"), [("stop", "completed"), ("kill", "cancelled")])
-def test_who_died_before_he_told_it_is_helped_out_by_reconcile(
+def test_reconcile_reports_for_an_owner_that_died_before_reporting(
     story: Story, verb: str, event: str
 ) -> None:
     agent = delegated(story)

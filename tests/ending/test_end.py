@@ -33,7 +33,7 @@ def test_the_answers_stand_in_the_order_of_the_rows(story: Story) -> None:
     assert facts(ended(story)) == [("slow", "stopped"), ("quick", "stopped")]
 
 
-def test_a_row_that_was_renewed_since_the_look_is_planned_anew(story: Story) -> None:
+def test_a_row_that_was_renewed_since_the_look_is_planned_again(story: Story) -> None:
     story.agent()
     app = story.app()
     look = app.registry.look()
@@ -81,7 +81,7 @@ def test_an_interruption_is_an_answer_for_each_that_has_none(
         assert {intent.name for intent in ledger.open_intents()} == {"a", "b"}
 
 
-def test_what_has_no_row_is_ended_and_not_written(story: Story) -> None:
+def test_an_unregistered_session_is_ended_and_not_recorded(story: Story) -> None:
     app = story.app()
     app.registry.look()
     vim = story.tmux.open(story.SOCKET, "stray", "vim").panes[0].process

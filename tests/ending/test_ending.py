@@ -40,7 +40,7 @@ def test_behind_a_carrier_that_nobody_sees_through_its_end_is_awaited() -> None:
     assert not one.cut_off
 
 
-def test_what_was_struck_and_lives_is_not_swept() -> None:
+def test_a_signalled_survivor_is_not_listed_as_swept() -> None:
     helper = Belonging(replace(AGENT, id=ProcessId(101, 8)), "tree")
     one = an_ending(outcome=Outcome.SURVIVED)
     one.struck = {helper.process.id: helper}

@@ -105,9 +105,7 @@ def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPat
     assert (now.owner.pid, now.handed_from) == (started.pid, OWN_PID)
 
 
-def test_one_that_does_not_live_is_no_finisher(
-    story: Story, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_process_is_no_finisher(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     app = story.app()
     monkeypatch.setattr(end.subprocess, "Popen", Started(story, lives=False))
     caller = story.processes.identify(OWN_PID)
@@ -158,7 +156,7 @@ def test_a_caller_that_stays_has_five_seconds(story: Story) -> None:
     assert story.processes.refresh(caller) is not None
 
 
-def test_what_is_not_its_own_it_leaves_alone(story: Story) -> None:
+def test_another_owner_s_intent_is_left_alone(story: Story) -> None:
     """The hand-over failed half-way: the caller still owns the intent."""
     caller = story.processes.add("tmuxreap", pid=777)
     app = story.app()

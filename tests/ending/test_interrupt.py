@@ -64,13 +64,13 @@ def test_a_dialog_is_closed_and_not_approved(story: Story) -> None:
     assert (agent.heard, agent.approved) == (["Escape"], False)
 
 
-def test_a_screen_that_nobody_knows_gets_no_key(story: Story) -> None:
+def test_an_unknown_screen_gets_no_key(story: Story) -> None:
     agent = story.agent()
     agent.pane.screen = "Do you trust this folder? (y/n)"
     refused(story, agent)
 
 
-def test_an_agent_that_nobody_knows_gets_no_key(story: Story) -> None:
+def test_an_agent_without_a_profile_gets_no_key(story: Story) -> None:
     agent = story.agent(state="busy")
     text = story.path.read_text()
     story.path.write_text(text.replace('"agent": "demo"', '"agent": "stranger"'))
@@ -92,14 +92,14 @@ def test_synchronised_panes_get_no_key(story: Story) -> None:
     refused(story, agent)
 
 
-def test_the_own_session_gets_no_key(story: Story) -> None:
+def test_one_s_own_session_gets_no_key(story: Story) -> None:
     agent = story.agent(state="busy")
     inside = story.processes.add("sh", parent=agent.process)
     one = told(story, pid=inside.pid)
     assert (one["outcome"], one["error"]["code"], agent.heard) == ("refused", "own_session", [])
 
 
-def test_one_that_has_ended_is_gone(story: Story) -> None:
+def test_interrupt_of_an_ended_session_is_gone(story: Story) -> None:
     agent = story.agent(state="busy")
     story.stop()
     agent.heard.clear()

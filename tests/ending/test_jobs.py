@@ -174,7 +174,7 @@ def test_another_users_file_is_left_alone(folder: Path, monkeypatch: pytest.Monk
     assert (folder / "job-7.json").read_text() == "{}"
 
 
-def test_who_hangs_is_not_waited_for_longer_than_the_limit(
+def test_a_hanging_job_folder_is_awaited_for_the_limit_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs = threading.Event()

@@ -60,7 +60,7 @@ def test_a_stop_after_one_that_could_not_be_written_does_not_wait_for_itself(sto
     assert story.app().books.open_intents() == {}
 
 
-def test_not_even_when_the_ledger_could_not_be_told_of_it(
+def test_not_even_when_the_ledger_could_not_record_it(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tmuxreap.ledger.books.Books.release", lambda self, numbers: None)
@@ -116,7 +116,7 @@ def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM} == set()
 
 
-def test_what_was_taken_over_exits_as_its_taker_did(story: Story) -> None:
+def test_a_stop_taken_over_exits_like_its_taker(story: Story) -> None:
     """The caller asked for an end: only the taker knows whether there was one."""
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM}, unkillable=True)
     story.processes.add("tmuxreap", pid=OTHER_PID)
@@ -188,7 +188,7 @@ def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back
     assert agent.pane.options == {}
 
 
-def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) -> None:
+def test_ending_what_a_dead_start_made_restores_its_tmux_option(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.tmux.do(story.SOCKET, [SetOption(agent.pane.now.id, "remain-on-exit", "on")])
     died_in_the_middle(story, 700, (), "start")
@@ -196,7 +196,7 @@ def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) 
     assert (answer["outcome"], agent.pane.options) == ("survived", {})
 
 
-def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(
+def test_what_is_ended_while_it_is_adopted_is_reported_as_not_there(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = story.agent()
@@ -233,7 +233,7 @@ class Heard:
     def draw(self) -> None: ...
 
 
-def test_what_was_begun_in_the_background_is_named_before_it_is_ended(story: Story) -> None:
+def test_a_plan_names_background_processes_that_would_be_ended(story: Story) -> None:
     """A database, an editor's server: unexpected in an agent's pane."""
     agent = story.agent()
     mark = {"TMUXREAP_ID": "mark-of-acme"}
@@ -264,7 +264,7 @@ def another_stop(story: Story, deadline_s: float, state: str = "S") -> FakeProce
     return process
 
 
-def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
+def test_joining_a_suspended_stop_reports_it(story: Story) -> None:
     story.agent()
     another_stop(story, 40.0, "T")
     heard = Heard()
@@ -279,7 +279,7 @@ def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
     assert only(story.kill())["outcome"] == "killed"
 
 
-def test_who_waits_for_a_suspended_stop_and_shows_no_progress_is_answered(story: Story) -> None:
+def test_joining_a_suspended_stop_without_a_progress_line_answers(story: Story) -> None:
     """As a caller from Python or MCP."""
     story.agent()
     another_stop(story, 2.0, "T")
@@ -287,7 +287,7 @@ def test_who_waits_for_a_suspended_stop_and_shows_no_progress_is_answered(story:
     assert (answer["outcome"], answer["error"]["code"]) == ("failed", "still_running")  # type: ignore[index]
 
 
-def test_who_waits_for_a_start_does_not_wait_for_a_stop(story: Story) -> None:
+def test_waiting_for_a_start_does_not_wait_for_a_stop(story: Story) -> None:
     story.agent()
     another_stop(story, 40.0)
     app, before = story.app(), story.clock.monotonic()
@@ -296,7 +296,7 @@ def test_who_waits_for_a_start_does_not_wait_for_a_stop(story: Story) -> None:
     assert story.clock.monotonic() == before
 
 
-def test_nobody_waits_beyond_the_deadline_of_another(story: Story) -> None:
+def test_joining_waits_no_longer_than_the_owner_s_deadline(story: Story) -> None:
     agent = story.agent()
     another_stop(story, 2.0)
     before = story.clock.monotonic()
@@ -307,7 +307,7 @@ def test_nobody_waits_beyond_the_deadline_of_another(story: Story) -> None:
     assert agent.heard == []
 
 
-def test_an_option_of_ours_is_put_back_though_tmux_hung_in_the_middle(story: Story) -> None:
+def test_an_option_of_tmuxreap_is_put_back_though_tmux_hung_in_the_middle(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.processes.after(1.0, lambda: story.tmux.hung.add(story.SOCKET))
     assert only(story.stop())["outcome"] == "failed"

@@ -42,7 +42,7 @@ def stayed(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
     return left(story, policy, outcome=Outcome.SURVIVED, stopped_by=None, **facts)
 
 
-def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
+def test_a_rung_is_reported_in_milliseconds(story: Story) -> None:
     story.agent()
     app = story.app()
     waited, skipped = (
@@ -73,7 +73,7 @@ def test_what_an_ending_does_to_the_row(story: Story) -> None:
     assert changes_of(finished, unsaid, 0.0, named_agent=None, screen=None)[("agent",)] == "demo"
 
 
-def test_of_an_ended_row_only_the_sweeping_is_told(story: Story) -> None:
+def test_an_ended_row_reports_only_what_was_swept(story: Story) -> None:
     story.agent()
     finished = left(story)
     assert event_of(finished) is Event.STOPPED

@@ -32,7 +32,7 @@ def test_a_living_agent_is_planned_with_its_conversation(story: Story) -> None:
     assert story.written() == before
 
 
-def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
+def test_an_ended_row_without_leftovers_is_answered_at_once(story: Story) -> None:
     story.agent(status="stopped")
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(story.agents["acme"].process)
@@ -44,7 +44,7 @@ def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
     )
 
 
-def test_what_is_refused_says_of_whom(story: Story) -> None:
+def test_a_refused_ending_says_for_which_agent_and_process(story: Story) -> None:
     story.agent(status="stopped")
     facts = answer(ending(story))
     assert (facts["outcome"], facts["error"]["code"]) == ("refused", "session_alive")

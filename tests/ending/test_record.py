@@ -89,7 +89,7 @@ def test_an_ending_closes_its_intent_with_what_was_answered(story: Story) -> Non
     assert (event.data["reason"], '"status": "running"' in (event.before or "")) == ("done", True)
 
 
-def test_what_came_between_the_end_and_its_record_is_a_warning() -> None:
+def test_a_change_between_the_end_and_its_record_is_a_warning() -> None:
     assert (vanished(DONE).status, vanished(DONE).warnings[0][:12]) == (None, "row_vanished")
     assert (renewed(DONE).status, renewed(DONE).warnings[0][:11]) == (Status.RUNNING, "row_renewed")
     over = taken_over(DONE)

@@ -37,7 +37,7 @@ def test_an_ending_names_task_time_and_grace(story: Story) -> None:
     )
 
 
-def test_a_cancelled_task_is_told_so(story: Story) -> None:
+def test_a_cancelled_task_is_reported(story: Story) -> None:
     story.agent()
     with_fields(story, task_id='"T-1"')
     story.kill("task:T-1", task_status="cancelled")

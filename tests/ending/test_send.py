@@ -52,7 +52,7 @@ def test_a_prompt_is_pasted_and_submitted_once(story: Story) -> None:
     assert story.tmux.buffers == {}
 
 
-def test_what_is_recorded_of_it_is_its_length(story: Story) -> None:
+def test_only_the_length_of_a_prompt_is_recorded(story: Story) -> None:
     story.agent().works = True
     told(story, "the secret plan")
     (event,) = [each for each in story.ledger().events() if each.kind == "sent"]
@@ -62,7 +62,7 @@ def test_what_is_recorded_of_it_is_its_length(story: Story) -> None:
             assert b"secret plan" not in path.read_bytes(), path
 
 
-def test_one_that_is_not_seen_to_begin_is_unconfirmed(story: Story) -> None:
+def test_a_prompt_that_is_not_seen_to_start_is_unconfirmed(story: Story) -> None:
     agent = story.agent()
     one = told(story)
     assert (one["outcome"], one["error"]["code"]) == ("unknown", "unconfirmed")
@@ -117,7 +117,7 @@ def test_synchronised_panes_get_no_key(story: Story) -> None:
     refused(story, agent)
 
 
-def test_the_own_session_gets_no_key(story: Story) -> None:
+def test_one_s_own_session_gets_no_key(story: Story) -> None:
     agent = story.agent()
     inside = story.processes.add("sh", parent=agent.process)
     one = told(story, pid=inside.pid)
@@ -125,7 +125,7 @@ def test_the_own_session_gets_no_key(story: Story) -> None:
     assert one["error"]["message"].startswith("could not send to acme: ")
 
 
-def test_one_that_has_ended_is_gone(story: Story) -> None:
+def test_send_to_an_ended_session_is_gone(story: Story) -> None:
     agent = story.agent()
     story.stop()
     agent.heard.clear()
@@ -141,7 +141,7 @@ def test_a_command_to_the_agent_is_a_mistake(story: Story, text: str) -> None:
     assert (mistake.value.code.text, agent.heard) == ("usage", [])
 
 
-def test_what_is_typed_meanwhile_is_not_submitted(story: Story) -> None:
+def test_text_typed_meanwhile_is_not_submitted(story: Story) -> None:
     """Between the paste and the second look a person types."""
     agent = story.agent()
     plain = agent.press
@@ -198,7 +198,7 @@ def test_an_ending_that_was_cut_off_is_not_overwritten(story: Story) -> None:
     assert [intent.verb for intent in story.ledger().open_intents()] == ["stop"]
 
 
-def test_a_send_that_was_cut_off_ends_nothing_and_hinders_nobody(story: Story) -> None:
+def test_a_send_that_was_cut_off_ends_nothing_and_blocks_nothing(story: Story) -> None:
     agent = story.agent()
     agent.works = True
     intent_of(story, story.app(), SEND, 4242)
@@ -226,7 +226,7 @@ def test_a_plan_types_nothing(story: Story) -> None:
 @pytest.mark.parametrize(
     ("terminal", "instead"), [("none", "start acme --terminal none"), ("kitty", "resume acme")]
 )
-def test_where_there_is_no_tmux_pane_another_way_is_told(
+def test_without_a_tmux_pane_another_way_is_suggested(
     story: Story, terminal: str, instead: str
 ) -> None:
     program = story.processes.add("python3", "-m", "tmuxreap.demo_agent")

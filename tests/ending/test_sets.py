@@ -92,7 +92,7 @@ def test_targets_narrow_a_set(story: Story) -> None:
     assert taken(story, "evening", "b") == ["b"]
 
 
-def test_what_runs_again_is_named_and_left_alone(story: Story) -> None:
+def test_resume_by_set_names_sessions_that_run_again(story: Story) -> None:
     for name in ("a", "b"):
         story.agent(name)
     story.stop("a", "b", set_name="evening")

@@ -42,7 +42,7 @@ def seen_to(story: Story, **plan: object) -> Context:
     return context
 
 
-def test_what_was_begun_is_carried_out(story: Story) -> None:
+def test_reconcile_finishes_a_kill_that_was_begun(story: Story) -> None:
     story.agent()
     done = finish_ending(story.app(), "acme", Policy(EndVerb.KILL, "enough"))
     assert (done, story.row()["status"]) == ("finished its kill", "stopped")
@@ -52,7 +52,7 @@ def test_a_row_that_has_gone_has_nothing_left_to_end(story: Story) -> None:
     assert finish_ending(story.app(), "acme", Policy(EndVerb.STOP, "enough")) == "finished its stop"
 
 
-def test_what_stands_in_the_way_is_said(story: Story) -> None:
+def test_an_unreachable_tmux_is_named_as_the_reason(story: Story) -> None:
     story.agent()
     story.tmux.hung.add(story.SOCKET)
     message = finish_ending(story.app(), "acme", Policy(EndVerb.STOP, "enough"))

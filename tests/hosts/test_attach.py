@@ -14,7 +14,7 @@ from tmuxreap.hosts.engines import terminal_words
 from tmuxreap.hosts.file import Host
 
 
-def test_a_name_is_read_by_the_shell_there_as_it_stands() -> None:
+def test_a_name_is_read_by_the_shell_there_unchanged() -> None:
     host = Host("gpu", ssh="me@gpu-7", program="~/bin/tmuxreap", registry="a b.yaml")
     words = terminal_words(host, "$(reboot); x")
     assert words == (

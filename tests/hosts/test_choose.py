@@ -23,7 +23,7 @@ HERE = Host(LOCAL)
         (["local, north"], [HERE, NORTH]),
     ],
 )
-def test_each_host_is_meant_once_in_the_order_of_the_words(
+def test_each_host_is_selected_once_in_the_order_of_the_words(
     words: list[str], meant: list[Host]
 ) -> None:
     assert hosts_of(words, HOSTS) == meant
@@ -33,7 +33,7 @@ def test_each_host_is_meant_once_in_the_order_of_the_words(
     ("word", "reason"),
     [("east", "there is no host 'east'"), ("@far", "no host has the tag 'far'")],
 )
-def test_an_unknown_one_is_told_with_those_that_are_known(word: str, reason: str) -> None:
+def test_an_unknown_one_is_reported_with_those_that_are_known(word: str, reason: str) -> None:
     with pytest.raises(Failure, match=reason) as caught:
         hosts_of([word], HOSTS)
     assert "north, south, local" in caught.value.hint
@@ -50,7 +50,7 @@ def test_an_unknown_one_is_told_with_those_that_are_known(word: str, reason: str
         ("acme", None),
     ],
 )
-def test_the_host_stands_behind_the_last_at(target: str, parts: tuple[str, Host] | None) -> None:
+def test_the_host_comes_after_the_last_at(target: str, parts: tuple[str, Host] | None) -> None:
     assert split(target, HOSTS) == parts
 
 
@@ -58,7 +58,7 @@ def sent(*targets: str, flag: list[Host] | None = None, rows: str = "") -> list[
     return targets_by_host(targets, flag, lambda: HOSTS, lambda word: word in rows.split())
 
 
-def test_what_names_no_host_is_meant_here_and_asks_for_no_file() -> None:
+def test_what_names_no_host_is_selected_here_and_asks_for_no_file() -> None:
     assert targets_by_host(["a", "tag:x"], None, pytest.fail, lambda _: False) is None
 
 

@@ -9,7 +9,7 @@ import pytest
 from tmuxreap.hosts.crowd import call_in_threads
 
 
-def test_nobody_to_ask_is_no_answer() -> None:
+def test_no_hosts_to_ask_means_no_answer() -> None:
     assert call_in_threads([]) == []
 
 

@@ -54,7 +54,7 @@ def test_each_fault_has_its_code(fleet: Fleet, script: str, code: str, verb: str
     assert error["hint"]
 
 
-def test_the_engines_own_words_are_told(fleet: Fleet) -> None:
+def test_the_engines_own_words_are_reported(fleet: Fleet) -> None:
     error = failing(
         fleet, [fleet.script("engine", "echo 'Permission denied (publickey).' >&2; exit 255")]
     )
@@ -179,7 +179,7 @@ exit 255"""
     fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": warm.program()}})
 
 
-def test_after_a_broken_link_the_outcome_is_told(fleet: Fleet) -> None:
+def test_after_a_broken_link_the_outcome_is_reported(fleet: Fleet) -> None:
     home = fleet.home("b")
     half_deaf(fleet, 1, f'HOME={home} TMUX_TMPDIR={home}/t exec "$@"')
     result = fleet.run("stop", "web@b", "--json")
@@ -189,7 +189,7 @@ def test_after_a_broken_link_the_outcome_is_told(fleet: Fleet) -> None:
     assert [one["kind"] for one in events].count("stopped") == 1
 
 
-def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
+def test_an_outcome_that_the_link_lost_is_unknown(fleet: Fleet) -> None:
     half_deaf(fleet, 1, "exit 255")
     result = fleet.run("stop", "web@b", "--json")
     assert result.exit == 4
@@ -212,7 +212,7 @@ def test_a_reader_is_not_asked_again(fleet: Fleet) -> None:
     assert len((fleet.folder / "tries").read_text().split()) == 1
 
 
-def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
+def test_after_ctrl_c_the_verb_there_continues(fleet: Fleet) -> None:
     home = fleet.home("b")
     slow = f'touch {fleet.folder}/begun; HOME={home} TMUX_TMPDIR={home}/t exec "$@"'
     fleet.configure({"b": {"via": [fleet.script("engine", slow)], "program": warm.program()}})
@@ -246,7 +246,7 @@ def test_a_host_that_says_nothing_is_given_up(
     until("its end", lambda: not alive(int(pid.read_text())))
 
 
-def test_nobody_waits_for_one_that_says_nothing(fleet: Fleet) -> None:
+def test_a_silent_host_is_not_awaited(fleet: Fleet) -> None:
     """Without a question to the user, each host proceeds after its own plan."""
     output, gone = fleet.folder / "output", fleet.folder / "gone"
     plan = {"name": "web", "outcome": "planned", "error": None}
@@ -342,7 +342,7 @@ def test_fifty_hosts_are_asked_together_and_one_that_is_down_stops_none(fleet: F
     assert (tagged.exit, len(tagged.results)) == (0, 48)
 
 
-def test_who_leaves_slowly_is_not_killed_and_stays_no_zombie(fleet: Fleet) -> None:
+def test_a_slowly_exiting_client_is_not_killed_and_leaves_no_zombie(fleet: Fleet) -> None:
     script = "trap '' HUP; echo $$ > pid; mv pid left; while read -r _; do :; done; sleep 0.6"
     talk = Talk(Engine((fleet.script("engine", script),), os.environ, str(fleet.folder)))
     until("its pid", (fleet.folder / "left").exists)

@@ -76,7 +76,7 @@ def test_no_hosts_is_no_fault() -> None:
         "hosts: {a: ",
     ],
 )
-def test_what_is_odd_is_refused(text: str) -> None:
+def test_odd_values_in_hosts_yaml_are_refused(text: str) -> None:
     with pytest.raises(Failure) as caught:
         read(text)
     assert caught.value.code is Code.CONFIG_INVALID

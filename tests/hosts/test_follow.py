@@ -95,7 +95,7 @@ def living(fleet: Fleet) -> Iterator[Fleet]:
     subprocess.run(["tmux", "kill-server"], env=environ, capture_output=True, check=False)
 
 
-def test_a_death_is_told_where_no_watch_runs_and_nothing_is_written(living: Fleet) -> None:
+def test_a_death_is_reported_where_no_watch_runs_and_nothing_is_written(living: Fleet) -> None:
     pid = living.rows("a")["live"]["pane"]["pid"]
     with listening(living, "watch", "--host", "a,b") as listener:
         until("the far looks", lambda: len(remote_processes(living, "a", "at")) == 1)
@@ -114,7 +114,7 @@ def ends(listener: Listener) -> list[dict[str, Any]]:
     return [one for one in listener.events if one["name"] == "live" and one["event"] != "started"]
 
 
-def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
+def test_a_death_settled_by_a_remote_watch_is_reported_once(living: Fleet) -> None:
     pid = living.rows("a")["live"]["pane"]["pid"]
     with (
         listening(living, "watch", "--registry", str(living.registry("a"))) as own,
@@ -132,7 +132,7 @@ def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
     assert len(ends(listener)) == 1
 
 
-def test_a_death_that_is_settled_there_much_later_is_told_once(living: Fleet) -> None:
+def test_a_death_that_is_settled_there_much_later_is_reported_once(living: Fleet) -> None:
     """As by a watch there that was suspended, or is slow on a busy machine."""
     pid = living.rows("a")["live"]["pane"]["pid"]
     with listening(living, "watch", "--host", "a") as listener:
@@ -147,14 +147,14 @@ def test_a_death_that_is_settled_there_much_later_is_told_once(living: Fleet) ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_what_runs_there_ends_with_its_listener(fleet: Fleet, number: signal.Signals) -> None:
+def test_a_remote_process_ends_with_its_listener(fleet: Fleet, number: signal.Signals) -> None:
     with listening(fleet, "events", "--follow", "--host", "b") as listener:
         until("the far side", lambda: bool(remote_processes(fleet, "b", "at")))
         listener.leave(number)
     until("its end", lambda: not remote_processes(fleet, "b", "at"))
 
 
-def test_a_host_that_went_away_is_said_and_tried_again(fleet: Fleet) -> None:
+def test_a_host_that_went_away_is_reported_and_tried_again(fleet: Fleet) -> None:
     home, tried = fleet.home("b"), fleet.folder / "tried"
     text = f'[ -e {tried} ] || {{ touch {tried}; exit 255; }}; HOME={home} exec "$@"'
     fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": str(PROGRAM)}})
@@ -165,7 +165,7 @@ def test_a_host_that_went_away_is_said_and_tried_again(fleet: Fleet) -> None:
     assert (listener.events[0]["name"], listener.events[0]["kind"]) == ("db", "stopped")
 
 
-def test_what_only_the_far_watch_does_is_refused(fleet: Fleet) -> None:
+def test_watch_over_hosts_refuses_exec_reap_and_notify(fleet: Fleet) -> None:
     for flag in (["--exec", "true"], ["--reap", "idle"], ["--notify"]):
         result = fleet.run("watch", "--host", "a", *flag, "--json")
         assert (result.exit, result.json["error"]["code"]) == (2, "usage")

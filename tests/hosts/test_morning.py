@@ -140,7 +140,7 @@ def played(morning: Morning) -> str:
     return "\n".join(outputs)
 
 
-def test_the_transcript_of_the_page_is_what_is_said(morning: Morning) -> None:
+def test_the_transcript_of_the_page_is_the_real_output(morning: Morning) -> None:
     output = played(morning)
     for host, name in (("build-1", "api"), ("gpu", "train"), ("spare", "sweep")):
         assert morning.fleet.rows(host)[name]["stop_reason"] == "morning"

@@ -33,14 +33,14 @@ def desk_of(fleet: Fleet) -> Desk:
 # The requests
 
 
-def test_each_host_is_asked_by_itself_and_tells_its_sessions(fleet: Fleet) -> None:
+def test_each_host_is_asked_by_itself_and_names_its_sessions(fleet: Fleet) -> None:
     desk = desk_of(fleet)
     assert desk.hosts() == ("a", "b")
     there = desk.look_at_host("b", HostAnswer())
     assert ([one.name for one in there.sessions], there.failure) == (["web@b", "db@b"], None)
 
 
-def test_of_a_host_that_is_gone_the_sessions_are_unknown_and_it_is_said(fleet: Fleet) -> None:
+def test_sessions_of_an_unreachable_host_are_unknown(fleet: Fleet) -> None:
     desk = desk_of(fleet)
     before = desk.look_at_host("b", HostAnswer())
     fleet.configure({"b": {"via": ["false"], "program": str(PROGRAM)}})
@@ -67,7 +67,7 @@ def test_without_hosts_it_says_where_they_are_listed(fleet: Fleet) -> None:
     assert str(fleet.file) in found.message
 
 
-def test_what_is_ended_there_is_told_by_its_target_and_by_nobody_else(fleet: Fleet) -> None:
+def test_what_is_ended_there_is_reported_by_its_target_and_by_nothing_else(fleet: Fleet) -> None:
     result = desk_of(fleet).end("b", EndVerb.STOP, ["web@b"], silent_progress())
     assert [one.as_json()["target"] for one in result.results] == ["web@b"]
     assert fleet.rows("b")["web"]["status"] == "stopped"
@@ -75,7 +75,7 @@ def test_what_is_ended_there_is_told_by_its_target_and_by_nobody_else(fleet: Fle
     assert fleet.rows("a")["web"]["status"] == "running"
 
 
-def test_a_row_there_that_is_called_like_a_word_of_ours_ends_nobody(fleet: Fleet) -> None:
+def test_a_row_there_that_is_called_like_a_word_of_tmuxreap_ends_nothing(fleet: Fleet) -> None:
     result = desk_of(fleet).end("b", EndVerb.KILL, ["all@b"], silent_progress())
     assert result.failure is not None
     assert result.failure.code.text == "row_invalid"

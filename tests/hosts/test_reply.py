@@ -44,7 +44,7 @@ def test_users_read_the_host_first(line: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"results": None}, {"results": [1]}])
-def test_an_answer_of_another_form_is_none_of_ours(answer: object) -> None:
+def test_an_answer_of_another_form_is_none_of_tmuxreap(answer: object) -> None:
     with pytest.raises(ValueError, match="none of ours"):
         reply_of(NORTH, {"answer": answer}, "1")
 

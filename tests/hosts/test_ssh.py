@@ -162,7 +162,7 @@ def master(fleet: Fleet) -> int:
     return int(errors.split("pid=")[1].split(")")[0])
 
 
-def test_what_keeps_the_connection_belongs_to_nobody(over_ssh: Fleet) -> None:
+def test_an_ssh_master_carries_no_mark_of_the_calling_session(over_ssh: Fleet) -> None:
     """A stop of the calling session must not find it: its streams, process session and environment
     are its own."""
     over_ssh.environ |= {"TMUX": "/tmp/x,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "a-mark"}
@@ -257,7 +257,7 @@ def test_a_link_that_breaks_before_anything_is_begun(living: Fleet, relay: Relay
     assert [one["kind"] for one in events(living)] == ["started"]
 
 
-def test_a_link_that_garbles_is_said_by_ssh_and_disturbs_no_other_host(
+def test_a_link_that_garbles_is_reported_by_ssh_and_disturbs_no_other_host(
     living: Fleet, relay: Relay
 ) -> None:
     relay.garbled = True

@@ -40,7 +40,7 @@ def test_hosts_are_named_by_lists_tags_and_local(fleet: Fleet) -> None:
     ]
 
 
-def test_without_a_host_nothing_is_said_of_hosts(fleet: Fleet) -> None:
+def test_without_hosts_no_host_is_mentioned(fleet: Fleet) -> None:
     result = fleet.run("list", "--json").json
     assert "hosts" not in result
     assert "host" not in result["results"][0]
@@ -76,7 +76,7 @@ def test_names_on_stdin_may_name_hosts(fleet: Fleet) -> None:
     assert targets(result.results) == ["web@a", "mine@local"]
 
 
-def test_broken_hosts_are_told(fleet: Fleet) -> None:
+def test_broken_hosts_are_reported(fleet: Fleet) -> None:
     fleet.file.write_text("hosts: {a: {sssh: x}}")
     result = fleet.run("list", "--host", "a", "--json")
     assert (result.exit, result.json["error"]["code"]) == (2, "config_invalid")
@@ -124,7 +124,7 @@ def test_a_dry_run_changes_nothing_there(fleet: Fleet) -> None:
     assert fleet.registry("a").read_bytes() == before
 
 
-def test_what_one_host_has_not_stops_no_other(fleet: Fleet) -> None:
+def test_a_name_missing_on_one_host_does_not_stop_the_others(fleet: Fleet) -> None:
     result = fleet.run("stop", "db", "--host", "a,b", "--json")
     assert result.exit == 3
     assert {one["target"]: one["outcome"] for one in result.results} == {
@@ -178,7 +178,7 @@ def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
 # The caller
 
 
-def test_who_ended_it_says_that_it_came_from_another_host(fleet: Fleet) -> None:
+def test_ended_by_names_the_host_that_asked(fleet: Fleet) -> None:
     for target, tool in (("web@a", "remote"), ("mine@local", "cli")):
         assert fleet.run("stop", target, "--json").exit == 0
         (shown,) = fleet.run("show", target, "--json").results

@@ -31,12 +31,12 @@ def test_a_request_comes_back_as_it_was(request_: Request) -> None:
     "changed",
     [{"schema": "tmuxreap/2"}, {"words": []}, {"identities": "all"}, {"verb": 3}, {"registry": []}],
 )
-def test_what_is_no_request_of_ours_is_refused(changed: dict[str, object]) -> None:
+def test_an_unknown_request_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="no "):
         request_of(json.dumps({**json.loads(ASKED.line()), **changed}))
 
 
-def test_what_is_said_is_heard() -> None:
+def test_a_line_that_was_written_can_be_read() -> None:
     line = parse_line(say(Say.ANSWER, id="7"))
     assert line == Line(Say.ANSWER, {"schema": SCHEMA, "at": "answer", "id": "7"})
 
@@ -57,7 +57,7 @@ def test_a_banner_is_noise(noise: str) -> None:
     assert parse_line(noise) is None
 
 
-def test_a_line_of_ours_with_too_many_levels_is_refused() -> None:
+def test_a_line_of_tmuxreap_with_too_many_levels_is_refused() -> None:
     deep = f'{{"schema": "{SCHEMA}", "at": "answer", "answer": {"[" * 950}{"]" * 950}}}'
     with pytest.raises(OtherSchemaError, match="levels"):
         parse_line(deep)
@@ -70,10 +70,10 @@ def test_an_event_that_is_too_long_to_wait_in_a_queue_is_noise() -> None:
     assert parse_line(json.dumps({**item, "at": "answer"})) is not None
 
 
-def test_a_line_of_ours_that_says_nothing_known_is_noise() -> None:
+def test_a_line_of_tmuxreap_that_says_nothing_known_is_noise() -> None:
     assert parse_line(json.dumps({"schema": SCHEMA, "at": "sing"})) is None
 
 
-def test_another_schema_of_ours_is_told_apart_from_noise() -> None:
+def test_another_schema_of_tmuxreap_is_distinguished_from_noise() -> None:
     with pytest.raises(OtherSchemaError, match="tmuxreap/9"):
         parse_line(json.dumps({"schema": "tmuxreap/9", "at": "hello"}))

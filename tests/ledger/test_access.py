@@ -12,7 +12,7 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun
 
 
-def test_without_a_ledger_the_work_goes_on_and_says_so_once(bench: Bench) -> None:
+def test_without_a_ledger_the_work_continues_and_says_so_once(bench: Bench) -> None:
     bench.books.path.mkdir()
     assert bench.begin() is None
     assert bench.books.still_open(1)  # an unreadable intent counts as not taken over

@@ -61,7 +61,7 @@ def test_the_registry_is_written_before_the_ledger(bench: Bench) -> None:
     assert [warning.split(":")[0] for warning in bench.warnings] == ["ledger_not_written"]
 
 
-def test_what_the_registry_refuses_the_ledger_does_not_hear_of(bench: Bench) -> None:
+def test_a_write_refused_by_the_registry_is_not_in_the_ledger(bench: Bench) -> None:
     faults.arm("temp_written=ENOSPC")
     with pytest.raises(Failure):
         bench.stop_a()

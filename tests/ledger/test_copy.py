@@ -17,9 +17,7 @@ def folder(tmp_path: Path) -> Path:
     return copies
 
 
-def test_the_copy_holds_what_stands_in_the_log_alone(
-    ledger: Ledger, path: Path, folder: Path
-) -> None:
+def test_the_copy_holds_what_is_in_the_log_alone(ledger: Ledger, path: Path, folder: Path) -> None:
     ledger.remember_mark("acme", "m1", NOW)
     ledger.remember_mark("acme", "m2", NOW + 1)
     assert path.with_name(path.name + "-wal").stat().st_size > 0
@@ -29,7 +27,7 @@ def test_the_copy_holds_what_stands_in_the_log_alone(
     assert sorted(path.parent.iterdir()) == before
 
 
-def test_what_cannot_be_read_is_said_and_left_alone(path: Path, folder: Path) -> None:
+def test_a_ledger_that_cannot_be_copied_is_left_alone(path: Path, folder: Path) -> None:
     copy, trouble = copy_of(path, folder)
     assert (trouble, copy.exists()) == ("No such file or directory", False)
     path.write_bytes(b"no database, whatever it is called" * 50)

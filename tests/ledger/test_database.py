@@ -127,7 +127,7 @@ def without_its_tables(path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil", [not_a_database, truncated, overwritten_header, from_the_future, without_its_tables]
 )
-def test_an_unreadable_ledger_is_kept_and_made_anew(
+def test_an_unreadable_ledger_is_kept_and_recreated(
     path: Path, spoil: Callable[[Path], None]
 ) -> None:
     spoil(path)
@@ -185,7 +185,7 @@ def test_two_broken_ones_in_a_second_are_both_kept(path: Path) -> None:
     assert path.with_name(f"{path.name}.broken-1795000000.1").read_bytes().startswith(b"second")
 
 
-def test_numbers_go_on_rising_in_a_ledger_made_anew(path: Path) -> None:
+def test_numbers_keep_rising_in_a_ledger_recreated(path: Path) -> None:
     with Ledger.open(path, now=NOW) as ledger:
         old_intent = begun(ledger, intent())
         ledger.record_event(NewEvent("api", "asked"), NOW)
@@ -197,7 +197,7 @@ def test_numbers_go_on_rising_in_a_ledger_made_anew(path: Path) -> None:
         assert len(ledger.events(after_id=old_event)) == 1
 
 
-def test_an_owner_whose_intent_was_lost_goes_on(path: Path) -> None:
+def test_an_owner_whose_intent_was_lost_continues(path: Path) -> None:
     with Ledger.open(path, now=NOW) as ledger:
         number = begun(ledger, intent())
     not_a_database(path)
@@ -206,7 +206,7 @@ def test_an_owner_whose_intent_was_lost_goes_on(path: Path) -> None:
         assert ledger.close_intent(Closing(number, "stopped"), NOW + 2)
 
 
-def test_who_has_it_open_while_it_is_set_aside_moves_to_the_new_one(path: Path) -> None:
+def test_an_open_connection_moves_to_the_recreated_ledger(path: Path) -> None:
     with Ledger.open(path, now=NOW) as watcher:
         watcher.record_event(NewEvent("api", "old"), NOW)
         execute(path, "PRAGMA user_version = 99")
@@ -217,14 +217,14 @@ def test_who_has_it_open_while_it_is_set_aside_moves_to_the_new_one(path: Path) 
         assert [event.kind for event in ledger.events()] == ["by other", "by watcher"]
 
 
-def test_a_ledger_that_was_deleted_is_made_anew(ledger: Ledger, path: Path) -> None:
+def test_a_ledger_that_was_deleted_is_recreated(ledger: Ledger, path: Path) -> None:
     path.unlink()
     ledger.record_event(NewEvent("api", "stopped"), NOW)
     assert path.exists()
     assert len(ledger.events()) == 1
 
 
-def test_who_waited_while_another_set_it_aside_takes_the_new_one(
+def test_a_waiting_connection_opens_the_recreated_ledger(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_a_database(path)
@@ -243,7 +243,7 @@ def test_who_waited_while_another_set_it_aside_takes_the_new_one(
     ]
 
 
-def test_a_broken_one_that_vanished_is_made_anew(
+def test_a_broken_one_that_vanished_is_recreated(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_a_database(path)
@@ -259,7 +259,7 @@ def test_a_broken_one_that_vanished_is_made_anew(
         assert ledger.events() == []
 
 
-def test_one_that_vanishes_while_it_is_opened_is_made_anew_and_private(
+def test_a_ledger_that_vanishes_while_it_is_opened_is_recreated_privately(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def vanishing(path: Path, busy_s: float, now: float) -> sqlite3.Connection:
@@ -273,7 +273,7 @@ def test_one_that_vanishes_while_it_is_opened_is_made_anew_and_private(
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_one_that_vanishes_before_it_is_opened_is_made_anew(
+def test_a_ledger_that_vanishes_before_it_is_opened_is_recreated(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def vanishing(path: Path, now: float) -> None:
@@ -415,7 +415,7 @@ def link(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [link, Path.mkdir, os.mkfifo])
-def test_what_is_no_plain_file_is_not_opened(path: Path, make: Callable[[Path], None]) -> None:
+def test_a_ledger_must_be_a_regular_file(path: Path, make: Callable[[Path], None]) -> None:
     make(path)
     with pytest.raises(LedgerUnavailable, match="is not a regular file"):
         Ledger.open(path, now=NOW)

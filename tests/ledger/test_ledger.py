@@ -88,7 +88,7 @@ def test_mirror_events_and_ends_are_written_together_or_not_at_all(ledger: Ledge
     )
 
 
-def test_history_is_dropped_for_one_name_and_what_is_under_way_stays(ledger: Ledger) -> None:
+def test_history_is_dropped_for_one_name_and_what_is_in_progress_stays(ledger: Ledger) -> None:
     for name in ("api", "web"):
         ledger.record_event(NewEvent(name, "stopped"), NOW)
         ledger.record_heartbeat(Heartbeat(name, NOW, "idle", "stop", None, {}))
@@ -164,7 +164,7 @@ def test_the_last_heartbeat_of_each(ledger: Ledger) -> None:
     assert ledger.last_heartbeat("nobody") is None
 
 
-def test_the_pulse_of_each_keeps_the_conversation_that_was_told_last(ledger: Ledger) -> None:
+def test_each_heartbeat_keeps_the_last_reported_conversation(ledger: Ledger) -> None:
     assert ledger.pulses() == {}
     ledger.record_heartbeat(Heartbeat("api", 10.0, "idle", "session_start", "c-1", {}))
     ledger.record_heartbeat(Heartbeat("api", 20.0, "idle", "session_start", "c-2", {}))

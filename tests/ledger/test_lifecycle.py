@@ -64,7 +64,9 @@ def stalled(story: Story, *, yes: bool = True) -> list[dict[str, Any]]:
     return [item.as_json() for item in result.results]
 
 
-def test_who_is_called_stalled_there_is_reaped_and_is_killed_in_all_places(story: Story) -> None:
+def test_an_agent_marked_stalled_in_their_table_is_reaped_and_recorded_everywhere(
+    story: Story,
+) -> None:
     story.clock.set_by(time.time() - story.clock.now())  # the view uses SQLite's clock
     ours(story, "acme", "web")
     sql(story, "UPDATE agent_lifecycle SET status = 'stalled' WHERE agent_id = 'acme'")
@@ -139,7 +141,7 @@ def test_a_table_of_another_tool_is_written_and_not_altered(story: Story) -> Non
         assert ledger.lifecycle_problems() == []
 
 
-def test_also_after_a_crash_of_ours(story: Story) -> None:
+def test_also_after_a_crash_of_tmuxreap(story: Story) -> None:
     theirs(story)
     story.kill("acme", reason="stuck")
     sql(
@@ -152,7 +154,7 @@ def test_also_after_a_crash_of_ours(story: Story) -> None:
     assert life(story) == ("killed", story.row()["stopped_at"], "Agent killed: stuck")
 
 
-def test_rules_of_its_maker_are_in_nobodys_way_and_told(story: Story) -> None:
+def test_a_check_in_a_foreign_table_does_not_stop_an_ending(story: Story) -> None:
     theirs(story, "CHECK (status IN ('running', 'done'))")
     assert story.kill("acme").exit == 0
     assert life(story)[0] == "running"
@@ -165,7 +167,7 @@ def test_rules_of_its_maker_are_in_nobodys_way_and_told(story: Story) -> None:
     )
 
 
-def test_a_column_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as db:
         db.execute("CREATE TABLE agent_lifecycle (agent_id TEXT, status TEXT)")
         db.execute("CREATE TABLE orchestrator_task (task_id TEXT, status TEXT)")
@@ -183,7 +185,7 @@ def test_a_column_that_is_not_there_is_told(tmp_path: Path) -> None:
         ]
 
 
-def test_what_their_table_says_is_heard(story: Story) -> None:
+def test_their_table_is_read_as_heartbeats(story: Story) -> None:
     theirs(story)
     at = story.clock.now() + 5
     sql(story, "UPDATE agent_lifecycle SET status = 'stalled', last_heartbeat = ?", at)

@@ -42,7 +42,7 @@ def test_rows_of_other_people_s_yaml_become_json() -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[1]", "3"])
-def test_what_is_no_object_is_empty(text: str | None) -> None:
+def test_data_that_is_no_object_counts_as_empty(text: str | None) -> None:
     assert from_json(text) == {}
 
 

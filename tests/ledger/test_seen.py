@@ -46,7 +46,7 @@ def test_a_removed_row_is_forgotten(story: Story) -> None:
     assert set(books.seen("boot", ["a", "b"])) == {"b"}
 
 
-def test_without_permission_nothing_is_said(story: Story) -> None:
+def test_what_cannot_be_remembered_gives_no_warning(story: Story) -> None:
     app = story.app()
     ledger_path(story.path).mkdir()
     app.books.remember_seen("boot", [News("a", {CHILD: None})])

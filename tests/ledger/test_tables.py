@@ -43,7 +43,7 @@ def test_it_is_complete_and_private_as_soon_as_it_has_its_name(
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_one_that_is_there_stays(path: Path) -> None:
+def test_an_existing_table_is_kept(path: Path) -> None:
     with Ledger.open(path, now=NOW) as ledger:
         ledger.record_event(NewEvent("api", "kept"), NOW)
     tables.create(str(path), NOW + 1)
@@ -86,7 +86,9 @@ def test_a_maker_that_is_killed_leaves_nothing_that_looks_like_a_ledger(path: Pa
     assert registry.left_by_dead(lambda pid: "alive") == []
 
 
-def test_what_fails_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_table_creation_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 

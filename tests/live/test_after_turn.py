@@ -52,13 +52,13 @@ def test_the_turn_is_awaited_and_then_it_goes_quickly(real: Real) -> None:
     assert result["duration_ms"] >= 800
 
 
-def test_one_that_is_idle_is_not_waited_for(real: Real) -> None:
+def test_after_turn_does_not_wait_for_an_idle_agent(real: Real) -> None:
     real.start()
     stopping = in_background(lambda: real.stop(after_turn_s=600.0))
     assert stopping.result(PATIENCE_S)["outcome"] == "stopped"
 
 
-def test_when_the_time_is_up_the_ladder_begins_all_the_same(real: Real) -> None:
+def test_when_the_time_is_up_the_ladder_begins_nevertheless(real: Real) -> None:
     real.start("acme", "--state", "busy")
     result = answer(real.stop(after_turn_s=0.4))
     assert result["outcome"] == "stopped"
@@ -78,7 +78,7 @@ def test_a_kill_takes_over_and_a_second_stop_joins(real: Real) -> None:
     assert real.row()["termination_mode"] == "kill"
 
 
-def test_one_that_leaves_by_itself_is_swept_up_after(real: Real) -> None:
+def test_an_agent_that_exits_by_itself_is_swept_up(real: Real) -> None:
     real.start("acme", "--state", "busy")
     stopping = in_background(lambda: real.stop(after_turn_s=30.0))
     until("the intent", lambda: waiting(real))

@@ -247,7 +247,7 @@ def test_resume_preserved(real: Typed) -> None:
     real.type("kill", "luna")
 
 
-def test_the_row_is_deleted_by_a_word_of_its_own(real: Typed) -> None:
+def test_the_row_is_deleted_by_its_own_flag(real: Typed) -> None:
     real.begin("luna")
     real.type("kill", "luna")
     assert real.row("luna")["status"] == "stopped"

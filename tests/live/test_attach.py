@@ -66,7 +66,7 @@ def test_from_inside_the_client_is_switched(real: Real, seat: Seat) -> None:
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_one_that_ended_is_resumed_if_that_is_wanted(real: Real, seat: Seat, answer: str) -> None:
+def test_attach_offers_to_resume_an_ended_session(real: Real, seat: Seat, answer: str) -> None:
     real.start("acme")
     real.say("remember me")
     real.stop("acme")

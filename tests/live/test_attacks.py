@@ -274,7 +274,7 @@ def test_closed_streams_stop_no_stop(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_a_full_disk_behind_stdout_is_said_plainly(real: Real) -> None:
+def test_a_full_disk_behind_stdout_is_reported_plainly(real: Real) -> None:
     told = run(real, "> /dev/full", "list", "--json")
     assert (told.returncode, told.stderr) == (
         1,
@@ -291,7 +291,7 @@ def test_names_that_stdout_cannot_hold_are_escaped(real: Real) -> None:
     assert run(real, "< /dev/stdin", "show", "-", "--json").returncode == 2
 
 
-def test_nobody_listening_to_the_talk_stops_no_stop(real: Real) -> None:
+def test_a_closed_progress_pipe_does_not_end_a_stop(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term,int")
     assert (
         run(

@@ -164,7 +164,7 @@ class Beside:
 
 
 @pytest.mark.parametrize("manner", ["unlocked", "locked"])
-def test_nobody_loses_a_field_and_no_stop_is_undone(
+def test_concurrent_writers_lose_no_field_and_undo_no_stop(
     real: Real, monkeypatch: pytest.MonkeyPatch, manner: str
 ) -> None:
     monkeypatch.setattr(files, "SETTLES_S", SETTLES_S)

@@ -79,7 +79,7 @@ def test_all_are_ended_together(real: Real) -> None:
     assert max(took_s) < min(took_s) * len(names) / 2
 
 
-def test_one_that_fails_does_not_stop_the_others(real: Real) -> None:
+def test_one_failure_does_not_stop_the_other_endings(real: Real) -> None:
     pids = herd(real, ["good", "bad", "fine"])
     other = int(
         real.tmux("split-window", "-d", "-P", "-F", "#{pane_pid}", "-t", "=bad:", "sleep", "600")
@@ -272,7 +272,7 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
     assert alive(pid)
 
 
-def test_what_ends_sessions_without_a_row_too_asks_all_the_same(
+def test_what_ends_sessions_without_a_row_too_asks_nevertheless(
     real: Real, person: Callable[..., Person]
 ) -> None:
     pid = herd(real, ["one"])["one"]

@@ -80,7 +80,7 @@ def keys_of(result: dict[str, object]) -> object:
 @pytest.mark.parametrize(
     "client", [DOCKER, ("kubectl", "exec", "-it", "pod", "--"), ("ssh", "-t", "far", "--")]
 )
-def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_said(
+def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_reported(
     real: Real, container: Container, client: tuple[str, ...]
 ) -> None:
     agent = start(real, container, *client)
@@ -98,7 +98,9 @@ def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_said(
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_what_is_cut_off_is_never_called_gone(real: Real, container: Container, verb: str) -> None:
+def test_an_agent_beyond_a_container_is_never_called_gone(
+    real: Real, container: Container, verb: str
+) -> None:
     agent = start(real, container)
     run = real.stop(keys_timeout_s=0.0) if verb == "stop" else real.kill()
     result = answer(run)
@@ -234,7 +236,7 @@ def by_script(real: Real) -> tuple[str, ...]:
     [("sudo", by_sudo), ("doas", by_doas), ("bwrap", by_bwrap), ("script", by_script)],
     ids=["sudo", "doas", "bwrap", "script"],
 )
-def test_what_this_kernel_sees_behind_it_is_proven(
+def test_processes_behind_a_carrier_are_proven_if_the_kernel_shows_them(
     real: Real, carrier: str, behind: Callable[[Real], tuple[str, ...]], keys: float | None
 ) -> None:
     if shutil.which(carrier) is None:

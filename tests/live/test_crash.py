@@ -77,7 +77,7 @@ def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step
 @pytest.mark.parametrize(
     "step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value
 )
-def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(
+def test_a_disk_that_fails_after_the_agent_left_is_reported_and_fixed_later(
     real: Real, step: Step, fault: str
 ) -> None:
     real.start()

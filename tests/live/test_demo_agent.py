@@ -207,7 +207,7 @@ def test_two_interrupts_leave_an_empty_prompt(demo: Demo) -> None:
 
 
 @live
-def test_what_is_drawn_tells_the_state(demo: Demo) -> None:
+def test_the_drawn_screen_gives_the_state(demo: Demo) -> None:
     demo.start("--state", "dialog").shows(
         "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
     ).status_is("waiting")
@@ -251,7 +251,7 @@ def test_clear_begins_another_conversation(demo: Demo) -> None:
 
 
 @live
-def test_resume_shows_what_was_said(demo: Demo) -> None:
+def test_resume_shows_what_was_given(demo: Demo) -> None:
     demo.start("--session-id", SOME_ID).submit("remember me").shows("You said").submit(
         "/exit"
     ).left()
@@ -342,7 +342,7 @@ def test_plain_stays_on_the_normal_screen(
 
 
 @live
-def test_a_resized_screen_is_drawn_anew(demo: Demo) -> None:
+def test_a_resized_screen_is_redrawn(demo: Demo) -> None:
     demo.start("--state", "draft").tmux("resize-window", "-t", "demo:", "-x", "60", "-y", "20")
     until("the prompt on the last line", lambda: len(demo.screen().split("\n")) == 20)
     assert demo.screen().split("\n")[0].startswith("demo agent")

@@ -62,7 +62,7 @@ def test_three_commands_from_nothing_to_all_stopped(project: Path) -> None:
     assert tmux("list-sessions", "-F", "#{session_name}").split() == ["mine"]
 
 
-def test_what_is_not_registered_is_told_until_it_is(project: Path) -> None:
+def test_an_unregistered_agent_is_reported_until_registered(project: Path) -> None:
     adopted = tmuxreap("adopt", "api", "nobody")
     assert adopted.exit == 3
     assert f"new registry: {project}" in adopted.err
@@ -157,7 +157,7 @@ def test_a_registry_that_is_not_below_here_is_named(
     assert tmuxreap("stop", "all", "--registry", str(above)).exit == 0
 
 
-def test_where_nobody_was_found_is_said(project: Path) -> None:
+def test_adopt_all_names_the_servers_where_it_looked(project: Path) -> None:
     assert tmuxreap("adopt", "--all").exit == 0
     tmux("-L", "swarm", "new-session", "-d", "-s", "mate", AGENT)
     try:
@@ -185,5 +185,5 @@ def test_where_nobody_was_found_is_said(project: Path) -> None:
     assert tmuxreap("stop", "all", "-q").out == ""
 
 
-def test_without_hosts_it_is_said_where_they_are_listed(project: Path) -> None:
+def test_without_hosts_the_file_that_lists_them_is_named(project: Path) -> None:
     assert tmuxreap("hosts").out.startswith("no hosts yet; list them in ")

@@ -136,7 +136,9 @@ def test_a_second_stop_writes_nothing(project: Project) -> None:
     assert project.registry.read_bytes() == text
 
 
-def test_what_is_not_registered_is_refused_by_the_pre_flight_and_by_us(project: Project) -> None:
+def test_an_unregistered_session_is_refused_by_the_pre_flight_and_by_tmuxreap(
+    project: Project,
+) -> None:
     project.start("other")
     assert project.run(filled(PRE_FLIGHT.partition("# 2)")[0]), exit_code=1).startswith(
         "NOT in YAML"
@@ -162,7 +164,7 @@ def test_on_a_terminal_the_purge_asks_and_does_it(project: Project) -> None:
     assert (isinstance(row["terminated_at_epoch"], int), conversation.exists()) == (True, False)
 
 
-def test_the_purge_of_a_claude_conversation_is_verified_as_it_stands(project: Project) -> None:
+def test_the_purge_of_a_claude_conversation_is_verified_unchanged(project: Project) -> None:
     name = "acme-creator-claude"
     transcript = (
         Path(project.environ["HOME"]) / ".claude" / "projects" / "-home-dev-acme" / f"{UUID}.jsonl"

@@ -63,7 +63,7 @@ def found(real: Real) -> list[Any]:
 
 @pytest.mark.parametrize("what", ["session", "server"])
 @pytest.mark.parametrize("ours", [False, True], ids=["another-tool's", "ours"])
-def test_what_was_listed_is_ended_to_the_last(real: Real, ours: bool, what: str) -> None:
+def test_survivors_known_from_a_list_are_ended_by_a_stop(real: Real, ours: bool, what: str) -> None:
     agent, helper = deaf(real, ours=ours)
     quiet = real.bystander()
     real.list()
@@ -76,7 +76,7 @@ def test_what_was_listed_is_ended_to_the_last(real: Real, ours: bool, what: str)
 
 
 @pytest.mark.parametrize("what", ["session", "server"])
-def test_what_was_never_seen_is_named_until_it_is_adopted(real: Real, what: str) -> None:
+def test_a_recorded_process_never_seen_is_named_until_adopted(real: Real, what: str) -> None:
     agent, helper = deaf(real, ours=False)
     real.bystander()
     end(real, what)
@@ -97,7 +97,7 @@ def test_what_was_never_seen_is_named_until_it_is_adopted(real: Real, what: str)
     assert not alive(agent)
 
 
-def test_no_start_writes_over_a_row_whose_agent_may_still_run(real: Real) -> None:
+def test_start_never_overwrites_a_row_whose_agent_may_run(real: Real) -> None:
     agent, helper = deaf(real, ours=False)
     real.bystander()
     end(real, "session")

@@ -198,7 +198,7 @@ def test_its_pane_is_closed(
 
 
 @pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
-def test_a_pane_that_stays_is_said(
+def test_a_pane_that_stays_is_reported(
     real: Real, start: Start, stand_in: Callable[..., Path], terminal: str
 ) -> None:
     stand_in(terminal, status=1)
@@ -297,7 +297,9 @@ def test_an_ended_row_is_taken_up_again_by_another_process(real: Real, start: St
     real.kill()
 
 
-def test_what_is_no_agent_and_what_is_another_s_is_refused(real: Real, start: Start) -> None:
+def test_processes_that_are_no_agent_or_another_user_s_are_refused(
+    real: Real, start: Start
+) -> None:
     stranger = start("sleep", "600")
     failure = real.fails(lambda: adopted(real, pid=stranger))
     assert (failure.code.text, "no demo is recognised there" in failure.message) == ("usage", True)
@@ -405,5 +407,5 @@ def test_a_pane_of_another_terminal_is_taken_in(
 
 
 @pytest.mark.parametrize("words", ["kitty", "kitty:", "kitty:x", "xterm:7", "wezterm:-1", "7"])
-def test_what_is_no_pane_of_another_terminal(real: Real, words: str) -> None:
+def test_a_word_that_names_no_terminal_s_pane_is_refused(real: Real, words: str) -> None:
     assert real.fails(lambda: adopted(real, pane=words)).code.text == "usage"

@@ -57,7 +57,7 @@ def put_to_rest(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_who_goes_to_one_at_rest_takes_it_up(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attach_resumes_a_hibernated_session(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     put_to_rest(real, monkeypatch)
     terminal = Terminal(real, "acme")
     try:
@@ -69,7 +69,7 @@ def test_who_goes_to_one_at_rest_takes_it_up(real: Real, monkeypatch: pytest.Mon
         terminal.close()
 
 
-def test_who_says_no_leaves_it_at_rest(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_declining_leaves_a_session_hibernated(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     put_to_rest(real, monkeypatch)
     terminal = Terminal(real, "acme")
     try:

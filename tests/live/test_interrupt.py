@@ -24,7 +24,7 @@ def interrupted(real: Real) -> dict[str, Any]:
         return answer(interrupt.run(app, InterruptRequest(("acme",))))
 
 
-def test_a_turn_ends_and_what_was_queued_stands_in_the_input(real: Real) -> None:
+def test_a_turn_ends_and_what_was_queued_is_in_the_input(real: Real) -> None:
     real.start("acme", "--state", "busy")
     real.submit("run it")
     pid, before = real.pid(), real.registry.read_bytes()

@@ -199,7 +199,7 @@ def test_a_window_that_another_got_meanwhile_is_left(
     assert list(kitty.windows()) == [other]
 
 
-def test_no_such_window_and_no_such_kitty_are_said(
+def test_no_such_window_and_no_such_kitty_are_reported(
     real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = real.fails(lambda: adopted(real, kitty, "99", monkeypatch))

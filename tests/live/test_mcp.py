@@ -178,7 +178,7 @@ def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
     assert client.leaves() == (0, [])
 
 
-def test_what_is_reaped_was_told_before_with_its_evidence(real: Real) -> None:
+def test_what_is_reaped_was_reported_before_with_its_evidence(real: Real) -> None:
     herd(real, ["idle", "young"])
     real.edit("- name: idle", "- ttl: 0s\n    name: idle")
     told, done = calls(
@@ -208,7 +208,7 @@ def test_a_turn_may_be_ended_first(real: Real) -> None:
 # Tools that start
 
 
-def test_an_agent_is_started_awaited_and_its_history_told(real: Real) -> None:
+def test_a_session_is_started_awaited_and_its_history_read(real: Real) -> None:
     where = {"agent": "demo", "cwd": str(real.folder), "server": real.socket}
     started, idle, told = calls(
         real,
@@ -223,7 +223,7 @@ def test_an_agent_is_started_awaited_and_its_history_told(real: Real) -> None:
     real.kill("new")
 
 
-def test_one_that_runs_already_is_registered(real: Real) -> None:
+def test_adopt_session_registers_a_running_agent(real: Real) -> None:
     real.start()
     real.registry.write_text("tmux_sessions: []\n")
     unsure, adopted = calls(
@@ -238,7 +238,7 @@ def test_one_that_runs_already_is_registered(real: Real) -> None:
 # Long calls
 
 
-def test_a_stop_of_many_tells_its_progress(real: Real) -> None:
+def test_a_stop_of_many_shows_its_progress(real: Real) -> None:
     names = [f"a{number}" for number in range(6)]
     herd(real, names, "--exit-delay", "0.5")
     heard: list[tuple[float, float | None, str | None]] = []
@@ -258,7 +258,7 @@ def test_a_stop_of_many_tells_its_progress(real: Real) -> None:
     assert any("0 of 6 ended" in str(said) and "keys" in str(said) for _, _, said in heard)
 
 
-def test_a_turn_that_lasts_is_told_as_under_way_and_asked_again(
+def test_a_turn_that_lasts_is_reported_as_in_progress_and_asked_again(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server's own limit is 28 s; here it is lower."""
@@ -307,7 +307,7 @@ def test_the_stop_of_a_session_that_was_started_again_stops_that_one(real: Real)
     client.leaves()
 
 
-def test_one_who_waits_leaves_with_his_client(real: Real) -> None:
+def test_a_wait_ends_with_its_client(real: Real) -> None:
     real.start()
     client = ByHand(real)
     client.call(1, "wait_session", targets=["acme"], until="ended")
@@ -354,7 +354,7 @@ def inside(real: Real, name: str = "acme") -> dict[str, str]:
     return {key: facts[key] for key in ("TMUX", "TMUX_PANE", "TMUXREAP_ID")}
 
 
-def test_the_own_session_is_answered_first_and_ended_then(real: Real) -> None:
+def test_one_s_own_session_is_answered_first_and_ended_then(real: Real) -> None:
     real.start()
     real.bystander()
 
@@ -395,7 +395,7 @@ def test_a_server_that_lives_on_in_the_session_goes_with_it(real: Real) -> None:
     assert (real.folder / "err").read_text() == ""
 
 
-def test_one_who_means_many_has_to_say_so_and_spares_himself(real: Real) -> None:
+def test_ending_many_needs_yes_and_spares_the_caller(real: Real) -> None:
     real.start()
     herd(real, ["other"], tags=["night"])
     many: dict[str, Any] = {"reason": "night"}
@@ -418,7 +418,7 @@ def test_one_who_means_many_has_to_say_so_and_spares_himself(real: Real) -> None
     assert alive(real.pid("acme"))
 
 
-def test_all_reaches_the_own_session_when_it_is_said(real: Real) -> None:
+def test_all_includes_one_s_own_session_only_on_demand(real: Real) -> None:
     real.start()
     herd(real, ["other"])
     (told,) = calls(
@@ -525,7 +525,7 @@ def test_bad_arguments_are_answered_and_touch_nothing(real: Real) -> None:
     assert real.registry.read_bytes() == before
 
 
-def test_what_is_no_text_and_no_call_does_not_end_the_server(real: Real) -> None:
+def test_invalid_input_does_not_end_the_server(real: Real) -> None:
     client = ByHand(real)
     client.write(b"\xff\xfe not json\n[]\n{}\n\n")
     client.send({"id": 7, "method": "tools/call", "params": {"name": "shutdown", "arguments": {}}})
@@ -554,7 +554,7 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(real: Real) -> Non
     assert "attach_session" in served(real, talk)
 
 
-def test_a_name_that_is_no_text_is_answered_all_the_same(real: Real) -> None:
+def test_a_name_that_is_no_text_is_answered_nevertheless(real: Real) -> None:
     odd = os.fsencode(real.folder) + b"/odd\xff"
     os.symlink(b"/bin/sleep", odd)
     started = (
@@ -587,7 +587,7 @@ def slow(real: Real) -> ByHand:
     return client
 
 
-def test_what_was_begun_is_finished_when_the_client_leaves(real: Real) -> None:
+def test_a_begun_ending_is_finished_when_the_client_leaves(real: Real) -> None:
     client = slow(real)
     status, _ = client.leaves()
     assert status == 0
@@ -681,7 +681,7 @@ def test_a_server_needs_no_registry_to_begin(tmp_path: Path, no_leftovers: None)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_what_is_no_text_and_what_is_no_time_is_answered(real: Real) -> None:
+def test_invalid_text_and_invalid_times_are_answered(real: Real) -> None:
     """Half a surrogate pair, valid in JSON but not in UTF-8; a grace longer than any clock's
     range."""
     by_hand = ByHand(real)

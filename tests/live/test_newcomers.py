@@ -76,7 +76,7 @@ def respawned(real: Real) -> int:
 
 @pytest.mark.parametrize("deed", list(DEEDS))
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.SESSION])
-def test_what_came_meanwhile_lives(real: Real, deed: str, scope: Scope) -> None:
+def test_a_process_that_came_meanwhile_lives(real: Real, deed: str, scope: Scope) -> None:
     real.start("acme", *STAYS)
     real.bystander("theirs")
     agent, came = real.pid("acme"), list[int]()

@@ -35,7 +35,7 @@ def told(real: Real) -> dict[str, Any]:
     ("words", "state"),
     [((), "idle"), (("--state", "busy"), "working"), (("--state", "dialog"), "waiting")],
 )
-def test_every_door_tells_the_state_of_a_living_agent(
+def test_every_door_reports_the_state_of_a_living_agent(
     real: Real, words: tuple[str, ...], state: str
 ) -> None:
     real.start("acme", *words)
@@ -44,7 +44,7 @@ def test_every_door_tells_the_state_of_a_living_agent(
     assert bool(real.show()["waiting_for"]) == (state == "waiting")
 
 
-def test_an_agent_that_is_stopped_is_unknown_until_it_goes_on(real: Real) -> None:
+def test_an_agent_that_is_stopped_is_unknown_until_it_continues(real: Real) -> None:
     line = shlex.join(real.program)
     real.start(command=["sh", "-c", f"{line}; exit $?"])  # tmux lets go on what it started itself
     (file,) = (real.store / "sessions").glob("*.json")

@@ -96,7 +96,7 @@ def test_a_relative_server_is_recorded_whole(real: Real) -> None:
     assert cli("stop", "acme", "--registry", str(real.registry), cwd=real.folder).returncode == 0
 
 
-def test_what_cannot_be_adopted_leaves_no_registry(real: Real, tmp_path: Path) -> None:
+def test_a_refused_adopt_creates_no_registry(real: Real, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     for name in ("nobody", "all"):
@@ -171,7 +171,7 @@ def test_the_agent_of_a_row_that_does_not_say_it_is_seen_in_its_pane(real: Real)
     assert real.row()["demo_conversation_id_own"] == result["conversation"]["id"]
 
 
-def test_two_agents_in_one_session_are_not_told_apart(real: Real) -> None:
+def test_two_agents_in_one_session_are_an_ambiguous_pane(real: Real) -> None:
     by_other_tools(real)
     real.tmux("split-window", "-d", "-t", "=acme:", *DEMO)
     until("the second", lambda: real.tmux("capture-pane", "-p", "-t", "%2").count("demo agent"))

@@ -200,7 +200,7 @@ def without_textual(folder: Path) -> str:
         (lambda folder: f"{folder}/nowhere", "nowhere"),
     ],
 )
-def test_what_is_missing_is_said(
+def test_a_missing_program_is_named_in_the_popup(
     seat: Seat, command: Callable[[Path], str], told: str, tmp_path: Path
 ) -> None:
     real = seat.real
@@ -213,7 +213,7 @@ def test_what_is_missing_is_said(
     until("the popup closed", lambda: told not in seat.screen())
 
 
-def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
+def test_the_segment_is_reported_where_it_is_asked_for(real: Real) -> None:
     real.start("acme")
     real.tmux("new-session", "-d", "-s", "mine", "sleep 600")
 

@@ -122,7 +122,7 @@ def test_a_copy_that_is_not_installed_runs_its_own_modules(folder: Path) -> None
     assert was_eaten(folder) == []
 
 
-def test_no_script_of_ours_runs_python_in_the_folder(folder: Path) -> None:
+def test_no_script_of_tmuxreap_runs_python_in_the_folder(folder: Path) -> None:
     """`-c` and `-m` look for modules there first; -I does not."""
     told = [
         f"{path.relative_to(ROOT)}: {line.strip()}"

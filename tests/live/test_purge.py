@@ -119,7 +119,7 @@ def test_a_link_out_of_the_store_is_not_followed(real: Real, tmp_path: Path) -> 
     assert "acme" in real.sessions()
 
 
-def test_off_a_terminal_it_has_to_be_said(real: Real) -> None:
+def test_off_a_terminal_it_needs_a_flag(real: Real) -> None:
     mine = talked(real)
     words = [
         sys.executable,

@@ -250,7 +250,7 @@ def test_peoples_own_agents_live(real: Real) -> None:
         subprocess.run([*tmux, "kill-server"], check=True)
 
 
-def test_a_ttl_that_is_over_ends_who_has_it(real: Real) -> None:
+def test_reap_expired_ends_only_sessions_beyond_their_ttl(real: Real) -> None:
     real.start("short", ttl="1")
     real.start("long", ttl="1h")
     real.start("free")
@@ -259,7 +259,7 @@ def test_a_ttl_that_is_over_ends_who_has_it(real: Real) -> None:
     assert real.sessions() == {"long", "free"}
 
 
-def test_a_watch_reaps_what_it_is_told_to(real: Real) -> None:
+def test_watch_reaps_the_kinds_that_were_chosen(real: Real) -> None:
     for name in ("short", "stays"):
         real.start(name, ttl="1" if name == "short" else None)
     words = [
@@ -298,7 +298,7 @@ def test_a_watch_reaps_what_it_is_told_to(real: Real) -> None:
     assert real.row("stays")["status"] == "running"
 
 
-def test_a_watch_is_told_whom_to_reap_in_words_that_it_knows(real: Real) -> None:
+def test_a_watch_rejects_unknown_kinds_to_reap(real: Real) -> None:
     answer = tmuxreap("watch", "--reap", "idle,orphan", "--registry", str(real.registry))
     assert answer.exit == 2
     assert "could not read --reap: 'orphan' is not one of stalled, idle, expired" in answer.err

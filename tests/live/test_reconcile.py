@@ -79,7 +79,7 @@ def test_all_rows_settle_in_one_run_when_the_server_is_gone(real: Real) -> None:
         assert drifts(run(real)) == {}
 
 
-def test_an_agent_that_left_its_shell_is_told_and_left(real: Real) -> None:
+def test_an_agent_that_left_its_shell_is_reported_and_left(real: Real) -> None:
     real.start(command=["sh", "-ic", f"{' '.join(DEMO)}; exec sh -i"])
     real.submit("/exit")
     words = Path(f"/proc/{real.pid()}/cmdline")
@@ -197,7 +197,9 @@ def test_what_a_dead_owner_had_begun_keeps_its_reason(real: Real) -> None:
 
 
 @pytest.mark.parametrize("status", ["running", "stopped"])
-def test_a_purge_that_had_deleted_the_conversation_is_told_as_one(real: Real, status: str) -> None:
+def test_a_purge_that_had_deleted_the_conversation_is_reported_as_one(
+    real: Real, status: str
+) -> None:
     real.start()
     real.say("hello")
     if status == "running":

@@ -55,7 +55,7 @@ def crash(real: Real, watch: Watch, name: str = "acme") -> None:
     watch.first("dead")  # now in the registry
 
 
-def test_what_crashed_is_back_with_its_conversation(real: Real) -> None:
+def test_a_crashed_session_returns_with_its_conversation(real: Real) -> None:
     real.bystander()
     begun(real)
     before = real.session_file()["sessionId"]
@@ -192,7 +192,7 @@ def test_a_ledger_that_came_from_elsewhere_runs_nothing(real: Real) -> None:
     assert not began.exists()
 
 
-def test_one_whose_task_is_over_is_not_started_again(real: Real) -> None:
+def test_a_session_whose_task_is_done_is_not_restarted(real: Real) -> None:
     real.bystander()
     begun(real, task_id="T-1")
     with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db, db:

@@ -189,7 +189,7 @@ def test_a_conversation_that_was_purged_is_not_called_resumable_by_an_old_copy(
     assert (real.row()["status"], real.row()["resumable"]) == ("terminated", False)
 
 
-def test_an_end_that_the_ledger_does_not_know_stands_beside_a_newer_one(real: Real) -> None:
+def test_an_end_that_the_ledger_does_not_know_is_beside_a_newer_one(real: Real) -> None:
     real.bystander()
     begun(real)
     real.stop(reason="first")
@@ -225,7 +225,7 @@ def test_a_resume_takes_up_what_the_ledger_knows(real: Real) -> None:
     real.shows("acme", "You said: this is acme")
 
 
-def test_a_writer_of_old_memory_is_told_of_and_not_fought(real: Real) -> None:
+def test_a_writer_of_old_memory_is_reported_and_not_fought(real: Real) -> None:
     real.bystander()
     begun(real)
     old = real.registry.read_bytes()
@@ -242,7 +242,7 @@ def test_a_writer_of_old_memory_is_told_of_and_not_fought(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_an_end_by_another_hand_stands(real: Real) -> None:
+def test_an_end_by_another_hand_is_kept(real: Real) -> None:
     real.start()
     real.edit("status: running", "status: stopped")
     assert kinds_of(settled(real)) == [("revived", False)]
@@ -252,7 +252,7 @@ def test_an_end_by_another_hand_stands(real: Real) -> None:
     assert kinds_of(settled(real)) == [("revived", False)]
 
 
-def test_a_start_by_another_hand_stands(real: Real) -> None:
+def test_a_start_by_another_hand_is_kept(real: Real) -> None:
     real.bystander()
     begun(real, "by hand")
     real.stop(reason="by us")

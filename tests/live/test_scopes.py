@@ -163,7 +163,7 @@ def call_from_inside(real: Real, *words: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 @for_each(FEW)
-def test_the_own_session_is_refused(real: Real, verb: str) -> None:
+def test_one_s_own_session_is_refused(real: Real, verb: str) -> None:
     told = call_from_inside(real, verb, "acme")
     assert (told["exit"], told["outcome"]) == (1, "refused")
     assert told["error"]["code"] == "own_session"  # type: ignore[index]
@@ -172,7 +172,7 @@ def test_the_own_session_is_refused(real: Real, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 @for_each(FEW)
-def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
+def test_one_s_own_session_is_handed_over(real: Real, verb: str) -> None:
     """The answer comes first; then a process outside the session ends it."""
     real.bystander()
     told = call_from_inside(real, verb, "acme", "--self", "--reason", "all_done")

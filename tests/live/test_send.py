@@ -125,7 +125,7 @@ def test_an_agent_that_freezes_meanwhile_gets_no_enter(real: Real) -> None:
 
 
 @pytest.mark.parametrize("meanwhile", ["half ", "/ask"])
-def test_what_comes_meanwhile_is_not_submitted(real: Real, meanwhile: str) -> None:
+def test_text_that_arrives_meanwhile_is_not_submitted(real: Real, meanwhile: str) -> None:
     """A person's draft, or a dialog, between the last look and the paste."""
     real.start("acme")
     with real.app() as app:

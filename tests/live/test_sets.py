@@ -34,7 +34,7 @@ def agents(real: Real, *names: str, program: Path | None = None) -> None:
         real.submit("hello", name)
 
 
-def test_what_was_stopped_in_the_evening_is_resumed_in_the_morning(real: Real) -> None:
+def test_sessions_stopped_in_the_evening_are_resumed_in_the_morning(real: Real) -> None:
     agents(real, "a", "b", "c")
     real.stop("c", set_name="noon")
     real.stop("all", set_name="evening")

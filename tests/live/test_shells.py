@@ -70,7 +70,7 @@ SHELLS = [
 
 
 @pytest.mark.parametrize(("shell", "setup"), SHELLS)
-def test_what_is_begun_is_completed(shell: str, setup: str, project: Project) -> None:
+def test_shells_complete_verbs_targets_and_flags(shell: str, setup: str, project: Project) -> None:
     terminal = Terminal(project, shell, setup)
     for begun, done in (
         ("recon", "tmuxreap reconcile"),

@@ -187,7 +187,7 @@ def test_the_environment_stands_in_for_flags(project: Project, tmp_path: Path) -
     assert "already stopped (manual_stop" in project.run(STOP.partition(" ")[0], **environ)
 
 
-def test_the_command_of_a_start_is_kept_as_it_stands(project: Project) -> None:
+def test_the_command_of_a_start_is_kept_unchanged(project: Project) -> None:
     command = "python3 -m tmuxreap.demo_agent --say 'two words'"
     said = project.run(
         f"{CREATE} --session {NAME} --agent demo --dry-run --json --tag x -- {command}"

@@ -114,7 +114,7 @@ BROKEN: dict[str, Callable[[Soak, Place], None]] = {
 }
 
 
-def test_all_holds_for_a_while_and_what_does_not_is_said(soak: Soak) -> None:
+def test_all_promises_hold_for_a_while_and_a_broken_one_is_reported(soak: Soak) -> None:
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         soak.deeds.step()

@@ -166,7 +166,7 @@ def test_resume_prints_what_it_would_do(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_what_resume_and_adopt_would_do_is_not_done(real: Real) -> None:
+def test_the_dry_run_of_resume_and_adopt_does_nothing(real: Real) -> None:
     real.start()
     real.say("hello")
     with real.app() as app:

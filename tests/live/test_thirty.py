@@ -157,7 +157,7 @@ def heard(watch: Watch) -> list[dict[str, Any]]:
         return events
 
 
-def test_every_row_is_true_at_the_end_and_every_event_stands_once(real: Real) -> None:
+def test_every_row_is_true_at_the_end_and_every_event_appears_once(real: Real) -> None:
     with guests(Path(WITH) if WITH else None, real.registry) as found:
         lived(Day(real, found))
 

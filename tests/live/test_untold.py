@@ -54,7 +54,7 @@ def conversations(real: Real) -> set[str]:
     return {path.stem for path in (real.store / "conversations").iterdir()}
 
 
-def test_who_is_killed_is_told_by_its_folder_and_resumed(real: Real) -> None:
+def test_a_killed_agent_is_found_by_its_folder_and_resumed(real: Real) -> None:
     told_by("sole-candidate")
     mine = talked(real)
     killed = answer(real.kill())
@@ -172,7 +172,7 @@ def in_the_background(real: Real, conversation: str) -> None:
     (real.store / "roster.json").write_text(json.dumps({"workers": {"w1": entry}}))
 
 
-def test_a_conversation_that_goes_on_is_told_with_what_ends_it(real: Real) -> None:
+def test_a_conversation_that_continues_is_reported_with_what_ends_it(real: Real) -> None:
     told_by({"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, goes_on=ROSTER)
     in_the_background(real, talked(real))
     (warning,) = answer(real.stop())["warnings"]
@@ -180,7 +180,7 @@ def test_a_conversation_that_goes_on_is_told_with_what_ends_it(real: Real) -> No
     assert warning.endswith("); end it with: demo stop w1")
 
 
-def test_a_conversation_that_goes_on_is_not_purged(real: Real) -> None:
+def test_a_conversation_that_continues_is_not_purged(real: Real) -> None:
     told_by({"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, goes_on=ROSTER)
     mine = talked(real)
     in_the_background(real, mine)

@@ -51,13 +51,13 @@ def awaited(
     return found[0]
 
 
-def test_a_death_is_told_at_once(real: Real, waits: threading.Event) -> None:
+def test_a_death_is_reported_at_once(real: Real, waits: threading.Event) -> None:
     real.start()
     told = awaited(real, waits, Until.GONE, lambda: os.kill(real.pid(), signal.SIGKILL))
     assert (told["reached"], told["state"]) == (True, None)
 
 
-def test_one_that_dies_while_a_state_is_awaited_is_gone(real: Real, waits: threading.Event) -> None:
+def test_an_agent_that_dies_during_a_wait_is_gone(real: Real, waits: threading.Event) -> None:
     real.start()
     told = awaited(real, waits, Until.WORKING, lambda: os.kill(real.pid(), signal.SIGKILL))
     assert (told["reached"], told["error"]["code"]) == (False, "gone")
@@ -76,7 +76,7 @@ def test_a_word_in_the_ledger_is_heard(real: Real, waits: threading.Event) -> No
     assert (told["reached"], told["state"]) == (True, "working")
 
 
-def test_the_end_of_a_row_is_told(real: Real, waits: threading.Event) -> None:
+def test_the_end_of_a_row_is_reported(real: Real, waits: threading.Event) -> None:
     real.start()
     told = awaited(real, waits, Until.ENDED, real.stop)
     assert told["reached"]

@@ -111,7 +111,7 @@ def watching(real: Real, *options: str) -> Iterator[Watch]:
     assert (watch.process.returncode, err) == (0, "")
 
 
-def test_a_death_is_told_and_recorded_at_once(real: Real) -> None:
+def test_a_death_is_reported_and_recorded_at_once(real: Real) -> None:
     real.start()
     real.bystander()
     with watching(real, "--interval", "1h") as watch:
@@ -122,7 +122,7 @@ def test_a_death_is_told_and_recorded_at_once(real: Real) -> None:
     assert real.row()["status"] == "terminated"
 
 
-def test_an_agent_that_leaves_its_shell_is_told_at_once(real: Real) -> None:
+def test_an_agent_that_leaves_its_shell_is_reported_at_once(real: Real) -> None:
     real.start(command=["sh", "-ic", f"{sys.executable} -m tmuxreap.demo_agent; exec sh -i"])
     with watching(real, "--interval", "1h") as watch:
         real.submit("/exit")
@@ -183,7 +183,7 @@ def test_a_registry_that_was_away_is_read_when_it_is_back(real: Real) -> None:
         watch.first("dead")
 
 
-def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) -> None:
+def test_cron_without_the_users_environment_takes_no_session_for_dead(real: Real) -> None:
     """Other tools' rows only name their server: without TMUX_TMPDIR that means another socket."""
     default = Path(real.socket).parent / f"tmux-{os.getuid()}" / "agents"
     default.parent.mkdir(mode=0o700, exist_ok=True)
@@ -251,7 +251,7 @@ def test_ctrl_c_ends_it_cleanly(real: Real) -> None:
         assert watch.process.wait(timeout=60) == 0
 
 
-def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
+def test_a_reader_that_does_not_read_blocks_no_record(real: Real) -> None:
     """Its stdout is a full pipe."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)

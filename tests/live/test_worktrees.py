@@ -70,7 +70,7 @@ def test_the_branch_of_before_is_taken_up_again(real: Real, main: Path, tmp_path
     assert (tree / "more").read_text() == "kept"
 
 
-def test_one_that_is_there_is_used_and_never_taken_back(
+def test_an_existing_worktree_is_used_and_never_removed(
     real: Real, main: Path, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
@@ -108,7 +108,7 @@ def test_a_plan_makes_nothing(real: Real, main: Path, tmp_path: Path) -> None:
     assert branches(main) == ["trunk"]
 
 
-def test_what_is_no_worktree_of_this_repository_is_refused(
+def test_a_worktree_of_another_repository_is_refused(
     real: Real, main: Path, tmp_path: Path
 ) -> None:
     other, full, plain = tmp_path / "other", tmp_path / "full", tmp_path / "plain"

@@ -149,7 +149,7 @@ def test_member(member: Member, ended: Ended) -> None:
         assert {one.pid for one in others} <= {one["pid"] for one in result["spared"]}
 
 
-def test_what_is_left_on_the_servers(ended: Ended) -> None:
+def test_unrelated_sessions_stay_on_the_servers(ended: Ended) -> None:
     real, zoo = ended.zoo.real, ended.zoo
     assert real.sessions() == {"linked-home", "a-2", "made_anew"}
     assert real.sessions(zoo.other("b")) == {"twin"}
@@ -161,7 +161,7 @@ def test_nothing_was_typed_into_the_program_in_front(ended: Ended) -> None:
     assert (ended.zoo.folder / "typed").read_bytes() == b""
 
 
-def test_nobody_waits_for_a_zombie(ended: Ended) -> None:
+def test_an_ending_does_not_wait_for_a_zombie(ended: Ended) -> None:
     """Its parent never does: the kernel's report of its death is enough."""
     assert (
         ended.results["zombie"]["duration_ms"]
@@ -181,7 +181,7 @@ def is_open_to_all(folder: Path) -> bool:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can plant another user's process")
 @pytest.mark.skipif(not is_open_to_all(PACKAGE), reason="another user cannot read this checkout")
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) -> None:
+def test_a_process_that_cannot_be_signalled_fails_alone(tmux_socket: str, verb: str) -> None:
     """The caller is the user nobody, and root has a process in one of two sessions."""
     folder = Path(tempfile.mkdtemp(prefix="tn", dir="/tmp"))
     real = Real(tmux_socket, folder)

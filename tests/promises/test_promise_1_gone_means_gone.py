@@ -95,7 +95,7 @@ def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(
 
 
 @for_each(ALL)
-def test_an_agent_that_outlived_its_session_is_ended_and_not_told_as_gone(real: Real) -> None:
+def test_an_agent_that_outlived_its_session_is_ended_and_not_reported_as_gone(real: Real) -> None:
     """Its session was ended by another hand, and nobody had asked us about it before."""
     real.start("acme", "--ignore", "hup,term")
     real.bystander()
@@ -253,7 +253,7 @@ def test_the_agent_gone_but_its_shell_left(real: Real) -> None:
 
 
 @for_each(FEW)
-def test_other_panes_go_when_the_whole_session_is_meant(real: Real) -> None:
+def test_other_panes_go_when_the_whole_session_is_selected(real: Real) -> None:
     real.start()
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
     pids = [

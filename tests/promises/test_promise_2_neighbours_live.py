@@ -34,7 +34,7 @@ def code(result: dict[str, object]) -> tuple[object, object]:
 
 
 @for_each(FEW)
-def test_a_name_that_begins_alike(real: Real) -> None:
+def test_a_name_with_the_same_prefix(real: Real) -> None:
     real.start("a")
     real.start("a-2")
     other = real.pid("a-2")
@@ -168,7 +168,7 @@ def test_another_tmux_server_and_a_shared_daemon_live_on_and_are_named(real: Rea
     ("verb", "told"),
     [("stop", ("stopped", "already_gone")), ("kill", ("killed", "already_gone"))],
 )
-def test_a_pid_known_from_a_file_alone_is_nobody(
+def test_a_pid_known_from_a_file_alone_proves_nothing(
     real: Real, verb: str, told: tuple[str, str]
 ) -> None:
     real.bystander()

@@ -220,7 +220,7 @@ def test_two_rows_at_once_and_a_third_left_alone(registry: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["list", "show", "stop", "kill", "events", "resume"])
-def test_what_writes_nothing_leaves_the_very_file(verb: str, registry: Path) -> None:
+def test_read_only_verbs_leave_the_same_file(verb: str, registry: Path) -> None:
     """Nor do a repeated ending and a plan: no byte changes, and no new file replaces it."""
     registry.write_text(BLOCK.replace("running", "stopped"))
     before, content = registry.stat(), registry.read_bytes()
@@ -279,7 +279,7 @@ def test_a_link_is_followed_and_stays_one(registry: Path, tmp_path: Path) -> Non
     }
 
 
-def test_an_equal_value_is_not_written_anew(registry: Path) -> None:
+def test_an_equal_value_is_not_written_again(registry: Path) -> None:
     """Another tool's quoting of a correct value stays."""
     registry.write_text(
         BLOCK.replace("    pane:", "    stop_reason:   'manual_stop'  # by hand\n    pane:")

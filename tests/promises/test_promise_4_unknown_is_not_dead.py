@@ -76,7 +76,7 @@ def test_the_server_hangs(real: Real, agent: int) -> None:
         os.kill(server, signal.SIGCONT)
 
 
-def test_what_stands_at_the_socket_is_none(real: Real, agent: int) -> None:
+def test_a_file_in_place_of_the_socket_is_unreachable_not_dead(real: Real, agent: int) -> None:
     Path(real.socket).rename(f"{real.socket}.moved")
     Path(real.socket).write_text("")
     refuses(real, "tmux_unreachable", 4)

@@ -103,7 +103,7 @@ def test_a_screen_that_says_nothing_gets_no_enter(story: Story) -> None:
     assert "/exit" not in agent.heard
 
 
-def test_an_agent_nobody_knows_gets_no_keys(story: Story) -> None:
+def test_an_unknown_agent_gets_no_keys(story: Story) -> None:
     agent = story.agent()
     text = story.path.read_text()
     story.path.write_text(text.replace('"agent": "demo"', '"agent": "stranger"'))

@@ -29,7 +29,7 @@ def refused(real: Real, name: str = "acme") -> str:
     return str(item["error"]["code"])
 
 
-def test_the_same_conversation_goes_on(real: Real) -> None:
+def test_the_same_conversation_continues(real: Real) -> None:
     real.start()
     real.say("remember me")
     stopped = answer(real.stop())
@@ -179,7 +179,7 @@ def test_a_store_of_its_own_is_found_again(real: Real) -> None:
     real.shows("acme", "user: hello")
 
 
-def test_one_that_crashed_has_left_its_conversation_in_a_store_of_its_own(real: Real) -> None:
+def test_a_crashed_agent_s_conversation_is_found_in_its_own_store(real: Real) -> None:
     """Its environment is gone: the row has recorded the store at its start."""
     real.bystander()
     store = real.folder / "store"

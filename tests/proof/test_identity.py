@@ -64,7 +64,7 @@ def test_no_server_is_gone_and_a_later_session_of_the_name_is_another(
     assert code(find_session(later, server, None, world)) == "session_replaced"
 
 
-def test_a_pane_that_stands_elsewhere_moved(seen: tuple[Row, Server, World]) -> None:
+def test_a_pane_that_is_elsewhere_moved(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     (session,) = server.sessions
     other = replace(session, id="$7", name="other")
@@ -75,7 +75,7 @@ def test_a_pane_that_stands_elsewhere_moved(seen: tuple[Row, Server, World]) -> 
     assert "its pane stands in the session other now" in str(failure)
 
 
-def test_a_row_of_another_host_cannot_be_told_from_here(seen: tuple[Row, Server, World]) -> None:
+def test_a_row_of_another_host_cannot_be_checked_from_here(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     far = replace(row, tmux=replace(row.tmux, host="elsewhere"))
     assert why_unknown(row, server, world) is None
@@ -132,7 +132,7 @@ def test_of_a_dead_pane_the_pid_is_the_recorded_one() -> None:
     assert pid_of(row, PANE) == 100
 
 
-def test_two_panes_that_cannot_be_told_apart_are_said(seen: tuple[Row, Server, World]) -> None:
+def test_two_indistinguishable_panes_are_reported(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     strange = replace(row, pane=RecordedPane(), tmux=RecordedTmux())
     (session,) = server.sessions

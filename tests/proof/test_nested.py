@@ -26,7 +26,7 @@ def test_below_another_server_only_where_its_client_is_in_front(story: Story) ->
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_who_lives_in_another_tmux_is_not_said_to_be_ended(story: Story, verb: str) -> None:
+def test_processes_of_a_nested_tmux_are_not_reported_as_ended(story: Story, verb: str) -> None:
     outer = story.agent(shell=True)
     story.processes.die(outer.process)
     assert outer.shell is not None

@@ -65,7 +65,7 @@ def test_what_a_process_carries(processes: Counted) -> None:
     assert traces[three.pid] == Trace(terminals=frozenset({"/dev/pts/9"}))
 
 
-def test_whose_control_group_is_read(processes: Counted) -> None:
+def test_the_control_group_is_read_of_candidates_only(processes: Counted) -> None:
     """Those of the wanted panes, and scopes seen before; without traced pids none."""
     tmux = FakeTmux(processes)
     ours, other = tmux.open(SOCKET, "acme", "sleep"), tmux.open(SOCKET, "b", "sleep")
@@ -130,7 +130,7 @@ def test_an_endless_chain_is_let_go_some_time() -> None:
     assert observer(processes).look([], 0).index.by_mark == {}
 
 
-def test_what_is_called_is_asked_once_a_look_and_anew_in_the_next(processes: Counted) -> None:
+def test_a_command_line_is_read_once_per_look_and_again_in_the_next(processes: Counted) -> None:
     """The process may have exec'd another program: the same process with another name."""
     one = processes.add("sh")
     looking = observer(processes)
@@ -142,7 +142,7 @@ def test_what_is_called_is_asked_once_a_look_and_anew_in_the_next(processes: Cou
     assert world.names[one.pid].argv == ("claude",)
 
 
-def test_a_reused_pid_is_read_anew(processes: Counted) -> None:
+def test_a_reused_pid_is_read_again(processes: Counted) -> None:
     one = processes.add("a", pid=500, environ={"TMUXREAP_ID": "m"})
     looking = observer(processes)
     looking.look([], 0)
@@ -187,7 +187,7 @@ def test_the_caller_and_all_above_it_are_protected(processes: Counted) -> None:
     assert observer(processes).look([], 0).protected == {OWN_PID}
 
 
-def test_who_stands_outside_does_not_see_itself(processes: Counted) -> None:
+def test_an_observer_outside_tmux_does_not_see_itself(processes: Counted) -> None:
     """A finisher whose parent lives in the session that it ends."""
     child = processes.add("tmux", parent=processes.identify(OWN_PID))
     looking = observer(processes)

@@ -178,7 +178,7 @@ DOORS = (
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_every_door_tells_the_same_state(story: Story, agent: FakeAgent, situation: str) -> None:
+def test_every_door_reports_the_same_state(story: Story, agent: FakeAgent, situation: str) -> None:
     bring, state, source = SITUATIONS[situation]
     bring(story, agent)
     assert {door.__name__: door(story) for door in DOORS} == {
@@ -191,7 +191,7 @@ def test_every_door_tells_the_same_state(story: Story, agent: FakeAgent, situati
         assert one["state_source"] == source
 
 
-def test_who_waits_says_for_what(story: Story, agent: FakeAgent) -> None:
+def test_a_waiting_agent_names_its_question(story: Story, agent: FakeAgent) -> None:
     shows("dialog")(story, agent)
     for one in (listing.run(story.app(), ListRequest()), show.run(story.app(), ("acme",))):
         assert first(one)["waiting_for"] == QUESTION
@@ -234,7 +234,7 @@ def test_after_an_interrupt_that_found_it_at_rest_every_door_says_so(
     assert of_list(story) == "idle"
 
 
-def test_a_turn_that_a_hook_told_of_is_interrupted_once_its_screen_shows_it(
+def test_a_turn_reported_by_a_hook_is_interrupted_once_its_screen_shows_it(
     story: Story, agent: FakeAgent
 ) -> None:
     said("working", 1)(story, agent)

@@ -167,7 +167,7 @@ def test_a_shared_daemon_below_the_agent_is_spared(table: Table) -> None:
     assert [one.process.pid for one in result.spared] == [101, 102]
 
 
-def test_whoever_was_seen_to_belong_belongs(table: Table) -> None:
+def test_a_process_seen_earlier_still_belongs(table: Table) -> None:
     table.add(500, 1, sid=777)
     assert table.why(500, remembered=frozenset({ProcessId(500, 10)})) == "seen before"
 
@@ -189,12 +189,12 @@ def test_children_of_a_leader_that_is_gone_belong_by_their_session(table: Table)
     assert table.why(500, ttys=frozenset()) == "session"
 
 
-def test_nobody_owns_the_first_process_or_the_server(table: Table) -> None:
+def test_pid_1_and_the_tmux_server_belong_to_no_session(table: Table) -> None:
     table.traces[1] = table.traces[SERVER] = Trace(MARK, TMUX, "%0")
     result = table.owned(leaders=frozenset())
     assert 1 not in {one.process.pid for one in (*result.own, *result.spared)}
     assert SERVER not in {one.process.pid for one in result.own}
 
 
-def test_a_stranger_is_nobody_s(table: Table) -> None:
+def test_an_unrelated_process_belongs_to_no_session(table: Table) -> None:
     assert table.why(STRANGER) is None

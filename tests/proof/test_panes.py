@@ -40,7 +40,7 @@ def test_the_agent_is_found_below_its_shell_too(story: Story) -> None:
     assert agents_in(session.panes, story.app().profiles, world(story)) == ["demo"]
 
 
-def test_a_dead_pane_holds_nobody(story: Story) -> None:
+def test_a_dead_pane_holds_no_process(story: Story) -> None:
     agent = story.agent()
     dead = replace(agent.pane.now, dead=True)
     assert agent_in(dead, story.app().profiles.agents["demo"], world(story)) == ()
@@ -59,7 +59,7 @@ def test_a_shell_that_waits_for_a_command_is_idle_and_one_with_a_child_is_not(st
     assert len(agent_in(pane.now, None, world(story))) == 2
 
 
-def test_below_a_nested_server_nobody_is_followed(story: Story) -> None:
+def test_below_a_nested_server_no_process_is_followed(story: Story) -> None:
     pane = shell(story)
     server = story.processes.add("tmux: server", parent=pane.process)
     story.processes.add("vim", parent=server)
@@ -88,7 +88,7 @@ def test_an_agent_that_is_gone_leaves_a_shell_that_is_not_alive(story: Story) ->
     assert look_at(story.app(), [row])[0][0].live is Live.AGENT_GONE
 
 
-def test_a_pane_is_told_with_what_is_in_front_of_it(story: Story) -> None:
+def test_a_pane_is_reported_with_what_is_in_front_of_it(story: Story) -> None:
     pane = shell(story)
     number, pid = pane.now.id, pane.process.pid
     assert describe_panes(with_names([pane.now], world(story))) == f"bash in {number} (pid {pid})"

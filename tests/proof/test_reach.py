@@ -95,7 +95,7 @@ def test_a_private_server_is_ended_with_the_pane_that_started_it(story: Story) -
 
 
 @pytest.mark.parametrize("clients", [{1}, None])
-def test_one_that_others_use_or_may_use_is_spared_and_named(
+def test_a_server_that_others_may_use_is_spared_and_named(
     story: Story, clients: set[int] | None
 ) -> None:
     agent, server = codex_with_a_server(story, *PRIVATE)
@@ -114,13 +114,13 @@ def test_one_that_others_use_or_may_use_is_spared_and_named(
         ("app-server", "daemon", "pid-update-loop"),
     ],
 )
-def test_one_that_its_maker_shares_is_spared(story: Story, words: tuple[str, ...]) -> None:
+def test_a_server_shared_by_its_maker_is_spared(story: Story, words: tuple[str, ...]) -> None:
     agent, _ = codex_with_a_server(story, *words)
     owned = sight(story).owned
     assert (owned.ids, [it.why for it in owned.spared]) == ({agent}, ["a shared codex"])
 
 
-def test_one_that_only_carries_the_mark_of_a_pane_is_spared(story: Story) -> None:
+def test_a_server_with_only_the_mark_of_a_pane_is_spared(story: Story) -> None:
     agent, _ = codex_with_a_server(story, *PRIVATE)
     environ = story.processes.table[agent.pid].environ
     orphan = story.processes.add("codex", *PRIVATE, environ=environ)

@@ -37,7 +37,7 @@ def test_its_panes_process_is_an_ancestor(story: Story) -> None:
         replace(HAND, status=Status.STOPPED),
     ],
 )
-def test_a_row_that_contradicts_it_is_not_meant(row: Row, story: Story) -> None:
+def test_a_row_that_contradicts_it_is_not_selected(row: Row, story: Story) -> None:
     assert told(story, row) is None
 
 
@@ -45,7 +45,7 @@ def test_a_row_that_ended_since_was_running_then(story: Story) -> None:
     assert told(story, replace(HAND, status=Status.STOPPED, data={"stopped_at_epoch": AT + 1}))
 
 
-def test_of_two_rows_neither_is_meant(story: Story) -> None:
+def test_of_two_rows_neither_is_selected(story: Story) -> None:
     assert told(story, HAND, replace(HAND, name="twin")) is None
 
 
@@ -60,6 +60,6 @@ def test_a_pid_that_another_process_has_now_proves_nothing(story: Story) -> None
 
 
 @pytest.mark.parametrize("said", [{}, {"socket": 1, "above": []}, {"socket": "/s", "above": "x"}])
-def test_what_says_nothing_of_its_place_is_nobodys(said: dict[str, object], story: Story) -> None:
+def test_a_report_without_a_place_belongs_to_no_row(said: dict[str, object], story: Story) -> None:
     context = story.app()
     assert row_of_report(said, AT, [HAND], context.servers, context.processes) is None

@@ -165,7 +165,7 @@ def test_a_row_with_an_old_pid_and_another_program_is_not(story: Story) -> None:
     assert (sight(story).live, code(sight(story))) == (Live.REPLACED, "session_replaced")
 
 
-def test_a_pid_from_a_file_alone_is_nobody(story: Story) -> None:
+def test_a_foreign_row_s_pid_alone_proves_nothing(story: Story) -> None:
     stranger = story.processes.add("nginx")
     foreign_row(story, stranger.pid)
     seen = sight(story)
@@ -215,7 +215,7 @@ def test_the_only_pane_with_the_agent(story: Story) -> None:
     assert [process.id for process in sight(story).agent] == [agent.process]
 
 
-def test_two_agents_in_one_session_are_ambiguous(story: Story) -> None:
+def test_two_agents_in_one_session_are_an_ambiguous_pane(story: Story) -> None:
     story.agent()
     session = story.tmux.servers[story.SOCKET].sessions[0]
     story.tmux.split(story.SOCKET, session, *DEMO)

@@ -82,7 +82,7 @@ def test_the_word_or_the_screen(
     assert (report.state, report.source) == (state, source)
 
 
-def test_since_when_is_told_where_it_is_known() -> None:
+def test_a_state_is_dated_by_its_source() -> None:
     assert judge(said("waiting", 7), ScreenState(WAITING), NOW - 1, NOW).since == NOW - 7
     assert judge(None, ScreenState(IDLE), NOW - 30, NOW).since == NOW - 30
     assert judge(None, ScreenState(WORKING), NOW - 1, NOW).since is None
@@ -158,7 +158,7 @@ def test_of_a_crowd_only_those_that_drew_are_looked_at_again(
     assert [len(questions) for questions in asked] == [CACHED_ABOVE + 1]
 
 
-def test_the_status_line_counts_who_is_at_what(story: Story) -> None:
+def test_the_status_line_counts_sessions_by_state(story: Story) -> None:
     story.agent("one", state="busy")
     story.agent("two", state="dialog")
     story.agent("three", state="busy")

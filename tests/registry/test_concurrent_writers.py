@@ -135,7 +135,7 @@ def test_two_stops_of_one_row_are_one_ending(registry: Path) -> None:
 
 
 @pytest.mark.parametrize("pace_s", [0.0005, 0.005])
-def test_one_who_takes_no_lock(pace_s: float, registry: Path) -> None:
+def test_a_writer_without_the_lock_loses_nothing(pace_s: float, registry: Path) -> None:
     """The other writer adds lines all the while. Reported successes stay; reported failures had no
     effect."""
     registry.write_text(text(20))

@@ -215,7 +215,7 @@ def test_another_writer_in_between_is_no_base(story: Story, read_chars: list[int
 @pytest.mark.parametrize(
     "row", [{"name": "r5", "status": "running"}, {"name": "new", "status": "?"}, {"status": "x"}]
 )
-def test_a_row_that_will_be_a_bad_one_is_told_as_such(
+def test_a_row_that_will_be_a_bad_one_is_reported_as_such(
     row: Any, story: Story, read_chars: list[int]
 ) -> None:
     after = story.app().books.change(lambda look: look.with_row(row), lambda look: [], list)

@@ -37,7 +37,7 @@ def test_a_bad_row_says_why_and_where(
     assert str(line) in failure.hint
 
 
-def test_a_row_without_a_name_is_told_by_its_number(registry: Registry) -> None:
+def test_a_row_without_a_name_is_reported_by_its_number(registry: Registry) -> None:
     assert row_invalid(registry.path, bad(registry, 6)).message.startswith(
         "could not use the row number 7: it has no"
     )

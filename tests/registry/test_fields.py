@@ -16,7 +16,7 @@ FIELDS = re.compile(r"\b(row|other|twin|there|now|old)\.data\b")
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
-def test_nobody_else_reads_the_data_of_a_row() -> None:
+def test_only_the_registry_reads_raw_rows() -> None:
     others = [path for path in FILES if not path.startswith(MAY)]
     readers = [
         path for path in others if FIELDS.search((PACKAGE / path).read_text(encoding="utf-8"))
@@ -45,6 +45,6 @@ def test_a_field_that_others_wrote_in_their_way_is_what_it_can_be() -> None:
     assert "store" in fields_of(row)
 
 
-def test_who_ended_it_is_a_word_of_ours() -> None:
+def test_ended_by_is_a_field_of_tmuxreap() -> None:
     row = read_row(0, {"name": "a", "status": "stopped", "stopped_by": "hangup"})
     assert row.stopped_by is StoppedBy.HANGUP

@@ -59,7 +59,7 @@ def test_a_change_that_changes_nothing_writes_nothing(registry: Registry) -> Non
     assert files.stamp_of(registry.path) == stamp
 
 
-def test_what_is_edited_is_read_under_the_lock(registry: Registry) -> None:
+def test_edits_read_the_file_under_the_lock(registry: Registry) -> None:
     def take() -> None:
         with registry.locked():
             pass
@@ -95,7 +95,7 @@ def test_a_writer_without_the_lock_is_noticed_and_nothing_is_lost(registry: Regi
     assert temporaries(registry.path.parent) == []
 
 
-def test_one_that_never_rests_is_told(registry: Registry) -> None:
+def test_a_registry_that_keeps_changing_is_reported(registry: Registry) -> None:
     edit, seen = with_foreign(registry, 9)
     with pytest.raises(Failure) as caught:
         registry.change(edit)
@@ -139,7 +139,7 @@ def test_half_a_foreign_write_is_no_registry_and_nothing_is_written(registry: Re
     assert registry.path.read_text() == ""
 
 
-def test_lock_and_write_stand_beside_the_file_itself(tmp_path: Path) -> None:
+def test_lock_and_write_are_beside_the_file_itself(tmp_path: Path) -> None:
     real, link = tmp_path / "real" / "rows.yaml", tmp_path / "link.yaml"
     real.parent.mkdir()
     real.write_text(TEXT)
@@ -158,7 +158,7 @@ def test_a_new_registry_is_empty_and_valid(tmp_path: Path) -> None:
     assert registry.look().rows == ()
 
 
-def test_one_that_is_there_is_not_made_anew(registry: Registry) -> None:
+def test_an_existing_registry_is_not_recreated(registry: Registry) -> None:
     registry.create()
     assert registry.path.read_text() == TEXT
 
@@ -166,7 +166,7 @@ def test_one_that_is_there_is_not_made_anew(registry: Registry) -> None:
 @pytest.mark.parametrize(
     "step", [Step.TEMP_CREATED, Step.FOLDER_SYNCED], ids=lambda step: step.value
 )
-def test_one_that_cannot_be_made(step: Step, tmp_path: Path) -> None:
+def test_a_registry_that_cannot_be_created_is_an_error(step: Step, tmp_path: Path) -> None:
     from tmuxreap.core import faults
 
     faults.arm(f"{step.value}=ENOSPC")
@@ -179,7 +179,7 @@ def test_one_that_cannot_be_made(step: Step, tmp_path: Path) -> None:
     assert temporaries(tmp_path) == []
 
 
-def test_one_that_is_away_since_it_was_read_is_nobodys(registry: Registry) -> None:
+def test_a_registry_removed_after_reading_is_no_longer_ours(registry: Registry) -> None:
     assert registry.is_ours
     registry.path.unlink()
     assert not registry.is_ours

@@ -140,7 +140,7 @@ def test_a_date_that_is_merged_is_refused_not_lost() -> None:
         set_one(text, {("pane", "pid"): 7})
 
 
-def test_an_anchor_that_nobody_repeats_hinders_nothing() -> None:
+def test_an_anchor_that_nobody_repeats_blocks_nothing() -> None:
     row = "- &row\n  name: a\n  tags: &t # why\n  - x\n  pane: &p {}\n  n: &n |\n    t\n"
     text = "tmux_sessions:\n" + row
     assert set_one(text, {("tags",): []}) == text.replace("&t # why\n  - x", "[] # why")

@@ -35,7 +35,7 @@ def test_named_means_a_good_row_of_exactly_that_name(registry: Registry) -> None
         assert look.named(name) is None
 
 
-def test_the_before_image_is_the_row_as_it_stands(registry: Registry) -> None:
+def test_the_before_image_is_the_row_unchanged(registry: Registry) -> None:
     look = registry.look()
     texts = [look.text_of(row) for row in look.rows[:2] if isinstance(row, Row)]
     assert texts == ["name: a\n    status: running", "{name: b, status: stopped}"]
@@ -76,7 +76,7 @@ def test_one_row_that_cannot_be_edited_stops_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff", "tmux_sessions: []\n# \xe9".encode("latin-1")])
-def test_what_is_not_utf8_says_its_line(data: bytes, registry: Registry) -> None:
+def test_invalid_utf8_is_reported_with_its_line(data: bytes, registry: Registry) -> None:
     registry.path.write_bytes(data)
     with pytest.raises(Failure, match=f"line {data.count(10) + 1}, column 1: it is not UTF-8 text"):
         registry.look()

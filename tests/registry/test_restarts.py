@@ -66,7 +66,7 @@ def test_a_word_that_is_none_of_the_three_is_refused() -> None:
 
 
 @pytest.mark.parametrize("word", [None, "", False, "never"])
-def test_who_wants_none_is_seen_without_reading_more(word: object) -> None:
+def test_a_row_without_restart_needs_no_further_reading(word: object) -> None:
     assert not wants_restart(row(restart=word, restart_limit="nonsense"))
     assert policy_of(row(restart=word, restart_limit="nonsense")) is None
 

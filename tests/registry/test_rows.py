@@ -100,7 +100,7 @@ def test_half_an_identity_is_none(missing: str) -> None:
         ),
     ],
 )
-def test_what_is_no_row(data: dict[str, object], reason: str) -> None:
+def test_an_entry_that_is_no_row_is_an_error(data: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_row(0, data)
 
@@ -144,11 +144,11 @@ def test_tags(value: object, tags: tuple[str, ...]) -> None:
         ("my-agent", "my_agent_conversation_id_own"),
     ],
 )
-def test_where_a_conversation_stands(agent: str, name: str) -> None:
+def test_which_field_holds_an_agent_s_conversation(agent: str, name: str) -> None:
     assert conversation_field(agent) == name
 
 
-def test_which_conversation_is_meant() -> None:
+def test_a_row_s_conversation_is_that_of_its_agent() -> None:
     both = read_row(0, {**PLAIN, "claude_session_id_own": "c", "gemini_conversation_id_own": "g"})
     assert recorded_conversation(both, "claude") == "c"
     assert recorded_conversation(both, "gemini") == "g"

@@ -108,7 +108,7 @@ def test_agents_are_asked_for() -> None:
 @pytest.mark.parametrize(
     "target", ["tag:", "agent:", "tag:nosuch", "tag:acm", "agent:nosuch", "", "pid:", "pid:x"]
 )
-def test_what_means_nothing(target: str) -> None:
+def test_a_word_that_selects_nothing_is_missing(target: str) -> None:
     chosen = pick(target)
     assert chosen.rows == ()
     (missing,) = chosen.missing
@@ -116,12 +116,12 @@ def test_what_means_nothing(target: str) -> None:
     assert missing.failure.message.startswith(f"could not find {target!r}")
 
 
-def test_rows_stand_once_in_the_order_in_which_they_were_named() -> None:
+def test_rows_appear_once_in_the_order_in_which_they_were_named() -> None:
     assert names(pick("web", "acme-*", "web", "tag:x", "acme-2")) == ["web", "acme-1", "acme-2"]
     assert names(pick("tag:x", "agent:claude", "acme-1", "all")) == ["acme-1", "web"]
 
 
-def test_a_row_named_like_a_selector_is_meant_by_its_name() -> None:
+def test_a_row_named_like_a_selector_is_selected_by_its_name() -> None:
     odd = (
         row(0, "tag:x", "stopped"),
         row(1, "y", tags=["x"]),
@@ -137,7 +137,7 @@ def test_a_row_named_like_a_selector_is_meant_by_its_name() -> None:
         assert not chosen.sweeping
 
 
-def test_a_row_named_all_is_not_meant_by_all() -> None:
+def test_a_row_named_all_is_not_selected_by_all() -> None:
     odd = (row(0, "all", "stopped"), row(1, "y"))
     assert names(pick("all", rows=odd)) == ["y"]
     assert names(pick("-", rows=odd)) == []
@@ -156,7 +156,7 @@ def test_a_pid_means_the_row_that_owns_it(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["pid:42", "42"])
-def test_a_pid_of_nobody(target: str) -> None:
+def test_a_free_pid_is_a_missing_process(target: str) -> None:
     (missing,) = pick(target).missing
     assert missing.failure.code is Code.PROCESS_NOT_FOUND
     (missing,) = pick(target, ask=Questions(row_of_pid=lambda _pid: "forgotten")).missing
@@ -164,12 +164,12 @@ def test_a_pid_of_nobody(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["-7", "٣", "1.5", "0x7", "7 "])
-def test_what_is_no_pid(target: str) -> None:
+def test_a_word_that_only_looks_like_a_pid_selects_nothing(target: str) -> None:
     asked = Questions(row_of_pid=lambda _pid: "web")
     assert names(pick(target, ask=asked)) == []
 
 
-def test_bad_rows_are_named_when_they_are_meant() -> None:
+def test_bad_rows_are_named_when_they_are_selected() -> None:
     assert [one.index for one in pick("acme-bad").bad] == [5]
     assert [one.index for one in pick("acme-*").bad] == [5]
     assert [one.index for one in pick("all").bad] == [5, 6]
@@ -190,7 +190,7 @@ def test_a_near_name_is_offered() -> None:
     assert missing.failure.hint == "see all sessions with: tmuxreap list"
 
 
-def test_one_that_is_missing_stops_no_other() -> None:
+def test_a_missing_target_does_not_stop_the_others() -> None:
     chosen = pick("nosuch", "web", "tag:nosuch")
     assert names(chosen) == ["web"]
     assert [one.target for one in chosen.missing] == ["nosuch", "tag:nosuch"]
@@ -230,14 +230,14 @@ def spare(*targets: str) -> Chosen:
 
 
 @pytest.mark.parametrize("target", ["acme-*", "tag:x", "all", "tree:acme-1"])
-def test_what_is_protected_is_meant_by_no_pattern(target: str) -> None:
+def test_a_protected_session_is_selected_by_no_pattern(target: str) -> None:
     chosen = spare(target)
     assert "acme-2" not in names(chosen)
     assert (chosen.protected, chosen.missing) == (("acme-2",), ())
 
 
 @pytest.mark.parametrize("target", ["acme-2", "pid:7"])
-def test_what_is_protected_is_meant_by_its_name(target: str) -> None:
+def test_a_protected_session_is_selected_by_its_name(target: str) -> None:
     chosen = spare("acme-*", target)
     assert (sorted(names(chosen)), chosen.protected) == (["acme-1", "acme-2"], ())
 
@@ -247,7 +247,7 @@ def test_a_word_that_means_the_protected_alone_means_nothing() -> None:
     assert (chosen.rows, chosen.missing[0].failure.code) == ((), Code.SESSION_NOT_REGISTERED)
 
 
-def test_below_the_protected_a_tree_goes_on() -> None:
+def test_below_the_protected_a_tree_continues() -> None:
     assert names(spare("tree:acme-2")) == ["below"]
 
 

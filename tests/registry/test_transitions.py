@@ -73,7 +73,7 @@ IMPOSSIBLE = [
 ]
 
 
-def test_what_cannot_happen() -> None:
+def test_the_impossible_transitions_are_known() -> None:
     assert IMPOSSIBLE == [
         (S, Event.FOUND_DEAD),
         (T, Event.FOUND_DEAD),
@@ -83,7 +83,7 @@ def test_what_cannot_happen() -> None:
 
 
 @pytest.mark.parametrize(("status", "event"), IMPOSSIBLE, ids=lambda value: value.value)
-def test_what_cannot_happen_is_an_error_of_ours(status: Status, event: Event) -> None:
+def test_an_impossible_transition_is_an_internal_error(status: Status, event: Event) -> None:
     with pytest.raises(ValueError, match=f"a {status.value} row cannot be {event.value}"):
         end_changes(status, End(event, AT))
 

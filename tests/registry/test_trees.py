@@ -25,7 +25,7 @@ def test_a_circle_ends() -> None:
     assert sorted(as_trees(CIRCLE)) == [("a", 0), ("b", 1), ("own", 0)]
 
 
-def test_each_stands_behind_its_parent() -> None:
+def test_each_comes_after_its_parent() -> None:
     assert as_trees(FAMILY) == [
         ("lead", 0),
         ("child", 1),
@@ -42,6 +42,6 @@ def test_a_tree_selects_as_a_tag_does() -> None:
     assert [one.target for one in pick("tree:other", rows=FAMILY).missing] == ["tree:other"]
 
 
-def test_who_goes_on_without_its_parent() -> None:
+def test_running_children_of_ended_sessions_are_named() -> None:
     assert list(running_below(FAMILY, ["lead"])) == [("lead", ["child", "grandchild"])]
     assert list(running_below(FAMILY, ["lead", "child", "grandchild"])) == []

@@ -18,7 +18,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
     new.close()
 
 
-def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
+def test_ended_by_is_in_the_event_and_in_show(story: Story) -> None:
     story.agent()
     app = story.app(tool="mcp")
     from tmuxreap.commands import stop

@@ -109,7 +109,7 @@ def test_a_variable_goes_before_the_file(mine: Path) -> None:
         ("- a\n", "line 1, column 1: the file is not a mapping"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(mine: Path, text: str, told: str) -> None:
+def test_a_mistake_is_reported_with_its_line(mine: Path, text: str, told: str) -> None:
     mine.write_text(text)
     with pytest.raises(Failure) as caught:
         read_given(settings(mine))
@@ -148,7 +148,7 @@ def test_a_bad_file_is_a_warning_for_every_verb(mine: Path, tmp_path: Path, word
     assert "line 1" in warning
 
 
-def test_what_asks_for_the_file_is_refused(mine: Path, tmp_path: Path) -> None:
+def test_config_refuses_a_broken_config_file(mine: Path, tmp_path: Path) -> None:
     mine.write_text("grcae: 3\n")
     answer = run("config", "--json")
     assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
@@ -195,7 +195,7 @@ def test_no_screen_is_kept_while_it_is_not_known_what_to_mask(story: Story, text
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_an_ending_warns_and_goes_on(mine: Path, tmp_path: Path, verb: str) -> None:
+def test_an_ending_warns_and_continues(mine: Path, tmp_path: Path, verb: str) -> None:
     mine.write_text("grcae: 3\n")
     answer = run(verb, "shop", "--json", *registered(tmp_path, verb))
     assert answer.exit == 0

@@ -33,7 +33,7 @@ def test_the_latest_word_counts_also_after_a_clear() -> None:
     assert hooked(beat("prompt", "new"), beat("session_end", "old"), beat("prompt", "old")) == "new"
 
 
-def test_the_end_of_the_old_one_may_be_told_after_the_beginning_of_the_new() -> None:
+def test_an_end_reported_late_does_not_hide_the_new_conversation() -> None:
     assert hooked(beat("session_end", "old"), beat("session_start", "new")) == "new"
 
 
@@ -59,7 +59,7 @@ def test_an_agent_that_is_a_script_is_one_of_the_shells_that_its_hook_went_throu
     )
 
 
-def test_who_can_be_no_agent_speaks_for_the_one_whose_mark_it_carries() -> None:
+def test_a_hook_process_speaks_for_the_agent_whose_mark_it_carries() -> None:
     def by(program: str, at: float) -> str | None:
         return hooked(
             Heartbeat(
@@ -73,5 +73,5 @@ def test_who_can_be_no_agent_speaks_for_the_one_whose_mark_it_carries() -> None:
     assert by("node", 1.0) is None
 
 
-def test_who_has_no_hooks_is_not_asked() -> None:
+def test_an_agent_without_hooks_is_not_looked_up() -> None:
     assert hooked(beat("prompt", "mine"), profile=Profile("demo")) is None

@@ -40,7 +40,7 @@ def test_an_ended_row_has_nothing(story: Story, status: str) -> None:
     assert owners(story) == {}
 
 
-def test_without_both_marks_nobody_is_asked(story: Story) -> None:
+def test_without_both_marks_no_server_is_asked(story: Story) -> None:
     marked(story)
     server = story.tmux.look(story.SOCKET)
     assert isinstance(server, Server)

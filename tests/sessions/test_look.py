@@ -85,7 +85,7 @@ def test_an_ended_row_is_over_where_nothing_of_it_is_there(
 @pytest.mark.parametrize("known", [True, False], ids=["ours", "another-tool's"])
 @pytest.mark.parametrize("name", ["acme", "ac.me"])
 @pytest.mark.parametrize("left", ["nothing", "an agent elsewhere", "its mark", "a shell", "all"])
-def test_a_running_row_is_told_at_once_what_a_closer_look_says(
+def test_a_running_row_is_reported_at_once_what_a_closer_look_says(
     story: Story, monkeypatch: pytest.MonkeyPatch, left: str, name: str, known: bool
 ) -> None:
     agent = story.agent(name, shell=True)
@@ -117,7 +117,7 @@ def test_a_running_row_is_told_at_once_what_a_closer_look_says(
     assert at_once == seen()
 
 
-def test_of_who_is_gone_nothing_is_put_together(
+def test_a_gone_session_s_details_are_not_collected(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent()
@@ -127,7 +127,7 @@ def test_of_who_is_gone_nothing_is_put_together(
     assert [one.live for one in sights_of(app, app.registry.look().usable)] == [Live.GONE]
 
 
-def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) -> None:
+def test_a_given_past_replaces_the_ledger(story: Story) -> None:
     agent = story.agent(status="stopped")
     helper = story.processes.add("node", new_session=True)
     story.tmux.servers[story.SOCKET].sessions.clear()

@@ -13,7 +13,7 @@ def found(story: Story) -> list[Newcomer]:
     return all_newcomers(app, rows, [sight for sight, _ in look_at(app, rows)])
 
 
-def test_an_agent_without_a_row_is_told_with_what_registers_it(story: Story) -> None:
+def test_an_agent_without_a_row_is_reported_with_what_registers_it(story: Story) -> None:
     story.agent()
     assert found(story) == []
     story.tmux.open(story.SOCKET, "stray", *DEMO)

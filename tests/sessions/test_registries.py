@@ -41,7 +41,9 @@ def test_a_registry_is_noted_once(story: Story, tmp_path: Path, other: Path) -> 
     assert index.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_cannot_be_noted_hinders_nothing(story: Story, tmp_path: Path, other: Path) -> None:
+def test_a_registry_that_cannot_be_noted_blocks_nothing(
+    story: Story, tmp_path: Path, other: Path
+) -> None:
     (tmp_path / "state").write_text("no folder")
     note_registry(app_of(story, tmp_path).settings, other)
 

@@ -84,7 +84,7 @@ def test_a_stopped_one_and_one_of_another_host_do_not_come_back(story: Story) ->
     assert story.app().restarts.pending(row_of(story, "other")) is None
 
 
-def test_one_that_another_tool_wrote_goes_by_its_times(story: Story) -> None:
+def test_a_row_of_another_tool_is_judged_by_its_times(story: Story) -> None:
     begun_at = int(story.clock.now())
     lost_at = {"early": begun_at - 100, "late": begun_at + 100, "never": None}
     for pid, name in enumerate(lost_at, start=4000):
@@ -119,7 +119,7 @@ def test_with_a_ledger_that_cannot_be_had_it_is_asked_again_later(
     assert "restart_not_cancelled" in app.warnings[-1]
 
 
-def test_what_was_decided_of_one_loss_is_decided_once_and_of_no_other(story: Story) -> None:
+def test_each_loss_is_decided_once(story: Story) -> None:
     row = lost(story)
     assert (app := story.app()).restarts.cancel(row, "stop", app.caller)
     assert not (app := story.app()).restarts.cancel(row, "stop", app.caller)

@@ -216,7 +216,7 @@ def test_a_number_in_a_living_pane_is_reused(story: Story) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["socket", "no tmux", "start", "ended"])
-def test_without_that_evidence_a_pid_is_nobody(story: Story, wrong: str) -> None:
+def test_without_evidence_a_pid_proves_nothing(story: Story, wrong: str) -> None:
     agent, _ = deaf_agent(story, ours=False)
     environ = story.processes.table[agent.process.pid].environ
     if wrong == "socket":

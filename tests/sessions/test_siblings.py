@@ -62,9 +62,7 @@ def work(story: Story, theirs: list[ProcessId]) -> None:
 
 @pytest.mark.parametrize("window", [False, True])
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.SESSION])
-def test_who_splits_while_the_agent_leaves_keeps_the_pane(
-    story: Story, scope: Scope, window: bool
-) -> None:
+def test_a_pane_split_during_the_exit_is_kept(story: Story, scope: Scope, window: bool) -> None:
     agent = story.agent(exit_delay_s=1.0)
     came = later(story, 0.5, lambda: split(story, window=window))
     result = story.stop(scope=scope)
@@ -129,7 +127,7 @@ def test_where_nothing_was_ended_yet_it_is_refused(story: Story, scope: Scope) -
     assert story.app().books.open_intents() == {}
 
 
-def test_a_kill_that_has_begun_goes_on(story: Story) -> None:
+def test_a_kill_that_has_begun_continues(story: Story) -> None:
     agent = story.agent(ignores={SIGTERM})
     came = later(story, 1.0, lambda: split(story))
     result = story.kill()
@@ -163,7 +161,7 @@ def test_the_pane_alone_is_ended_as_if_nobody_had_come(story: Story) -> None:
     assert lives(story, came[0])
 
 
-def test_who_begins_to_work_in_a_shell_that_was_idle(story: Story) -> None:
+def test_a_command_started_in_an_idle_shell_protects_its_pane(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     pane = split(story, "bash")
     story.processes.after(
@@ -257,7 +255,7 @@ def test_a_sibling_that_left_takes_its_processes_along(story: Story) -> None:
     assert story.processes.alive(daemon)
 
 
-def test_what_tmux_compares_is_what_was_judged(story: Story) -> None:
+def test_only_judged_panes_are_closed(story: Story) -> None:
     """A user splits between the look and the closing: only the judged panes are closed."""
     story.agent()
     came: list[FakePane] = []

@@ -41,7 +41,7 @@ def test_the_nearest_one_upwards(tmp_path: Path) -> None:
     assert registry_path(settings(tmp_path), None) == far
 
 
-def test_what_is_given_comes_first_then_the_environment(tmp_path: Path) -> None:
+def test_the_registry_flag_wins_over_the_environment(tmp_path: Path) -> None:
     made(tmp_path)
     (tmp_path / "given.yaml").touch()
     (tmp_path / "named.yaml").touch()
@@ -55,7 +55,7 @@ def test_what_is_given_comes_first_then_the_environment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "named", "how"), [("x.yaml", "y.yaml", "--registry"), (None, "y.yaml", "TMUXREAP")]
 )
-def test_one_that_was_named_is_not_replaced_by_another(
+def test_a_named_registry_is_not_replaced_by_another(
     given: str | None, named: str, how: str, tmp_path: Path
 ) -> None:
     made(tmp_path)

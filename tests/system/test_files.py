@@ -184,7 +184,7 @@ def test_a_new_file_with_its_folders(tmp_path: Path) -> None:
     assert [one.name for one in path.parent.iterdir()] == ["rows.yaml"]
 
 
-def test_what_is_there_is_not_created_over(path: Path) -> None:
+def test_create_does_not_overwrite_a_file(path: Path) -> None:
     with pytest.raises(FileExistsError):
         files.create(path, b"new")
     assert path.read_bytes() == b"old"
@@ -226,7 +226,7 @@ def test_a_temporary_file_is_private_until_it_has_the_mode_of_the_old(
     assert seen == [0o600, 0o664]
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_reading_a_fifo_or_a_folder_is_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(OSError, match="no regular file"):

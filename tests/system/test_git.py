@@ -43,7 +43,7 @@ def test_a_folder_that_is_not_there_is_to_be_made(main: Path) -> None:
     assert not tree.exists()
 
 
-def test_one_that_the_repository_has_is_used_and_not_ours_to_take_back(main: Path) -> None:
+def test_an_existing_branch_is_used_and_not_removed(main: Path) -> None:
     tree = main.parent / "tree"
     git(main, "worktree", "add", "-q", str(tree))
     assert find_worktree("acme", str(tree), str(main), ENVIRON).existed
@@ -57,7 +57,7 @@ def test_one_that_the_repository_has_is_used_and_not_ours_to_take_back(main: Pat
         ("full", "it is there, and is no worktree"),
     ],
 )
-def test_what_is_no_worktree_of_it_is_refused(main: Path, place: str, why: str) -> None:
+def test_removing_a_folder_that_is_no_worktree_is_refused(main: Path, place: str, why: str) -> None:
     for name in ("other", "full"):
         (main.parent / name).mkdir()
     git(main.parent / "other", "init", "-q")
@@ -76,7 +76,7 @@ def test_it_is_made_on_a_branch_of_its_name_and_taken_back_with_it(main: Path) -
     assert git(main, "branch", "--list", "acme") == ""
 
 
-def test_what_is_not_committed_stays_and_is_named(main: Path) -> None:
+def test_uncommitted_work_stays_and_is_named(main: Path) -> None:
     tree = find_worktree("acme", str(main.parent / "tree"), str(main), ENVIRON)
     add_worktree("acme", tree, ENVIRON)
     (Path(tree.path) / "draft.txt").touch()

@@ -71,7 +71,7 @@ def test_what_the_caller_ignores_is_heard_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["/nowhere/agent", "/etc/passwd"])
-def test_what_cannot_be_run_is_said_at_once(tmp_path: Path, word: str) -> None:
+def test_a_program_that_cannot_be_run_is_reported_at_once(tmp_path: Path, word: str) -> None:
     with pytest.raises(OSError, match=r"No such file|Permission denied"):
         headless.start_program([word], str(tmp_path), dict(os.environ), tmp_path / "l" / "a.log")
 

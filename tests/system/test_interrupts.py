@@ -32,7 +32,7 @@ def test_it_is_heard_afterwards(number: signal.Signals) -> None:
         other.join()
 
 
-def test_who_ignores_it_goes_on_ignoring_it() -> None:
+def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with defer_interrupts():

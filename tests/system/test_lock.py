@@ -61,7 +61,7 @@ def test_other_workflows_take_the_same_lock(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_one_that_is_not_had_in_time_says_who_to_ask(path: Path) -> None:
+def test_a_lock_timeout_names_the_holder(path: Path) -> None:
     with FileLock(f"{path}.lock"), pytest.raises(Failure) as caught, locked(path):
         pass
     assert caught.value.code is Code.LOCK_TIMEOUT
@@ -102,7 +102,7 @@ def test_a_forked_process_holds_nothing_of_its_parent(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_one_that_flock_holds_is_named(path: Path) -> None:
+def test_a_holder_by_flock_is_named(path: Path) -> None:
     holder = subprocess.Popen(
         ["flock", "-F", f"{path}.lock", "sh", "-c", "echo; exec sleep 60"], stdout=subprocess.PIPE
     )

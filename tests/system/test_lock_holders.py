@@ -12,7 +12,7 @@ from tmuxreap.system import files
 from tmuxreap.system.files import holder_name, holders, soft_owner
 
 
-def test_the_kernel_names_who_holds_it(tmp_path: Path) -> None:
+def test_the_kernel_names_the_holder_of_a_lock(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with lock.open("w") as held:
         assert holder_name(lock) == "another program"
@@ -22,7 +22,7 @@ def test_the_kernel_names_who_holds_it(tmp_path: Path) -> None:
     assert holders(lock.stat().st_ino) == set()
 
 
-def test_who_waits_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_process_is_no_holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     locks = tmp_path / "locks"
     locks.write_text(
         "1: FLOCK  ADVISORY  WRITE 70 08:01:5 0 EOF\n"

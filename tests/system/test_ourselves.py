@@ -24,6 +24,6 @@ def test_it_runs_in_a_folder_full_of_modules_and_imports_none(tmp_path: Path) ->
     assert (done.returncode, was_eaten(folder)) == (0, [])
 
 
-def test_what_lies_in_the_package_hides_no_module_of_python() -> None:
+def test_package_modules_hide_no_standard_module() -> None:
     names = {path.stem for path in PROGRAM.parent.iterdir()}
     assert names & sys.stdlib_module_names == {"__init__", "__main__"} & sys.stdlib_module_names

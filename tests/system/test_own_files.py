@@ -18,13 +18,13 @@ def not_used(path: Path) -> NotUsed:
     return caught.value
 
 
-def test_a_file_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_a_file_is_read_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "agents.yaml"
     file.write_text("a: \u00e4\r\n", newline="")
     assert read_own(file, os.getuid()) == "a: \u00e4\r\n"
 
 
-def test_what_blocks_or_never_ends_is_not_read(tmp_path: Path) -> None:
+def test_only_plain_files_are_read(tmp_path: Path) -> None:
     pipe, device, folder = (tmp_path / name for name in ("pipe", "device", "folder"))
     os.mkfifo(pipe)
     device.symlink_to("/dev/zero")
@@ -41,7 +41,7 @@ def test_no_more_than_a_megabyte_is_read(tmp_path: Path) -> None:
     assert "larger than 1000 kB" in not_used(file).reason
 
 
-def test_the_text_of_a_file_that_is_not_used_is_told(tmp_path: Path) -> None:
+def test_the_text_of_a_file_that_is_not_used_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "agents.yaml"
     file.write_bytes(b"spare: \xff")
     assert not_used(file).text.startswith("spare: ")
@@ -65,7 +65,7 @@ def test_a_private_group_is_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None
     assert not own_files.is_private_group(1234, 1234)
 
 
-def test_what_was_read_well_is_remembered_for_each_file(tmp_path: Path) -> None:
+def test_the_last_good_reading_is_kept_for_each_file(tmp_path: Path) -> None:
     one, other = tmp_path / "a" / "agents.yaml", tmp_path / "b" / "agents.yaml"
     remember(one, tmp_path, {"x": [1]})
     assert recall(one, tmp_path, os.getuid()) == {"x": [1]}

@@ -22,7 +22,7 @@ def why(*words: str) -> str | None:
     return run(words, PATH, 5.0)[1]
 
 
-def test_why_it_went_wrong_is_said_in_its_own_words() -> None:
+def test_a_failed_program_is_quoted() -> None:
     assert why("sh", "-c", "exit 0") is None
     assert why("sh", "-c", "echo because >&2; exit 3") == "sh said: because"
     assert why("sh", "-c", "exit 3") == "sh said: exit 3"
@@ -31,7 +31,7 @@ def test_why_it_went_wrong_is_said_in_its_own_words() -> None:
     assert why("no-such-program") == ("no-such-program could not be run: No such file or directory")
 
 
-def test_one_that_hangs_is_not_waited_for() -> None:
+def test_a_hanging_program_is_not_awaited() -> None:
     assert run(["sleep", "60"], PATH, 0.05) == ("", "sleep gave no answer in 0.05 s")
 
 
@@ -40,13 +40,13 @@ def test_it_sees_the_given_environment_alone() -> None:
     assert said == "x/\n"
 
 
-def test_one_that_floods_is_not_read_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "MAX_OUTPUT", 1 << 20)
     said, why = run(["yes"], PATH, 20.0)
     assert (said, why) == ("", "yes could not be run: it said more than can be read")
 
 
-def test_where_no_exit_status_is_told_it_did_not_go_well() -> None:
+def test_a_missing_exit_status_is_no_success() -> None:
     """A failed `git status` says nothing, and would be read as a clean worktree."""
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:

@@ -77,7 +77,7 @@ def test_it_says_why_a_pane_stays(program: Program, monkeypatch: pytest.MonkeyPa
     assert failure.hint.endswith("by hand: kitty @ close-window --match id:7")
 
 
-def test_one_that_says_nothing_is_told_by_its_exit(
+def test_a_silent_failure_is_reported_with_its_exit_status(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = program("wezterm", "exit 3")
@@ -87,7 +87,9 @@ def test_one_that_says_nothing_is_told_by_its_exit(
     assert failure.message == "could not close the pane of acme: wezterm said: exit 3"
 
 
-def test_one_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_program_that_is_missing_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     failure = terminals.close_pane("acme", Terminal.KITTY, "7", {"PATH": str(tmp_path)})
     assert failure is not None
@@ -97,7 +99,9 @@ def test_one_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_one_that_gives_no_answer(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_gives_no_answer_is_an_error(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = program("kitty", "exec sleep 60")
     monkeypatch.setenv("PATH", environ["PATH"])
     monkeypatch.setattr(terminals, "TIMEOUT_S", 0.05)

@@ -62,7 +62,7 @@ def test_a_pattern_that_backtracks_costs_its_line_alone(
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def test_what_is_kept_of_a_match_stays_readable() -> None:
+def test_a_masked_match_stays_readable() -> None:
     pattern = re.compile(r"(?P<keep>pin: )\d+")
     assert timed_masks.mask([pattern], "pin: 1234") == ("pin: ***", ())
 

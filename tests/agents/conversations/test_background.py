@@ -80,7 +80,7 @@ def roster(
 ATTACH, END = "claude attach 11d5b0df", "claude stop 11d5b0df"
 
 
-def test_a_session_in_the_background_is_told_with_what_ends_it(
+def test_a_session_in_the_background_is_reported_with_what_ends_it(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     worker = processes.add("claude", "claude", "bg-pty-host")
@@ -94,7 +94,7 @@ def test_a_session_in_the_background_is_told_with_what_ends_it(
     )
 
 
-def test_a_copy_that_lives_on_is_told_as_one(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_a_copy_that_lives_on_is_reported_as_one(tmp_path: Path, processes: FakeProcesses) -> None:
     roster(tmp_path, processes.add("claude", "claude", "bg-pty-host"))
     (session,) = found(CLAUDE, tmp_path, processes)
     assert session.bond is Bond.COPY
@@ -108,7 +108,7 @@ def test_a_copy_that_lives_on_is_told_as_one(tmp_path: Path, processes: FakeProc
         {"CLAUDE_CODE_RESUME_SOURCE_ALIVE": f"{TWO}|2026-11-19T21:53:05.515Z|{ONE}"},
     ],
 )
-def test_what_the_conversation_launched_is_its_child(
+def test_a_session_launched_by_a_conversation_is_its_child(
     tmp_path: Path, processes: FakeProcesses, env: dict[str, str]
 ) -> None:
     """Launched by a tool, or by /fork, whose source goes on in the pane."""
@@ -120,14 +120,14 @@ def test_what_the_conversation_launched_is_its_child(
     assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
 
 
-def test_another_s_session_in_the_background_is_not_ours(
+def test_another_s_session_in_the_background_is_not_tmuxreap_s(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     roster(tmp_path, processes.add("claude"), conversation=TWO)
     assert found(CLAUDE, tmp_path, processes) == []
 
 
-def test_a_stale_entry_is_nobody(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_a_stale_roster_entry_is_ignored(tmp_path: Path, processes: FakeProcesses) -> None:
     roster(tmp_path, processes.add("bash"), started="7")
     assert found(CLAUDE, tmp_path, processes) == []
 

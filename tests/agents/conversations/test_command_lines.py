@@ -99,9 +99,7 @@ ASKED = Profile(
         ("one - -m x", ["-m", "x"]),
     ],
 )
-def test_what_the_agent_was_asked_at_its_start_is_not_asked_again(
-    command: str, flags: list[str]
-) -> None:
+def test_the_start_prompt_is_not_repeated_by_a_resume(command: str, flags: list[str]) -> None:
     assert resume_words(ASKED, command, ID) == ["one", *flags, "--resume", ID]
 
 
@@ -180,7 +178,7 @@ def test_where_its_flags_are_not_known_none_is_repeated() -> None:
     assert repeated("claude", "vim", "notes") is None
 
 
-def test_only_an_id_of_ours_counts_as_launched() -> None:
+def test_only_an_id_of_tmuxreap_counts_as_launched() -> None:
     assert launched_with(FLAGS, launch_words(FLAGS, ["one"], ID), ID)
     assert not launched_with(FLAGS, ["one", "--session-id", OLD], ID)
     assert not launched_with(VERB, ["three"], ID)

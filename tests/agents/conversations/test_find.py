@@ -84,7 +84,7 @@ def test_a_file_of_another_process_with_that_pid_is_none(store: Path, start: obj
     assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
 
 
-def test_a_start_may_stand_behind_the_boot(store: Path) -> None:
+def test_a_start_may_come_after_the_boot(store: Path) -> None:
     pidfile(store, TWO, "some-boot:777")
     assert found(Clues((AGENT,), store=store)) == (TWO, "pidfile")
 
@@ -160,7 +160,7 @@ def test_a_folder_whose_name_only_looks_alike_is_another(store: Path) -> None:
     assert found(Clues((bare(),), store=store, cwd="/w/a/b")) == (None, None)
 
 
-def test_without_the_agent_nobody_guesses(store: Path) -> None:
+def test_without_the_agent_nothing_is_guessed(store: Path) -> None:
     talk(store, ONE)
     assert found(Clues(store=store, cwd="/w")) == (None, None)
 
@@ -171,7 +171,7 @@ def test_of_one_that_is_gone_the_start_in_its_row_counts(store: Path) -> None:
     assert found(Clues(store=store, cwd="/w", since=3000.0)) == (None, None)
 
 
-def test_one_that_is_named_by_the_beginning_of_its_id_says_the_whole_of_it(tmp_path: Path) -> None:
+def test_a_file_named_after_part_of_an_id_yields_the_whole_id(tmp_path: Path) -> None:
     gemini = load_profiles(None).agents["gemini"]
     for slug, folder, one in (("shop", "/w", ONE), ("other", "/elsewhere", TWO)):
         chats = tmp_path / "tmp" / slug / "chats"
@@ -189,7 +189,7 @@ def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: P
     assert (located.conversation, located.candidates) == (NONE, (ONE,))
 
 
-def test_rivals_do_not_matter_to_who_is_told(store: Path) -> None:
+def test_a_pidfile_spares_the_search_for_rivals(store: Path) -> None:
     pidfile(store, ONE)
     assert found(
         Clues((AGENT,), store=store, rivals=lambda: pytest.fail("nobody needed to look"))
@@ -218,7 +218,7 @@ def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
     assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
 
 
-def test_in_a_store_too_big_to_be_looked_through_nobody_guesses(
+def test_in_a_store_too_big_to_be_looked_through_nothing_is_guessed(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find, "MAX_CANDIDATES", 2)

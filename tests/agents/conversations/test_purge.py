@@ -72,7 +72,7 @@ def test_twice_is_as_good_as_once(store: Path) -> None:
         (DEMO, talk("*"), "is not a conversation ID"),
     ],
 )
-def test_what_is_not_certain_is_refused(
+def test_an_uncertain_conversation_is_refused(
     store: Path, profile: Profile | None, conversation: Conversation, why: str
 ) -> None:
     failure = why_not_purgeable("acme", profile, store, conversation)

@@ -43,7 +43,7 @@ def test_the_pid_file_tells_what_the_agent_does(tmp_path: Path, word: str, recor
     assert read_record(CLAUDE, files(tmp_path)) == record
 
 
-def test_the_pid_file_of_another_process_tells_nothing(tmp_path: Path) -> None:
+def test_the_pid_file_of_another_process_says_nothing(tmp_path: Path) -> None:
     pid_file(tmp_path, start="778", status="busy")
     assert read_record(CLAUDE, files(tmp_path)) == NO_RECORD
     assert read_record(AGY, files(tmp_path)) == NO_RECORD

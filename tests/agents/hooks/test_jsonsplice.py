@@ -36,18 +36,18 @@ def test_a_child_goes_out_with_its_comma() -> None:
     ]
 
 
-def test_of_a_key_that_stands_there_twice_the_last_counts() -> None:
+def test_of_a_key_that_appears_twice_the_last_counts() -> None:
     text = '{"a": 1, "a": [2]}'
     assert with_item(text, ("a",), 3) == '{"a": 1, "a": [2, 3]}'
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{,}", '{"a": 1} x', "[" * 100_000])
-def test_what_is_no_object_is_said(text: str) -> None:
+def test_text_that_is_no_json_object_is_rejected(text: str) -> None:
     with pytest.raises(NotJson):
         parse(text)
 
 
-def test_a_path_that_is_not_there_is_said() -> None:
+def test_a_path_that_is_not_there_is_reported() -> None:
     with pytest.raises(NotJson, match="there is no b in it"):
         with_member("{}", ("b",), "k", 1)
     with pytest.raises(NotJson, match="a is no list"):

@@ -39,7 +39,7 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_what_is_put_in_is_taken_out_again_to_the_byte(text: str) -> None:
+def test_installed_hooks_are_removed_again_to_the_byte(text: str) -> None:
     with_hooks = installed(text, HOOKS, "claude", "tmuxreap")
     assert removed(with_hooks, "claude").replace(" ", "") == text.replace(" ", "")
     assert text.strip("{ }\n") == "" or removed(with_hooks, "claude") == text
@@ -70,7 +70,7 @@ def test_twice_is_once(text: str) -> None:
     assert installed(once, HOOKS, "claude", "tmuxreap") == once
 
 
-def test_one_that_moved_takes_the_place_of_the_old_one() -> None:
+def test_a_moved_hook_replaces_the_old_one() -> None:
     moved = installed(
         installed(TEXTS[4], HOOKS, "claude", "/old/tmuxreap"), HOOKS, "claude", "'/a b/tmuxreap'"
     )
@@ -78,7 +78,7 @@ def test_one_that_moved_takes_the_place_of_the_old_one() -> None:
     assert removed(moved, "claude") == TEXTS[4]
 
 
-def test_hooks_of_another_agent_and_of_other_programs_are_none_of_ours() -> None:
+def test_hooks_of_another_agent_and_of_other_programs_are_none_of_tmuxreap() -> None:
     text = installed("{}", HOOKS, "qwen", "tmuxreap").replace("timeout", "tmuxreap-hook claude")
     assert removed(text, "claude") == text
     foreign = (
@@ -88,7 +88,7 @@ def test_hooks_of_another_agent_and_of_other_programs_are_none_of_ours() -> None
     assert removed(foreign, "claude") == foreign
 
 
-def test_ours_is_found_in_a_group_that_a_person_made_of_it() -> None:
+def test_our_hook_is_found_in_a_group_made_by_a_person() -> None:
     text = (
         f'{{"hooks": {{"Stop": [{{"hooks": [{MINE}, {{"command": "/x/tmuxreap hook'
         ' claude"}]}]}}'
@@ -111,7 +111,7 @@ def test_ours_is_found_in_a_group_that_a_person_made_of_it() -> None:
         "[" * 9999,
     ],
 )
-def test_what_is_not_as_it_should_be_is_said_and_not_touched(text: str) -> None:
+def test_what_is_not_as_it_should_be_is_reported_and_not_touched(text: str) -> None:
     with pytest.raises(NotJson):
         installed(text, HOOKS, "claude", "tmuxreap")
 

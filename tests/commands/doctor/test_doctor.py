@@ -14,7 +14,7 @@ from tests.real import Real, alive, until
 # Without problems
 
 
-def test_without_a_registry_it_tells_the_next_step_and_all_is_well(place: Path) -> None:
+def test_without_a_registry_it_names_the_next_step_and_all_is_well(place: Path) -> None:
     answer = doctor()
     assert (answer.exit, answer.json["error"]) == (0, None)
     assert "tmuxreap start NAME" in the_only(answer, "registry", "note")["hint"]
@@ -27,7 +27,7 @@ def test_a_registry_that_is_named_has_to_be_there(place: Path) -> None:
     assert the_only(answer, "registry")["message"].startswith("could not find the registry")
 
 
-def test_what_is_well_is_told_too(registry: Path) -> None:
+def test_healthy_checks_are_listed_too(registry: Path) -> None:
     answer = doctor()
     assert answer.exit == 0
     assert {one["name"] for one in answer.json["results"] if one["level"] == "ok"} >= {

@@ -31,7 +31,7 @@ def test_without_tmux_all_the_rest_is_looked_at(
     assert of(answer, "registry", "ok")
 
 
-def test_a_folder_of_sockets_that_is_not_there_is_told(
+def test_a_folder_of_sockets_that_is_not_there_is_reported(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMUX_TMPDIR", str(registry.parent / "gone"))
@@ -49,7 +49,9 @@ def server(place: Path) -> Iterator[Path]:
 
 
 @pytest.mark.live
-def test_a_server_whose_socket_was_deleted_is_found_and_mended_as_told(server: Path) -> None:
+def test_a_server_whose_socket_was_deleted_is_found_and_fixed_as_the_hint_says(
+    server: Path,
+) -> None:
     server.unlink()
     (found,) = [one for one in of(doctor(), "sockets") if str(server) in one["message"]]
     assert found["hint"].startswith("kill -USR1 ")
@@ -81,7 +83,7 @@ def test_an_agent_that_nobody_registered_is_found_also_without_a_registry(server
     assert not of(doctor(), "sessions", "note")
 
 
-def test_hooks_that_are_not_installed_are_a_note_and_mended_as_told(
+def test_hooks_that_are_not_installed_are_a_note_and_fixed_as_the_hint_says(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(place / "bin", "claude", f"echo {TRIED}")
@@ -94,7 +96,7 @@ def test_hooks_that_are_not_installed_are_a_note_and_mended_as_told(
     assert of(doctor(), "hooks", "ok")
 
 
-def test_who_keeps_a_processor_busy_and_who_listens_is_told(story: Story) -> None:
+def test_processes_that_use_a_processor_or_listen_are_reported(story: Story) -> None:
     agent = story.agent()
     server = story.processes.add("node", parent=agent.process)
     story.processes.used = {

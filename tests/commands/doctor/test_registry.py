@@ -17,7 +17,7 @@ from tmuxreap.commands.doctor import registry as checks_registry
 from tmuxreap.system import files
 
 
-def test_a_broken_registry_is_told_with_line_and_column(registry: Path) -> None:
+def test_a_broken_registry_is_reported_with_line_and_column(registry: Path) -> None:
     registry.write_text(REGISTRY + "  - name: [\n")
     answer = doctor()
     assert answer.exit == 1
@@ -30,7 +30,7 @@ def test_a_registry_that_is_a_pipe_is_not_waited_for(registry: Path) -> None:
     assert "no regular file" in the_only(doctor(), "registry")["message"]
 
 
-def test_a_registry_that_others_may_read_is_told_and_keeps_its_mode(registry: Path) -> None:
+def test_a_registry_that_others_may_read_is_reported_and_keeps_its_mode(registry: Path) -> None:
     registry.chmod(0o644)
     found = the_only(doctor(), "registry", "note")
     assert (
@@ -43,7 +43,7 @@ def test_a_registry_that_others_may_read_is_told_and_keeps_its_mode(registry: Pa
     assert not of(doctor(), "registry", "note")
 
 
-def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:
+def test_a_bad_row_is_reported_with_line_and_column(registry: Path) -> None:
     registry.write_text(REGISTRY + "  - name: b\n    status: gone\n")
     found = the_only(doctor(), "registry")
     assert "'b'" in found["message"]
@@ -58,7 +58,7 @@ def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:
         ("restart: always\n    restart_limit: often", "'often' is no limit"),
     ],
 )
-def test_a_word_on_restarts_that_means_nothing_is_told(
+def test_a_word_on_restarts_that_means_nothing_is_reported(
     registry: Path, words: str, told: str
 ) -> None:
     registry.write_text(REGISTRY + f"  - name: b\n    status: stopped\n    {words}\n")
@@ -69,7 +69,7 @@ def test_a_word_on_restarts_that_means_nothing_is_told(
     assert not of(doctor(), "registry", "note")
 
 
-def test_a_lock_that_somebody_keeps_is_told_with_who(
+def test_a_lock_that_someone_keeps_is_reported_with_who(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks_registry, "HELD_LONG_S", 0.05)
@@ -81,14 +81,14 @@ def test_a_lock_that_somebody_keeps_is_told_with_who(
     assert of(doctor(), "lock", "ok")
 
 
-def test_a_soft_lock_of_another_program_is_told(registry: Path) -> None:
+def test_a_soft_lock_of_another_program_is_reported(registry: Path) -> None:
     with SoftFileLock(f"{registry}.lock"):
         told = the_only(doctor(), "lock")
         assert f"soft lock of process {os.getpid()}" in told["message"]
         assert "filelock.FileLock" in told["hint"]
 
 
-def test_a_folder_that_hosts_share_is_told(
+def test_a_folder_that_hosts_share_is_reported(
     registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mounts = tmp_path / "mountinfo"
@@ -136,7 +136,7 @@ def test_a_broken_ledger_is_found_and_not_set_aside(registry: Path, rubbish: byt
     assert contents(registry.parent) == before
 
 
-def test_what_stands_in_its_wal_alone_is_read_and_nothing_appears_beside_it(registry: Path) -> None:
+def test_what_is_in_its_wal_alone_is_read_and_nothing_appears_beside_it(registry: Path) -> None:
     registry.write_text(REGISTRY + "  - name: web\n    status: stopped\n")
     assert tmuxreap("forget", "shop", "--json").exit == 0
     reader = sqlite3.connect(registry.with_name("agent-sessions.db"), isolation_level=None)

@@ -17,7 +17,7 @@ HOUR_S = 3600.0
 
 @pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
 @pytest.mark.parametrize("spoken", [tells, says])
-def test_after_a_suspend_nobody_is_stalled_before_he_had_his_time(
+def test_after_a_suspend_an_agent_gets_its_full_time_again(
     story: Story, kind: str, spoken: Callable[[Story, str, str], None]
 ) -> None:
     agent = story.agent(state="busy")
@@ -33,7 +33,7 @@ def test_after_a_suspend_nobody_is_stalled_before_he_had_his_time(
 
 @pytest.mark.parametrize("hours", [-5, 5])
 @pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
-def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(
+def test_a_clock_change_makes_no_agent_stalled_and_saves_none(
     story: Story, hours: int, kind: str
 ) -> None:
     story.agent(state="busy")
@@ -51,7 +51,7 @@ def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(
         assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
 
 
-def test_who_draws_after_the_clock_was_set_back_did_not_draw_before_it_spoke(story: Story) -> None:
+def test_after_a_clock_change_drawing_counts_as_later_than_the_report(story: Story) -> None:
     agent = story.agent(state="busy")
     tells(story, "prompt", "working")
     story.clock.set_by(-5 * HOUR_S)
@@ -61,7 +61,7 @@ def test_who_draws_after_the_clock_was_set_back_did_not_draw_before_it_spoke(sto
     assert story.processes.alive(agent.process)
 
 
-def test_a_sleep_makes_nobody_idle_either(story: Story) -> None:
+def test_a_sleep_makes_no_agent_idle_either(story: Story) -> None:
     story.agent()
     tells(story, "turn_end", "idle")
     passes(story, HOUR_S)
@@ -90,7 +90,7 @@ def test_an_orchestrator_lives_as_long_as_a_session_that_was_started_from_within
 
 
 @pytest.mark.parametrize("kind", [Kind.STALLED, Kind.IDLE, Kind.EXPIRED])
-def test_who_is_looked_at_lives(story: Story, kind: Kind) -> None:
+def test_an_attached_session_is_kept(story: Story, kind: Kind) -> None:
     agent = hung(story)
     _ttl(story, "1m")
     passes(story, 3 * HOUR_S)
@@ -99,7 +99,7 @@ def test_who_is_looked_at_lives(story: Story, kind: Kind) -> None:
     assert story.processes.alive(agent.process)
 
 
-def test_who_is_looked_at_through_another_session_lives(story: Story) -> None:
+def test_a_session_attached_through_another_session_is_kept(story: Story) -> None:
     agent = hung(story)
     sessions = story.tmux.servers[story.SOCKET].sessions
     twin = FakeSession("$9", "twin", 1, panes=sessions[0].panes, attached=1, grouped=True)
@@ -133,7 +133,7 @@ def _ttl(story: Story, span: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.STALLED, Kind.IDLE])
-def test_who_met_a_limit_is_neither_stalled_nor_idle(story: Story, kind: Kind) -> None:
+def test_a_limited_agent_is_no_candidate(story: Story, kind: Kind) -> None:
     own = story.folder / ".config" / "tmuxreap" / "agents.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("agents: {demo: {screens: {limited: '^no more today\\n>'}}}")

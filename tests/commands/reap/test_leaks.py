@@ -69,7 +69,7 @@ def test_what_an_agent_started_is_counted_with_it(story: Story) -> None:
     assert leaked(story) == [first.pid]
 
 
-def test_a_server_that_cannot_be_asked_tells_nothing(story: Story) -> None:
+def test_a_server_that_cannot_be_asked_says_nothing(story: Story) -> None:
     story.agent("acme")
     story.tmux.open("/tmp/other", "x", "bash")
     environ = {"TMUX": f"/tmp/other,{story.tmux.servers['/tmp/other'].process.pid},0"}

@@ -29,7 +29,9 @@ def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]
     return agent, helper
 
 
-def test_an_orphan_of_an_ended_row_is_ended_and_told_with_its_memory_and_age(story: Story) -> None:
+def test_an_orphan_of_an_ended_row_is_ended_and_reported_with_its_memory_and_age(
+    story: Story,
+) -> None:
     _, helper = left_behind(story)
     passes(story, 60)
     result = reaped(story, Kind.ORPHAN)
@@ -46,7 +48,7 @@ def test_an_orphan_of_an_ended_row_is_ended_and_told_with_its_memory_and_age(sto
     assert not story.processes.alive(helper)
 
 
-def test_an_orphan_without_a_row_is_told_by_the_name_that_it_had(story: Story) -> None:
+def test_an_orphan_without_a_row_is_reported_by_the_name_that_it_had(story: Story) -> None:
     _, helper = left_behind(story)
     story.path.write_text("tmux_sessions: []\n")
     neighbour = story.agent("neighbour")
@@ -75,7 +77,7 @@ def test_what_an_earlier_life_left_is_ended_and_the_new_one_lives(story: Story) 
     assert story.row()["status"] == "running"
 
 
-def test_what_the_ledger_and_a_mark_both_tell_of_is_told_once(story: Story) -> None:
+def test_what_the_ledger_and_a_mark_both_tell_of_is_reported_once(story: Story) -> None:
     _, helper = left_behind(story)
     story.path.write_text("tmux_sessions: []\n")
     with story.ledger() as ledger:
@@ -98,7 +100,7 @@ def test_a_survivor_that_only_the_ledger_remembers_is_an_orphan(story: Story) ->
 
 
 @pytest.mark.parametrize("spared", ["ssh-agent", "tmux: server"])
-def test_what_is_shared_is_no_orphan(story: Story, spared: str) -> None:
+def test_a_shared_process_is_no_orphan(story: Story, spared: str) -> None:
     _, helper = left_behind(story)
     marks = {"TMUXREAP_ID": "lost", "TMUXREAP_REGISTRY": str(story.path)}
     shared = story.processes.add(spared, new_session=True, environ=marks)

@@ -20,7 +20,7 @@ from tmuxreap.ledger.records import NewIntent
 HOUR_S = 3600.0
 
 
-def test_without_yes_the_plan_is_told_and_nothing_is_ended(story: Story) -> None:
+def test_without_yes_the_plan_is_reported_and_nothing_is_ended(story: Story) -> None:
     agent = hung(story)
     before = story.written()
     for request in ({"yes": False}, {"yes": True, "dry_run": True}):
@@ -78,7 +78,7 @@ def test_a_model_that_thinks_for_minutes_redraws_its_spinner_and_lives(story: St
     )
 
 
-def test_who_drew_between_the_verdict_and_the_deed_lives(
+def test_an_agent_that_draws_after_the_verdict_is_kept(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = hung(story)
@@ -105,7 +105,7 @@ def test_an_open_dialog_is_never_answered_by_reap(story: Story, kind: Kind) -> N
     assert not agent.heard
 
 
-def test_who_said_to_be_idle_or_nothing_at_all_is_not_stalled(story: Story) -> None:
+def test_an_agent_that_reported_idle_or_nothing_is_not_stalled(story: Story) -> None:
     for name in ("quiet", "done"):
         story.agent(name)
     says(story, "turn_end", "idle", "done")
@@ -125,7 +125,7 @@ def test_its_own_session_is_never_reaped(story: Story) -> None:
     assert story.processes.alive(agent.process)
 
 
-def test_who_is_being_ended_by_another_is_left_to_him(story: Story) -> None:
+def test_a_session_that_another_process_is_ending_is_left_alone(story: Story) -> None:
     agent = hung(story)
     owner = story.processes.add("tmuxreap")
     intent = NewIntent(
@@ -201,7 +201,7 @@ def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]
     return agent, helper
 
 
-def test_with_no_kind_given_all_are_meant(story: Story) -> None:
+def test_with_no_kind_given_all_are_selected(story: Story) -> None:
     hung(story, "hung")
     left_behind(story, "left")
     assert {verdict for verdict, _ in told(reaped(story, yes=False)).values()} == {

@@ -58,7 +58,7 @@ def never() -> CloserLook:
     raise AssertionError("nobody had to look closer")
 
 
-def test_a_tool_that_hangs_is_stalled_and_the_verdict_quotes_what_was_said() -> None:
+def test_a_tool_that_hangs_is_stalled_and_the_verdict_quotes_what_was_given() -> None:
     verdict = judged(SEEN, replace(AT_WORK, children=(SERVER,)), Kind.STALLED)
     assert verdict == Verdict(
         "acme",
@@ -164,13 +164,13 @@ def test_an_agent_that_was_interrupted_has_ended_its_turn_though_no_event_says_s
 @pytest.mark.parametrize(
     ("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE), (OLD, Kind.EXPIRED)]
 )
-def test_what_waits_for_a_person_lives(seen: RowFacts, kind: Kind) -> None:
+def test_an_agent_that_waits_for_a_person_is_kept(seen: RowFacts, kind: Kind) -> None:
     assert "it waits for a person" in why(seen, CloserLook(State.DIALOG), kind)
 
 
 @pytest.mark.parametrize("state", [State.IDLE, State.BUSY, State.DIALOG])
 @pytest.mark.parametrize(("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE)])
-def test_who_met_a_limit_is_neither_stalled_nor_idle(
+def test_a_limited_agent_is_neither_stalled_nor_idle(
     seen: RowFacts, kind: Kind, state: State
 ) -> None:
     closer = replace(AT_REST, state=state, limited=True)
@@ -178,7 +178,7 @@ def test_who_met_a_limit_is_neither_stalled_nor_idle(
 
 
 @pytest.mark.parametrize("kind", [Kind.IDLE, Kind.EXPIRED])
-def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
+def test_an_agent_that_reported_waiting_is_kept(kind: Kind) -> None:
     seen = replace(OLD, output_at=NOW - 8000, said=said("waiting", 8000, "permission"))
     assert "it waits for a person" in why(seen, CloserLook(State.UNKNOWN), kind)
 
@@ -203,13 +203,13 @@ def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
         ({}, None),
     ],
 )
-def test_what_is_never_touched(change: dict[str, object], told: str | None) -> None:
+def test_reap_never_touches_sessions_in_use(change: dict[str, object], told: str | None) -> None:
     sight = replace(Sight(Live.ALIVE, "/s", NoServer("/s")), **change)
     assert why_exempt(sight, under_way=False) == told
     assert why_exempt(sight, under_way=True) == "it is being ended by another"
 
 
-def test_who_showed_nothing_for_two_hours_is_idle() -> None:
+def test_no_output_for_two_hours_means_idle() -> None:
     verdict = judged(QUIET, replace(AT_REST, children=(SERVER,)), Kind.IDLE)
     assert isinstance(verdict, Verdict)
     assert (verdict.evidence["idle_s"], verdict.evidence["limit_s"], verdict.evidence["state"]) == (
@@ -241,7 +241,9 @@ def test_who_showed_nothing_for_two_hours_is_idle() -> None:
         ),
     ],
 )
-def test_who_is_not_idle(change: dict[str, object], closer: CloserLook, told: str) -> None:
+def test_sessions_in_use_are_not_idle(
+    change: dict[str, object], closer: CloserLook, told: str
+) -> None:
     assert told in why(replace(QUIET, **change), closer, Kind.IDLE)
 
 
@@ -259,11 +261,11 @@ def test_an_unreadable_screen_does_not_save_who_said_that_its_turn_is_over() -> 
         ({"ttl_since": NOW - 7000}, "3m 20s of its ttl are left"),
     ],
 )
-def test_who_is_not_expired(change: dict[str, object], told: str) -> None:
+def test_sessions_within_their_ttl_are_not_expired(change: dict[str, object], told: str) -> None:
     assert why(replace(OLD, **change), AT_REST, Kind.EXPIRED) == f"not expired: {told}"
 
 
-def test_a_ttl_ends_who_is_at_work_too() -> None:
+def test_a_ttl_ends_working_agents_too() -> None:
     verdict = judged(OLD, replace(AT_WORK, children=(TOOL,)), Kind.EXPIRED)
     assert isinstance(verdict, Verdict)
     facts = {name: verdict.evidence[name] for name in ("ttl", "ttl_s", "age_s")}
@@ -282,7 +284,7 @@ def test_one_verdict_a_session_the_first_that_holds() -> None:
         assert verdict.kind is kind
 
 
-def test_every_reason_is_told() -> None:
+def test_every_reason_is_reported() -> None:
     kept = judge(ALL, replace(SEEN, said=None), Limits(), never)
     reasons = (
         "not stalled: it never reported; not idle: it did something 3m 20s ago; not expired: it has"

@@ -103,7 +103,7 @@ def test_an_ending_that_is_closed_during_the_look_was_not_left(
     assert noted(story) == []
 
 
-def test_one_whose_owner_died_and_closed_nothing_is_told(
+def test_an_intent_of_a_dead_owner_is_reported(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent()
@@ -113,7 +113,7 @@ def test_one_whose_owner_died_and_closed_nothing_is_told(
     assert kinds(reconcile.settle(app)) == ["intent"]
 
 
-def test_one_that_is_handed_over_during_the_look_has_an_owner(
+def test_a_row_handed_over_during_the_look_has_an_owner(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent()
@@ -129,7 +129,7 @@ def test_one_that_is_handed_over_during_the_look_has_an_owner(
     assert noted(story) == []
 
 
-def test_one_that_begins_and_ends_within_the_look_is_its_owners(
+def test_a_change_that_begins_and_ends_during_the_look_belongs_to_its_owner(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = story.agent()

@@ -33,7 +33,7 @@ def test_a_shell_on_a_server_that_has_died_since_is_no_news(story: Story) -> Non
     assert find_drifts(app, app.registry.look()).drifts == []
 
 
-def test_what_lives_on_keeps_the_row_as_it_is(story: Story) -> None:
+def test_a_surviving_helper_keeps_the_row_unchanged(story: Story) -> None:
     agent = story.agent()
     helper = story.processes.add("npm", parent=agent.process, new_session=True)
     story.processes.die(agent.process)

@@ -49,7 +49,7 @@ def test_the_last_one_that_left_did_so_itself(story: Story) -> None:
     assert told.as_json()["cause"] == "exit status 0"
 
 
-def test_an_agent_without_a_row_is_told_where_other_rows_live(story: Story) -> None:
+def test_an_agent_without_a_row_is_reported_where_other_rows_live(story: Story) -> None:
     story.agent()
     story.tmux.open(story.SOCKET, "stray", *DEMO)
     story.tmux.open(story.SOCKET, "plain", "vim")
@@ -58,7 +58,7 @@ def test_an_agent_without_a_row_is_told_where_other_rows_live(story: Story) -> N
     assert found.hint == "tmuxreap adopt stray --agent demo"
 
 
-def test_what_tmux_does_not_say_is_no_drift(story: Story) -> None:
+def test_a_server_that_does_not_answer_is_no_drift(story: Story) -> None:
     story.agent()
     story.tmux.hung.add(story.SOCKET)
     found = looked(story)

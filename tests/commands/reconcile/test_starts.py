@@ -24,7 +24,7 @@ def left(story: Story, *, mark: str = "m1", made_by: str | None = None) -> RowDr
     return drift_of_start(app, app.registry.look().usable, app.books.open_intents()["acme"])
 
 
-def test_its_session_is_told_with_the_command_that_registers_it(story: Story) -> None:
+def test_its_session_is_reported_with_the_command_that_registers_it(story: Story) -> None:
     story.agent("neighbour")
     drift = left(story, made_by="m1")
     assert drift is not None
@@ -55,7 +55,7 @@ def test_while_tmux_cannot_be_asked_it_stays_open(story: Story) -> None:
     assert left(story) is None
 
 
-def test_one_that_was_recorded_is_closed(story: Story) -> None:
+def test_a_recorded_start_is_closed(story: Story) -> None:
     """It died between the write of its row and the end of its intent."""
     story.agent()
     drift = left(story, mark="mark-of-acme")

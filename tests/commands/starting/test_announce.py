@@ -39,7 +39,7 @@ def test_it_stays_open_until_it_is_closed_with_the_row(story: Story) -> None:
     assert [(one.id, one.outcome) for one in start.closing] == [(intent.id, "started")]
 
 
-def test_what_failed_and_left_nothing_is_closed(story: Story) -> None:
+def test_a_failed_start_that_left_nothing_is_closed(story: Story) -> None:
     with pytest.raises(RuntimeError):
         announce(story, cleared=True, fail=True)
     assert standing(story) == []

@@ -18,7 +18,7 @@ def failed(name: str, code: Code = Code.START_FAILED) -> Launched:
     return Launched(name, error=Problem(code.text, MESSAGE.format(name), ""))
 
 
-def test_three_failed_starts_in_a_row_halt_and_the_cause_is_told_once(story: Story) -> None:
+def test_three_failed_starts_in_a_row_halt_and_the_cause_is_reported_once(story: Story) -> None:
     breaker = Breaker(story.app(), 3)
     items = [failed(name) for name in "abc"]
     for item in items:
@@ -44,7 +44,7 @@ def test_a_set_is_named_in_the_hint(story: Story) -> None:
     assert halt.failure.hint == "when that is fixed: tmuxreap resume --set evening"
 
 
-def test_one_that_comes_up_begins_the_count_anew(story: Story) -> None:
+def test_a_successful_start_resets_the_count(story: Story) -> None:
     breaker = Breaker(story.app(), 2)
     alive = story.agent("b").process
     for item in (failed("a"), Launched("b", pid=alive.pid), failed("c")):

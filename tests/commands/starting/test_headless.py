@@ -96,7 +96,7 @@ def test_it_is_started_seen_and_ended_with_all_that_it_began(real: Real, verb: E
     assert real.sessions() == set()
 
 
-def test_one_that_was_killed_is_found_dead(real: Real) -> None:
+def test_a_killed_headless_agent_is_found_dead(real: Real) -> None:
     begin(real)
     killed(real)
     with real.app() as app:
@@ -105,7 +105,7 @@ def test_one_that_was_killed_is_found_dead(real: Real) -> None:
     assert (real.row()["status"], real.row()["termination_mode"]) == ("terminated", "lost")
 
 
-def test_what_it_left_behind_is_not_it(real: Real) -> None:
+def test_a_leftover_process_is_not_the_agent(real: Real) -> None:
     helper = "setsid sleep 600 </dev/null >/dev/null 2>&1 & exec "
     begin(real, "sh", "-c", helper + " ".join(DEMO), confirm_s=THROUGH_A_SHELL_S)
     killed(real)
@@ -129,9 +129,7 @@ def test_what_it_left_behind_is_not_it(real: Real) -> None:
         (["sleep", "600"], "no demo was recognised in it"),
     ],
 )
-def test_what_does_not_come_to_life_leaves_nothing(
-    real: Real, command: list[str], said: str
-) -> None:
+def test_a_failed_start_leaves_nothing(real: Real, command: list[str], said: str) -> None:
     before = real.registry.read_bytes()
     failure = real.fails(lambda: begin(real, *command, confirm_s=5.0 if "sh" in command else 0.1))
     assert (failure.code.text, said in failure.message) == ("start_failed", True), failure.message
@@ -141,7 +139,9 @@ def test_what_does_not_come_to_life_leaves_nothing(
         assert list(reconcile.run(app).results) == []
 
 
-def test_its_conversation_goes_on_without_tmux(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_conversation_continues_without_tmux(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMUXREAP_DEMO_HOME", str(real.store))
     begin(real)
     ready(real)
@@ -172,13 +172,15 @@ def test_an_ended_one_is_started_as_it_was_or_as_one_says(real: Real) -> None:
 
 
 @pytest.mark.parametrize(("terminal", "server"), [("screen", None), ("none", "x")])
-def test_what_cannot_be_is_a_usage_error(real: Real, terminal: str, server: str | None) -> None:
+def test_a_headless_start_with_a_tmux_server_is_a_usage_error(
+    real: Real, terminal: str, server: str | None
+) -> None:
     failure = real.fails(lambda: begin(real, terminal=terminal, server=server))
     assert failure.code.text == "usage"
 
 
 @pytest.mark.parametrize("step", ["created", "confirmed", "temp_written"])
-def test_a_start_that_died_is_told_until_it_is_recorded(real: Real, step: str) -> None:
+def test_a_start_that_died_is_reported_until_it_is_recorded(real: Real, step: str) -> None:
     words = ["start", "acme", "--agent", "demo", "--terminal", "none", "--confirm", "0"]
     environ = {**os.environ, "TMUXREAP_FAULT": f"{step}=kill"}
     died = subprocess.run(
@@ -227,7 +229,7 @@ def test_a_number_that_is_no_process_is_called_so(real: Real, pid: int) -> None:
         adopt.run(app, adopt.AdoptRequest("acme", "demo", pid=pid))
 
 
-def test_what_is_said_in_it_is_its_own_word(real: Real) -> None:
+def test_a_heartbeat_from_a_headless_agent_names_its_own_row(real: Real) -> None:
     beat = f"{' '.join(TMUXREAP)} heartbeat --state working; exec "
     begin(real, "sh", "-c", beat + " ".join(DEMO), confirm_s=1.0)
     ready(real)
@@ -289,7 +291,7 @@ def test_what_was_kept_of_it_goes_with_its_conversation_or_its_history(
     assert list(log(real).parent.iterdir()) == []
 
 
-def test_nobody_can_go_there(real: Real) -> None:
+def test_a_headless_session_cannot_be_attached_or_interrupted(real: Real) -> None:
     begin(real)
     ready(real)
     with real.app() as app:

@@ -24,7 +24,7 @@ from tmuxreap.registry.look import edited
         (False, False, Code.TMUX_UNREACHABLE),
     ],
 )
-def test_a_tmux_that_cannot_be_asked_is_told_as_by_a_stop(
+def test_a_tmux_that_cannot_be_asked_is_reported_as_by_a_stop(
     story: Story, missing: bool, denied: bool, code: Code
 ) -> None:
     story.tmux.answers[story.SOCKET] = Unreachable(
@@ -52,7 +52,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
         existing_folder("shop", "")
 
 
-def test_a_folder_whose_name_no_registry_can_hold_is_refused_with_the_way_out(
+def test_a_folder_whose_name_no_registry_can_hold_is_refused_with_a_hint(
     tmp_path: Path,
 ) -> None:
     folder = os.fsencode(tmp_path) + b"/bad\xff"
@@ -71,7 +71,7 @@ def test_a_folder_of_any_script_is_taken(tmp_path: Path) -> None:
     assert existing_folder("shop", str(folder)) == str(folder.resolve())
 
 
-def test_such_a_name_in_a_row_is_told_for_what_it_is(tmp_path: Path) -> None:
+def test_invalid_utf8_in_a_new_row_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "agent-sessions.yaml"
     file.write_text("tmux_sessions:\n  - name: shop\n    status: running\n")
     look = Registry(file).look()

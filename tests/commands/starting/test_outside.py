@@ -7,7 +7,7 @@ from tmuxreap.commands.starting.outside import with_process
 from tmuxreap.core.model import RecordedPane, Row, Terminal
 
 
-def test_a_process_is_told_from_a_stranger_with_its_pid(story: Story) -> None:
+def test_a_process_is_distinguished_from_a_stranger_with_its_pid(story: Story) -> None:
     leader, app = story.processes.add("claude", new_session=True), story.app()
     unseen = Row("acme", agent="claude", terminal=Terminal.KITTY, pane=RecordedPane(id="7"))
     row = with_process(app, unseen, leader)

@@ -38,7 +38,7 @@ def test_of_one_that_wants_none_nothing_is_kept_any_more(story: Story) -> None:
     assert stored.kept(story.app().books, "acme") is None
 
 
-def test_one_that_nobody_has_seen_gets_what_its_server_has(story: Story) -> None:
+def test_an_unseen_session_gets_the_environment_of_its_server(story: Story) -> None:
     row = wanting(story)
     assert set(surroundings(story.app(), row, story.SOCKET).environ) == {"HOME"}
 

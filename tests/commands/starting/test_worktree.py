@@ -53,7 +53,7 @@ def test_a_start_that_fails_takes_it_back_unless_something_may_live_in_it(
     assert Path(tree.path).exists() is not cleared
 
 
-def test_one_that_was_there_before_is_not_ours(story: Story, tree: Worktree) -> None:
+def test_an_existing_worktree_is_not_removed(story: Story, tree: Worktree) -> None:
     Path(tree.path).mkdir()
     with pytest.raises(Failure):
         made(

@@ -51,7 +51,9 @@ def test_the_server_of_the_last_agent_that_left_is_no_cause(
     assert following.cause_of("acme") == cause
 
 
-def test_a_cause_is_known_before_the_death_is_heard_and_forgotten_when_told(story: Story) -> None:
+def test_a_cause_is_known_before_the_death_is_heard_and_forgotten_when_reported(
+    story: Story,
+) -> None:
     agent = story.agent()
     story.tmux.open(story.SOCKET, "other", "bash")  # else the server ends with its last session
     following = deaths(story, {agent.process: "SIGKILL"})

@@ -24,7 +24,7 @@ def test_a_command_that_hangs_is_ended_with_what_it_began(
     )
 
 
-def test_a_command_that_fails_is_said_and_its_words_are_no_events(
+def test_a_command_that_fails_is_reported_and_its_words_are_no_events(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     telling.execute("echo words; exit 3", "{}")

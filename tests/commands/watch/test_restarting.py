@@ -148,7 +148,7 @@ def test_both_give_it_up_and_one_tells(story: Story, desk: Desk) -> None:
     assert "is no limit" in str(desk.told[0].evidence)
 
 
-def test_what_was_cancelled_while_it_was_due_costs_no_process(story: Story, desk: Desk) -> None:
+def test_a_cancelled_restart_starts_no_process(story: Story, desk: Desk) -> None:
     lost(story)
     desk.see()
     story.stop()
@@ -186,7 +186,7 @@ def test_a_process_that_could_record_nothing_is_tried_again_later(story: Story, 
     assert desk.events == ["restarted"]
 
 
-def test_who_runs_again_by_a_persons_hand_is_nobodys_business(story: Story, desk: Desk) -> None:
+def test_a_session_resumed_by_hand_is_left_alone(story: Story, desk: Desk) -> None:
     lost(story)
     desk.see()
     write(story, "acme", status="running", termination_mode=None)
@@ -194,7 +194,7 @@ def test_who_runs_again_by_a_persons_hand_is_nobodys_business(story: Story, desk
     assert desk.due_in() == float("inf")
 
 
-def test_what_it_ran_in_is_kept_while_it_runs(story: Story, desk: Desk) -> None:
+def test_the_surroundings_are_kept_while_a_restart_may_come(story: Story, desk: Desk) -> None:
     wanting(story)
     desk.see()
     assert stored.kept(story.app().books, "acme") is not None

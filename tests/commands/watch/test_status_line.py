@@ -20,7 +20,7 @@ def told(story: Story) -> dict[str, str]:
     return texts(sights, story.app().states.of(list(rows), list(sights)))
 
 
-def test_those_that_run_by_what_they_are_at_and_those_that_should(story: Story) -> None:
+def test_running_sessions_are_counted_by_state_and_missing_ones_too(story: Story) -> None:
     story.agent("a")
     story.agent("b")
     story.agent("c", state="busy")
@@ -30,7 +30,7 @@ def test_those_that_run_by_what_they_are_at_and_those_that_should(story: Story) 
     assert texts([], []) == {}
 
 
-def test_tmux_is_told_what_changed_and_again_where_that_is_wanted(story: Story) -> None:
+def test_tmux_learns_what_changed_and_again_where_that_is_wanted(story: Story) -> None:
     story.agent()
     segment, now = Segment(story.app()), seen(story)
     segment.show(now, again=False)

@@ -53,7 +53,7 @@ def test_a_single_death_is_its_own_alarm_a_moment_later(heard: Heard) -> None:
     assert heard.words(heard.alarms) == [("dead", None)] * 2
 
 
-def test_who_dies_all_the_time_keeps_no_alarm_back_for_ever(heard: Heard) -> None:
+def test_repeated_deaths_do_not_suppress_an_alarm_forever(heard: Heard) -> None:
     for step in range(30):
         heard.die(f"n{step}")
         heard.all.delays_alarms(step * 0.1)
@@ -69,7 +69,7 @@ def test_a_notice_is_one_line_that_commands_no_terminal() -> None:
     assert notice(state) == "acme: state: working -> waiting"
 
 
-def test_what_the_ledger_does_not_give_is_told_and_nothing_else() -> None:
+def test_what_the_ledger_does_not_give_is_reported_and_nothing_else() -> None:
     warnings = ["ledger_not_read: it is locked", "row_invalid: no", "plain words"]
     (told,) = ledger_drift(warnings)
     assert (told.drift, told.evidence) == ("ledger_not_read", "it is locked")

@@ -38,7 +38,7 @@ def test_a_death_ends_the_wait_and_the_kernel_says_how(waiter: Waiter) -> None:
     assert waiter.wait([identity], 0.0).gone <= {identity}
 
 
-def test_a_file_that_comes_and_one_that_changes_are_told(waiter: Waiter, file: Path) -> None:
+def test_a_file_that_comes_and_one_that_changes_are_reported(waiter: Waiter, file: Path) -> None:
     waiter.arm()
     assert not waiter.wait([], 0.0).changed
     file.write_text("a")
@@ -56,7 +56,7 @@ def test_the_time_ends_it_without_a_word(waiter: Waiter) -> None:
     assert time.monotonic() - before >= 0.05
 
 
-def test_who_rings_ends_this_wait_and_every_one_after_it(waiter: Waiter) -> None:
+def test_a_wake_ends_this_wait_and_the_next(waiter: Waiter) -> None:
     before = time.monotonic()
     waiter.ring()
     assert waiter.wait([], 60.0).ending

@@ -72,7 +72,7 @@ def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> N
     assert story.row()["status"] == "terminated"
 
 
-def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Story) -> None:
+def test_the_cause_of_a_death_is_reported_even_if_seen_before_the_event(story: Story) -> None:
     """Without the cause, an agent that exited cleanly would be restarted."""
     agent = story.agent()
 
@@ -88,7 +88,7 @@ def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Stor
     assert [(event.event, event.cause) for event in told] == [("dead", "exit status 0")]
 
 
-def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
+def test_watch_does_not_wait_for_dead_processes(story: Story) -> None:
     """A wait for the dead agent of a row that other processes keep alive would return at once,
     again and again; the death of the others is that of the row."""
     agent = story.agent()
@@ -134,7 +134,7 @@ def test_a_clock_that_is_set_moves_no_look(story: Story, hours: int) -> None:
     assert waits == [10.0, 10.0]
 
 
-def test_who_was_killed_when_memory_had_run_out_is_told_so(
+def test_an_oom_kill_is_reported_as_the_cause(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vmstat = tmp_path / "vmstat"
@@ -159,7 +159,7 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
             signal.signal(number, handler)
 
 
-def test_a_changed_state_is_told_once(story: Story) -> None:
+def test_a_changed_state_is_reported_once(story: Story) -> None:
     agent = story.agent()
     app = story.app()
 

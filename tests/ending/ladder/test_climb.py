@@ -185,7 +185,7 @@ def test_a_kill_is_repeated_until_the_time_is_up() -> None:
     assert (ended.outcome, [one.process for one in ended.survivors]) == (Outcome.SURVIVED, [AGENT])
 
 
-def test_what_is_killed_hears_of_nothing_beforehand() -> None:
+def test_a_killed_agent_gets_no_notice() -> None:
     asked, _ = run(replace(KILL, grace_s=0.0), scripted(Look=[SIGHT, GONE], Wait=frozenset()))
     assert kinds(asked)[:4] == ["Checkpoint", "Look", "Signal", "Close"]
 
@@ -241,7 +241,7 @@ def test_a_queued_prompt_is_taken_back_and_kept_before_the_turn_is_ended() -> No
     assert ended.draft == Draft(6, 17, "run it")
 
 
-def test_what_is_half_typed_is_kept_where_the_queue_comes_back_into_an_empty_input() -> None:
+def test_a_draft_is_kept_where_the_queue_returns_into_an_empty_input() -> None:
     profile = replace(DEMO, unqueue_keys=(Key("Up"),), clear_keys=(Key("C-u"),))
     screens = [replace(QUEUED, draft="half"), QUEUED, BACK]
     asked, ended = run(STOP, scripted(ReadScreen=screens, KeepDraft=17, Look=GONE), profile=profile)
@@ -264,7 +264,7 @@ def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
     assert pressed(asked) == []
 
 
-def test_what_is_asked_before_the_first_prompt_gets_no_answer() -> None:
+def test_a_question_before_the_first_prompt_gets_no_answer() -> None:
     """Not even an Escape: it may mean a permanent "no"."""
     asking = Screen(State.DIALOG, setup=True)
     asked, _ = run(STOP, scripted(ReadScreen=asking, Look=GONE))
@@ -283,7 +283,7 @@ def test_what_is_asked_before_the_first_prompt_gets_no_answer() -> None:
         (Screen(State.DIALOG), ""),
     ],
 )
-def test_what_a_key_clears_and_could_not_be_kept_is_told(screen: Screen, why: str) -> None:
+def test_a_cleared_text_that_was_not_read_whole_is_reported(screen: Screen, why: str) -> None:
     _, ended = run(STOP, scripted(ReadScreen=screen, KeepDraft=17, Look=GONE))
     assert why in ended.draft_lost
     assert bool(why) is bool(ended.draft_lost)
@@ -308,7 +308,7 @@ def test_a_kill_keeps_what_the_screen_showed() -> None:
 LAID_ASIDE = Screen(State.IDLE, stashed=True)
 
 
-def test_what_was_laid_aside_comes_back_into_the_input_and_is_kept() -> None:
+def test_a_stash_returns_into_the_input_and_is_kept() -> None:
     profile = replace(DEMO, unstash_keys=(Key("C-s"),))
     answers = scripted(
         ReadScreen=[LAID_ASIDE, Screen(State.DRAFT, "half")], KeepDraft=17, Look=GONE
@@ -320,7 +320,7 @@ def test_what_was_laid_aside_comes_back_into_the_input_and_is_kept() -> None:
 
 @pytest.mark.parametrize("state", [State.IDLE, State.DRAFT, State.BUSY])
 @pytest.mark.parametrize("profile", [DEMO, replace(DEMO, unstash_keys=(Key("C-s"),))])
-def test_what_was_laid_aside_and_does_not_come_back_is_told(profile: Profile, state: State) -> None:
+def test_a_stash_that_does_not_come_back_is_reported(profile: Profile, state: State) -> None:
     """Nor is it requested where it would swap places with the text in the input."""
     screen = replace(LAID_ASIDE, state=state)
     asked, ended = run(STOP, scripted(ReadScreen=screen, Look=GONE), profile=profile)
@@ -329,7 +329,7 @@ def test_what_was_laid_aside_and_does_not_come_back_is_told(profile: Profile, st
     assert (Key("C-s") in pressed(asked)) is bool(asks)
 
 
-def test_a_kill_tells_what_was_laid_aside() -> None:
+def test_a_kill_tells_what_was_put_aside() -> None:
     _, ended = run(KILL, scripted(Look=GONE), screen=LAID_ASIDE)
     assert "laid aside" in ended.draft_lost
 
@@ -374,7 +374,7 @@ def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
     assert ended.stopped_by is StoppedBy.EXIT_KEYS
 
 
-def test_who_got_no_key_is_not_waited_for() -> None:
+def test_a_skipped_key_is_not_waited_for() -> None:
     asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Press=False, Look=GONE))
     assert kinds(asked)[:5] == ["Checkpoint", "ReadScreen", "Press", "Wait", "Checkpoint"]
 

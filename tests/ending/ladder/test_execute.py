@@ -223,7 +223,7 @@ def test_a_denied_signal_is_no_death(story: Story) -> None:
     assert story.processes.alive(agent.process)
 
 
-def test_one_that_appears_after_a_clean_look_is_ended_too(story: Story) -> None:
+def test_a_process_that_appears_after_a_clean_look_is_ended(story: Story) -> None:
     """Two looks in a row: between them a process forks that no single look can see."""
     agent = story.agent()
     late: list[ProcessId] = []
@@ -518,7 +518,7 @@ def test_one_failing_target_does_not_stop_the_others(story: Story) -> None:
     assert int(result.exit) == 1
 
 
-def test_a_neighbour_whose_name_begins_alike_lives(story: Story) -> None:
+def test_a_neighbour_whose_name_has_the_same_prefix_lives(story: Story) -> None:
     longer = story.agent("a-2")
     story.agent("a")
     story.stop("a")

@@ -64,7 +64,7 @@ def test_the_whole_replaces_what_stood_for_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["one\ntwo", "one\ntwo\n", "one"])
-def test_what_the_screen_showed_whole_after_all_is_kept(text: str) -> None:
+def test_a_draft_that_the_screen_did_show_whole_is_kept(text: str) -> None:
     """A draft may be exactly as high as its visible part."""
     _, ended = handed(Opened(EDITOR, text), screen=replace(PASTE, draft="one\ntwo"))
     assert (ended.kept, ended.draft_lost) == ([text.rstrip("\n")], "")
@@ -109,7 +109,7 @@ def test_an_editor_that_does_not_come_is_awaited_for_a_while() -> None:
     assert (ended.kept, ended.draft_lost, signals(asked)) == (["[Pasted #1]"], PARTIAL, [])
 
 
-def test_one_that_leaves_is_asked_no_longer() -> None:
+def test_an_editor_that_exits_is_asked_no_more() -> None:
     asked, _ = handed(None, Wait=frozenset())
     assert sum(isinstance(request, ReadEditor) for request in asked) == 1
 
@@ -134,7 +134,7 @@ AWAITED = [None] * 51  # as often as it is looked for while it may open
 
 
 @pytest.mark.parametrize("more", range(len(SAFE) + 1))
-def test_one_that_opens_late_gets_no_key_and_is_read_all_the_same(more: int) -> None:
+def test_an_editor_that_opens_late_gets_no_key_but_is_read(more: int) -> None:
     asked, ended = handed(*AWAITED, *[None] * more, Opened(EDITOR, "one\ntwo"), None)
     read = [at for at, request in enumerate(asked) if isinstance(request, ReadEditor)]
     first_signal = next(at for at, request in enumerate(asked) if isinstance(request, Signal))

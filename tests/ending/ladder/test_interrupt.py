@@ -93,7 +93,7 @@ def test_between_two_steps_of_a_turn_it_is_not_idle() -> None:
     assert (ended.outcome.value, keys(asked)) == ("already_idle", [])
 
 
-def test_what_it_asks_first_gets_no_answer() -> None:
+def test_interrupt_gives_a_first_question_no_answer() -> None:
     for screen in (SETUP, UNKNOWN):
         ended, asked = done([screen])
         assert (ended.outcome.value, keys(asked)) == ("refused", [])
@@ -102,7 +102,7 @@ def test_what_it_asks_first_gets_no_answer() -> None:
         assert ReadScreen(ready=True) not in asked
 
 
-def test_one_that_is_being_drawn_is_no_unknown_one() -> None:
+def test_a_screen_being_drawn_is_not_an_unknown_screen() -> None:
     ended, asked = done([UNKNOWN, UNKNOWN, BUSY], after={ESCAPE: IDLE})
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
 
@@ -113,7 +113,7 @@ def test_what_asks_after_a_key_gets_no_other() -> None:
 
 
 @pytest.mark.parametrize(("again", "times"), [(False, 1), (True, 3)])
-def test_a_turn_that_goes_on_gets_its_key_again_only_where_the_profile_says_so(
+def test_a_turn_that_continues_gets_its_key_again_only_where_the_profile_says_so(
     again: bool, times: int
 ) -> None:
     ended, asked = done([BUSY], profile=replace(PROFILE, turn_again=again))
@@ -155,7 +155,7 @@ def test_a_queued_prompt_comes_back_first_and_is_kept() -> None:
 
 
 @pytest.mark.parametrize("drawing", [[UNKNOWN], [UNKNOWN, UNKNOWN], [BUSY], [UNKNOWN, BUSY]])
-def test_one_that_is_drawn_while_it_comes_back_is_at_work(drawing: list[Screen]) -> None:
+def test_an_agent_that_draws_while_its_queue_returns_is_working(drawing: list[Screen]) -> None:
     """A look may meet the screen before all of it is drawn."""
     queued, back = replace(BUSY, queued="run it"), Screen(State.BUSY, "run it")
     after: dict[Key, Screen | list[Screen]] = {
@@ -167,7 +167,7 @@ def test_one_that_is_drawn_while_it_comes_back_is_at_work(drawing: list[Screen])
     assert ended.kept == ["run it"]
 
 
-def test_one_that_does_not_come_back_gets_no_key_that_would_begin_it() -> None:
+def test_a_queue_that_does_not_come_back_gets_no_key_that_would_start_it() -> None:
     ended, asked = done([replace(BUSY, queued="run it")])
     assert (ended.outcome.value, keys(asked)) == ("refused", [UP])
 

@@ -50,7 +50,7 @@ def test_the_pane_is_made_ready_once_before_the_first_key() -> None:
     assert [request.ready for request in asked if isinstance(request, ReadScreen)] == [True, False]
 
 
-def test_what_is_half_typed_and_seen_in_part_is_said_to_be_lost() -> None:
+def test_a_draft_seen_in_part_is_reported_as_lost() -> None:
     asked, ended = keyed(replace(Screen(State.DRAFT, "half"), partial=True))
     assert KeepDraft("half") in asked
     assert ended.draft_lost == PARTIAL

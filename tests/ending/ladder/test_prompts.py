@@ -87,5 +87,5 @@ def test_only_an_idle_and_empty_input_is_typed_into() -> None:
     assert all(why_not_empty(screen) for screen in others)
 
 
-def test_what_cannot_be_seen_is_not_compared() -> None:
+def test_invisible_characters_are_not_compared() -> None:
     assert visible(" a\u200b b\n\u00a0c\ufe0f ") == "abc"

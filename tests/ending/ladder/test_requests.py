@@ -8,7 +8,7 @@ from tmuxreap.ending.ladder.requests import Checkpoint, ask
 from tmuxreap.ending.plan import Rung
 
 
-def test_who_asks_is_told_what_was_answered() -> None:
+def test_the_answer_reaches_the_generator_that_asked() -> None:
     asking = ask(Checkpoint(Rung.KEYS))
     assert next(asking) == Checkpoint(Rung.KEYS)
     with pytest.raises(StopIteration) as stopped:

@@ -71,20 +71,20 @@ def test_two_idle_looks_in_a_row_are_the_end_of_a_turn() -> None:
     assert isinstance(asked[-1], Recall)
 
 
-def test_a_turn_that_goes_on_is_cut_when_its_time_is_up() -> None:
+def test_a_turn_that_continues_is_cut_when_its_time_is_up() -> None:
     run, asked, ours = finished([BUSY], wait_s=1.0)
     assert (ours, run.turn_cut) == (True, True)
     until = max(request.until for request in asked if isinstance(request, Wait))
     assert until == 1.0 + FakeClock().monotonic()
 
 
-def test_hooks_are_believed_where_the_screen_tells_nothing() -> None:
+def test_hooks_are_believed_where_the_screen_says_nothing() -> None:
     assert not finished([UNKNOWN], "idle")[0].turn_cut
     assert finished([UNKNOWN], "working", wait_s=1.0)[0].turn_cut
     assert finished([BUSY], "idle", wait_s=1.0)[0].turn_cut
 
 
-def test_who_says_that_he_works_is_looked_at_for_longer() -> None:
+def test_an_agent_that_reports_work_is_watched_longer() -> None:
     """Between a dialog and its tool a busy machine may briefly draw an empty prompt."""
     dozes = [IDLE] * (BUSY_LOOKS - 1)
     run, asked, _ = finished([*dozes, BUSY, *dozes, IDLE], "working", wait_s=60.0)
@@ -97,7 +97,7 @@ def test_an_ending_that_another_took_over_is_left_at_once() -> None:
     assert (asked, ours) == ([ReadTurn()], False)
 
 
-def test_who_leaves_in_the_meantime_is_captured() -> None:
+def test_an_agent_that_exits_meanwhile_is_captured() -> None:
     run, asked, _ = finished([BUSY], leaves=True)
     assert run.agent_left
     assert isinstance(asked[-1], Capture)

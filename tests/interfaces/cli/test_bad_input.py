@@ -107,7 +107,7 @@ def test_a_file_that_is_no_registry(kind: str, verb: str, registry: Path, tmp_pa
 
 
 @pytest.mark.parametrize("verb", ["start", "adopt"])
-def test_what_begins_a_session_refuses_a_broken_registry_too(
+def test_start_and_adopt_refuse_a_broken_registry(
     verb: str, registry: Path, tmp_path: Path
 ) -> None:
     registry.write_text("tmux_sessions: {}\n")
@@ -221,7 +221,7 @@ def test_a_bad_row_fails_the_targets_that_mean_it(
 
 
 @pytest.mark.parametrize("kind", BAD_ROWS)
-def test_the_other_rows_go_on(kind: str, registry: Path) -> None:
+def test_the_other_rows_continue(kind: str, registry: Path) -> None:
     text, name, _ = BAD_ROWS[kind]
     registry.write_text(ROW + text)
     answer = run("stop", "a", name, "--json")
@@ -245,7 +245,7 @@ NAMELESS = {
 
 
 @pytest.mark.parametrize("kind", NAMELESS)
-def test_a_row_without_a_name_is_told_by_its_place(kind: str, registry: Path) -> None:
+def test_a_row_without_a_name_is_reported_by_its_place(kind: str, registry: Path) -> None:
     text, reason = NAMELESS[kind]
     registry.write_text(ROW + text)
     listed = run("list", "--json")
@@ -540,7 +540,7 @@ def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path)
     assert registry.read_text() == ROW
 
 
-def test_events_are_told_of_rows_that_cannot_be_used_or_are_no_more(registry: Path) -> None:
+def test_events_are_reported_of_rows_that_cannot_be_used_or_are_no_more(registry: Path) -> None:
     registry.write_text(ROW)
     assert run("forget", "b").exit == 0
     registry.write_text(ROW.replace("running", "asleep"))

@@ -48,7 +48,7 @@ def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
         assert caught.value.hint
 
 
-def test_kinds_stand_once_and_in_their_order() -> None:
+def test_kinds_appear_once_and_in_their_order() -> None:
     found = looking.kinds_of("idle, stalled,idle", "--reap")
     assert [kind.value for kind in found] == ["idle", "stalled"]
     assert boundary.seconds("15m", "--grace") == 900.0
@@ -77,7 +77,7 @@ def test_only_a_yes_is_one(
     assert asked.out == ""
 
 
-def test_a_tool_asks_nobody_even_on_a_terminal(
+def test_a_tool_asks_nothing_even_on_a_terminal(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boundary, "on_terminal", lambda: True)
@@ -94,7 +94,7 @@ def handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def test_what_nohup_had_ignored_stays_so(handlers: None) -> None:
+def test_a_signal_ignored_by_nohup_stays_ignored(handlers: None) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     boundary.heed_signals()
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

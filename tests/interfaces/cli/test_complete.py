@@ -80,7 +80,7 @@ def test_a_verb_is_offered_the_sessions_that_it_can_mean() -> None:
     assert {"shop", "old"} <= set(offered("stop", "--purge-conversation", ""))
 
 
-def test_what_was_named_is_not_offered_again() -> None:
+def test_completion_does_not_repeat_a_named_session() -> None:
     assert set(offered("stop", "shop", "")) == {"shop-2", "tag:acme", "agent:demo", "agent:claude"}
 
 
@@ -114,7 +114,7 @@ def test_agents_of_the_user_are_offered(project: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("nosuch", ""), ("stop", "--nosuch", "x"), ("agents", "")])
-def test_what_is_not_known_is_not_offered(words: tuple[str, ...]) -> None:
+def test_unknown_values_are_not_offered(words: tuple[str, ...]) -> None:
     assert not set(offered(*words)) - set(PUBLIC)
 
 
@@ -196,7 +196,7 @@ def test_the_later_word_counts_and_an_old_one_has_its_age(ledger: Path) -> None:
     assert offered("show", "shop")["shop"] == "running, demo"
 
 
-def test_an_answer_that_nobody_reads_is_no_bug() -> None:
+def test_an_answer_that_nobody_reads_is_no_crash() -> None:
     environ = {
         **os.environ,
         "_TMUXREAP_COMPLETE": "complete_zsh",

@@ -29,7 +29,7 @@ def test_the_help_fits_80_columns(verb: str) -> None:
     assert [line for line in lines if len(line) > 80] == []
 
 
-def test_the_list_of_verbs_tells_each_in_full_and_in_groups() -> None:
+def test_the_list_of_verbs_lists_each_in_full_and_in_groups() -> None:
     lines = helped()
     listed = [line for line in lines[lines.index("Everyday:") + 1 :] if line.startswith("  ")]
     assert {line.split()[0] for line in listed} >= set(PUBLIC) - {"hook"}

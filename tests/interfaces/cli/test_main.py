@@ -40,7 +40,7 @@ def test_talk_that_nobody_can_hear_is_no_failure() -> None:
 
 @pytest.mark.parametrize("words", [["--help"], ["stop", "-h"], ["help", "stop"], ["schema"], []])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_text_that_nobody_takes_is_no_bug(words: list[str], unbuffered: str) -> None:
+def test_a_text_that_nobody_takes_is_no_crash(words: list[str], unbuffered: str) -> None:
     command = [sys.executable, "-m", "tmuxreap", *words]
     environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w") as full:

@@ -78,7 +78,7 @@ def test_attach_says_why_it_cannot(registry: Path) -> None:
     assert (answer.exit, "no terminal" in answer.err) == (2, True)
 
 
-def test_who_is_asked_reads_how_many_and_who(
+def test_a_question_names_the_sessions_and_their_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []

@@ -19,7 +19,7 @@ from tmuxreap.interfaces.hook import answer as pulse
 # Events
 
 
-def test_an_event_is_one_line_in_the_ledger_without_what_was_said(desk: Desk) -> None:
+def test_an_event_is_one_line_in_the_ledger_without_what_was_given(desk: Desk) -> None:
     secret = "sk-0123456789abcdef"
     done = desk.hook(
         hook_event_name="PreToolUse",
@@ -90,7 +90,7 @@ def test_no_ledger_is_made(desk: Desk) -> None:
     assert not desk.path.exists()
 
 
-def test_one_that_is_nobody_here_is_passed_over(desk: Desk) -> None:
+def test_a_hook_of_an_unknown_session_is_ignored(desk: Desk) -> None:
     assert quiet(
         desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', TMUXREAP_ID="another")
     )
@@ -98,9 +98,7 @@ def test_one_that_is_nobody_here_is_passed_over(desk: Desk) -> None:
     assert desk.beats() == []
 
 
-def test_a_pipe_that_stays_open_holds_nobody_up(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_that_stays_open_delays_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "INPUT_S", 0.05)
     reader, writer = os.pipe()
     os.write(writer, b'{"a": 1}')
@@ -184,7 +182,7 @@ def test_a_heartbeat_is_noted_by_name_or_by_where_it_is_called(desk: Desk) -> No
         (("--registry", "/nowhere/x.yaml"), 6, "registry_not_found"),
     ],
 )
-def test_what_is_wrong_with_a_heartbeat_is_said(
+def test_what_is_wrong_with_a_heartbeat_is_reported(
     desk: Desk, words: tuple[str, ...], status: int, code: str
 ) -> None:
     ended, answer = told(desk.run("heartbeat", *words, "--json"))

@@ -77,7 +77,9 @@ def test_the_first_word_of_a_row_of_another_tool_is_heard(desk: Desk, text: str)
         ),
     ],
 )
-def test_who_may_be_another_is_not_heard(desk: Desk, rows: list[str], server: str) -> None:
+def test_a_hook_that_may_belong_to_another_row_is_ignored(
+    desk: Desk, rows: list[str], server: str
+) -> None:
     write(desk, *(row.format(pid=os.getpid()) for row in rows))
     said = b'{"hook_event_name": "Stop"}'
     assert desk.run("hook", "claude", said=said, **in_tmux(server)).returncode == 0
@@ -148,7 +150,7 @@ def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:
     assert [beat.kind for beat in heard(desk, "hand")] == ["heartbeat", "turn_end"]
 
 
-def test_who_stands_in_no_row_leaves_nothing(desk: Desk) -> None:
+def test_a_hook_without_a_row_records_nothing(desk: Desk) -> None:
     write(desk, BLOCK.format(pid=1, more=""))
     said = b'{"hook_event_name": "Stop"}'
     assert desk.run("hook", "claude", said=said, **in_tmux()).returncode == 0

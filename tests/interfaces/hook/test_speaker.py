@@ -48,7 +48,7 @@ def test_the_mark_tells_who_speaks_and_only_the_latest_of_a_session(
     assert speaks(monkeypatch, desk, "claude", None, terminal=9, TMUXREAP_ID="mark-2") == "acme"
 
 
-def test_one_that_is_just_being_started_is_known_by_the_mark_that_it_was_given(
+def test_a_starting_session_is_recognised_by_its_mark(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = json.dumps({"marks": ["mark-2", "mark-of-a-dead-start"]})
@@ -151,7 +151,7 @@ def test_of_one_without_a_terminal_the_conversation_goes_first(
     assert speaks(monkeypatch, desk, "claude", "other", terminal=0, TMUXREAP_ID="mark-1") == "acme"
 
 
-def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_halt(
+def test_one_without_a_terminal_and_with_another_conversation_is_not_asked_to_stop(
     desk: Desk,
 ) -> None:
     with contextlib.closing(connect(str(desk.path), 1)) as db:

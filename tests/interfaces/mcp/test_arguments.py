@@ -42,7 +42,7 @@ SAID: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("tool", GIVEN)
-def test_what_was_given_is_said_as_the_command_line_has_it(tool: str) -> None:
+def test_a_given_flag_is_named_as_on_the_command_line(tool: str) -> None:
     arguments = TOOLS[tool].arguments.model_validate(GIVEN[tool])
     assert arguments.words() == SAID[tool]
 
@@ -61,7 +61,7 @@ def test_every_argument_is_one_of_the_command(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_flag_that_is_not_given_is_told_as_the_command_takes_it(tool: str) -> None:
+def test_a_flag_that_is_not_given_is_reported_as_the_command_takes_it(tool: str) -> None:
     """Only what was given is passed on: a default that the schema tells must be the command's."""
     taken = defaults(VERBS[TOOLS[tool].verb])
     fields = TOOLS[tool].arguments.model_fields

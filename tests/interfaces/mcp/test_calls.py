@@ -98,7 +98,7 @@ async def once(found: Calls, number: int) -> None:
         await anyio.sleep(0.01)
 
 
-def test_what_takes_long_is_told_as_under_way_and_joined_by_who_asks_again() -> None:
+def test_a_long_call_reports_progress_and_a_second_one_joins_it() -> None:
     async def work(found: Calls) -> None:
         first = await begun(found)
         assert (first["ok"], first["exit_code"], first["results"]) == (False, 1, [])
@@ -125,7 +125,7 @@ def test_what_takes_long_is_told_as_under_way_and_joined_by_who_asks_again() -> 
     talk(work)
 
 
-def test_what_has_ended_meanwhile_is_done_anew() -> None:
+def test_a_call_that_has_finished_is_made_again() -> None:
     async def work(found: Calls) -> None:
         await begun(found)
         Slow.let.set()
@@ -139,7 +139,7 @@ def test_what_has_ended_meanwhile_is_done_anew() -> None:
 
 
 @pytest.mark.parametrize("tool", [TOOL, LOOKS])
-def test_a_call_that_was_cancelled_is_done_anew(tool: Tool) -> None:
+def test_a_call_that_was_cancelled_is_done_again(tool: Tool) -> None:
     async def work(found: Calls) -> None:
         with anyio.move_on_after(0.05):
             await found.call(tool, {}, None)
@@ -185,7 +185,7 @@ def test_other_arguments_are_another_call() -> None:
     talk(work)
 
 
-def test_progress_is_told_with_growing_numbers() -> None:
+def test_progress_is_reported_with_growing_numbers() -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
@@ -204,7 +204,7 @@ def test_progress_is_told_with_growing_numbers() -> None:
     assert "1 of 2 ended" in (heard[-1][2] or "")
 
 
-def test_who_leaves_interrupts_what_is_under_way() -> None:
+def test_a_client_that_leaves_interrupts_its_call() -> None:
     async def work(found: Calls) -> None:
         await begun(found)
         assert await found.interrupt()
@@ -213,7 +213,7 @@ def test_who_leaves_interrupts_what_is_under_way() -> None:
     talk(work)
 
 
-def test_who_looks_is_given_up_when_nobody_listens() -> None:
+def test_a_read_only_call_is_dropped_when_its_client_leaves() -> None:
     async def work(found: Calls) -> None:
         await begun(found, LOOKS)
         found.interrupt_lookups()
@@ -222,7 +222,7 @@ def test_who_looks_is_given_up_when_nobody_listens() -> None:
     talk(work)
 
 
-def test_a_fault_of_ours_is_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_of_tmuxreap_is_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
     class Broken(Slow):
         def run(self, context: Context) -> Result:
             raise ZeroDivisionError

@@ -38,7 +38,7 @@ def test_a_purge_over_hosts_is_of_one_name_on_one_host() -> None:
         assert caught.value.code is Code.USAGE
 
 
-def test_the_own_session_is_meant_where_names_are_given() -> None:
+def test_one_s_own_session_is_selected_where_names_are_given() -> None:
     def also(**words: Any) -> bool:
         return StopSession.model_validate({"reason": "r", **words}).also_self
 
@@ -47,7 +47,7 @@ def test_the_own_session_is_meant_where_names_are_given() -> None:
     assert also(targets=["all"], self=True)
 
 
-def test_what_is_dropped_needs_a_reason_and_keeps_it(story: Story) -> None:
+def test_removing_a_row_needs_a_reason_and_records_it(story: Story) -> None:
     with pytest.raises(ValidationError, match="reason"):
         RemoveSession.model_validate({"targets": ["acme"], "history": True})
     story.agent()

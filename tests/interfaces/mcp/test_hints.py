@@ -62,7 +62,7 @@ def test_flags_are_those_of_the_tool_that_was_called() -> None:
     )
 
 
-def test_every_hint_of_an_answer_is_said_so_and_nothing_else_is_touched() -> None:
+def test_every_hint_of_an_answer_is_marked_and_nothing_else_is_touched() -> None:
     answer = {
         "command": "stop",
         "warnings": ["first: tmuxreap reconcile"],

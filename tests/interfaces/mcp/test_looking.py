@@ -48,13 +48,13 @@ def test_a_list_is_as_long_and_as_wide_as_was_asked_for() -> None:
     assert ListSessions().trimmed(dict(ANSWER)) == ANSWER
 
 
-def test_a_field_that_is_not_there_is_said(story: Story) -> None:
+def test_a_field_that_is_not_there_is_reported(story: Story) -> None:
     with pytest.raises(Failure, match="no field 'colour'") as caught:
         ListSessions(fields=["colour"]).run(story.app())
     assert "state" in caught.value.hint
 
 
-def test_of_events_the_newest_are_told() -> None:
+def test_events_prints_the_newest() -> None:
     told = Events(limit=1).trimmed(dict(ANSWER))
     assert [one["name"] for one in told["results"]] == ["a2"]
 
@@ -66,7 +66,7 @@ def test_a_wait_is_shorter_than_a_clients_patience(story: Story) -> None:
     assert LONGEST_S < 30
 
 
-def test_who_waits_hears_that_the_server_leaves(
+def test_a_waiting_client_hears_that_the_server_exits(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context: Context = story.app()

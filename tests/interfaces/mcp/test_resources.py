@@ -9,7 +9,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.interfaces.mcp.server import REGISTRY, read, readable
 
 
-def test_the_registry_and_each_running_session_are_told(story: Story) -> None:
+def test_the_registry_and_each_running_session_are_reported(story: Story) -> None:
     story.agent("acme")
     story.agent("gone")
     story.stop("gone")
@@ -19,7 +19,7 @@ def test_the_registry_and_each_running_session_are_told(story: Story) -> None:
     ]
 
 
-def test_the_registry_is_read_as_it_stands(story: Story) -> None:
+def test_the_registry_is_read_unchanged(story: Story) -> None:
     story.agent()
     kind, text = read(story.app(), REGISTRY)
     assert (kind, text) == ("application/yaml", story.path.read_text())

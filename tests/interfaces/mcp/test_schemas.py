@@ -18,7 +18,7 @@ def told(name: str) -> dict[str, Any]:
     return described(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
 
 
-def test_a_schema_tells_types_and_limits() -> None:
+def test_a_schema_has_types_and_limits() -> None:
     given = told("stop_session")["inputSchema"]["properties"]
     assert given["targets"]["items"] == {"type": "string"}
     assert given["reason"]["minLength"] == 1

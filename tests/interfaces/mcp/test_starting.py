@@ -28,13 +28,15 @@ def test_a_start_runs_what_the_profile_says(story: Story) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"names": ["a"], "all": True}])
-def test_what_is_adopted_is_said_in_one_way(story: Story, given: dict[str, object]) -> None:
+def test_adopt_session_takes_exactly_one_way_to_name_sessions(
+    story: Story, given: dict[str, object]
+) -> None:
     with pytest.raises(Failure) as caught:
         AdoptSession.model_validate(given).run(story.app())
     assert caught.value.code is Code.USAGE
 
 
-def test_all_are_adopted_whatever_else_is_said(
+def test_adopt_all_takes_every_agent_beside_other_flags(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[adopt.AdoptAllRequest] = []

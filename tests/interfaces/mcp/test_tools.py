@@ -34,7 +34,7 @@ def test_all_tools_are_there() -> None:
 
 
 @pytest.mark.parametrize("hosts", [False, True])
-def test_they_fit_into_what_a_model_is_told_at_the_start(hosts: bool) -> None:
+def test_tool_descriptions_fit_the_token_budget(hosts: bool) -> None:
     told = [
         described(tool).model_dump(by_alias=True, exclude_none=True, exclude={"output_schema"})
         for tool in tools(hosts=hosts).values()
@@ -75,7 +75,7 @@ def test_a_tool_says_what_it_takes_and_what_it_may_do(name: str) -> None:
     assert ("reason" in schema.get("required", [])) is (name in DESTRUCTIVE)
 
 
-def test_the_page_tells_every_tool_and_each_of_its_arguments() -> None:
+def test_the_page_lists_every_tool_and_each_of_its_arguments() -> None:
     rows = table(section(PAGE, "Tools"))
     assert list(rows) == list(TOOLS)
     for name, (verb, arguments, changes) in rows.items():

@@ -26,13 +26,13 @@ def test_a_look_shows_the_chosen_screen(story: Story) -> None:
     assert failure.code.text == "registry_invalid"
 
 
-def test_what_was_asked_and_agreed_is_ended(story: Story) -> None:
+def test_the_popup_ends_the_sessions_that_were_agreed_to(story: Story) -> None:
     story.agent()
     result = Desk(story.app).end("", EndVerb.STOP, ["acme"], silent_progress())
     assert [item.as_json()["outcome"] for item in result.results] == ["stopped"]
 
 
-def test_a_row_that_is_called_like_a_word_of_ours_ends_nobody(story: Story) -> None:
+def test_a_row_that_is_called_like_a_word_of_tmuxreap_ends_nothing(story: Story) -> None:
     story.agent()
     result = Desk(story.app).end("", EndVerb.KILL, ["all"], silent_progress())
     assert code(result) == "row_invalid"

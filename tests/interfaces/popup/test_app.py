@@ -151,7 +151,7 @@ def test_many_are_ended_only_after_a_question(story: Story) -> None:
     assert story.row("web")["status"] == "running"
 
 
-def test_what_is_under_way_is_shown_and_closing_waits_for_it(story: Story) -> None:
+def test_work_in_progress_is_shown_and_closing_waits_for_it(story: Story) -> None:
     story.agent("acme")
     desk = Held(story)
     desk.may_end.clear()
@@ -170,7 +170,7 @@ def test_what_is_under_way_is_shown_and_closing_waits_for_it(story: Story) -> No
     assert story.row()["status"] == "stopped"
 
 
-def test_what_fails_is_said_in_place_with_its_way_out(story: Story) -> None:
+def test_a_failure_is_printed_in_place_with_a_hint(story: Story) -> None:
     story.agent("acme")
     story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "vim")
 
@@ -185,7 +185,7 @@ def test_what_fails_is_said_in_place_with_its_way_out(story: Story) -> None:
     assert story.row()["status"] == "running"
 
 
-def test_no_registry_is_said_with_the_way_out(story: Story) -> None:
+def test_no_registry_is_reported_with_a_hint(story: Story) -> None:
     story.path.unlink()
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
@@ -484,7 +484,7 @@ async def burst(pilot: Pilot[None], popup: Popup, *pressed: str) -> None:
 
 
 @pytest.mark.parametrize("first", ["slash", "n"])
-def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
+def test_text_typed_ahead_is_no_command(story: Story, first: str) -> None:
     story.agent("acme")
     desk = Held(story)
 
@@ -498,7 +498,7 @@ def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
     assert story.row("acme")["status"] == "running"
 
 
-def test_what_is_typed_ahead_comes_in_its_order(story: Story) -> None:
+def test_keys_typed_ahead_arrive_in_order(story: Story) -> None:
     """A correction must not arrive after what is typed next."""
     story.agent("acme")
     story.agent("shop")
@@ -514,7 +514,7 @@ def test_what_is_typed_ahead_comes_in_its_order(story: Story) -> None:
     played(Desk(story.app), play)
 
 
-def test_a_key_after_the_filter_is_meant_for_whom_it_leaves(story: Story) -> None:
+def test_a_key_after_the_filter_acts_on_what_the_filter_leaves(story: Story) -> None:
     for name in ("acme", "docs", "shop"):
         story.agent(name)
     desk = Held(story)
@@ -694,7 +694,7 @@ def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) ->
     ]
 
 
-def test_what_is_wrong_with_a_host_is_told_below_the_table(story: Story) -> None:
+def test_what_is_wrong_with_a_host_is_reported_below_the_table(story: Story) -> None:
     story.agent("acme")
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
     desk = Hosted(story, gpu=[HostAnswer((), down)])

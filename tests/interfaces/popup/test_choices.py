@@ -37,7 +37,7 @@ def names(choices: Choices, *kept: str) -> list[str]:
     return [row.name for row in arranged(SEEN, choices, kept)]  # type: ignore[arg-type]
 
 
-def test_who_waits_comes_first_and_ended_ones_are_folded_away() -> None:
+def test_waiting_sessions_come_first_and_ended_ones_are_folded() -> None:
     assert names(Choices()) == ["c-waits", "a-idle", "b-working"]
     assert names(Choices(ended=True))[-1] == "d-ended"
     assert names(Choices(), "d-ended")[-1] == "d-ended"
@@ -63,7 +63,7 @@ def test_a_filter_finds_names_tags_agents_and_states_also_of_ended_ones() -> Non
     assert matches(SEEN[0], "")  # type: ignore[arg-type]
 
 
-def test_what_was_chosen_is_remembered_and_the_filter_is_not(tmp_path: Path) -> None:
+def test_the_sort_order_is_remembered_and_the_filter_is_not(tmp_path: Path) -> None:
     path = choices_path({"XDG_STATE_HOME": str(tmp_path)}, None)
     assert path == tmp_path / FILE
     save_choices(path, Choices("memory", True, "x"))

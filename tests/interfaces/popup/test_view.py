@@ -34,13 +34,13 @@ def result(*items: object, failure: Failure | None = None) -> Result:
     return Result("stop", None, 0.0, items, failure=failure)  # type: ignore[arg-type]
 
 
-def test_a_rung_is_told_with_its_time() -> None:
+def test_a_rung_is_reported_with_its_time() -> None:
     assert step_text(EndVerb.STOP, None, 5.0) == "stopping ..."
     assert step_text(EndVerb.STOP, (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
     assert step_text(EndVerb.STOP, (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
 
 
-def test_one_is_told_by_its_receipt_and_many_by_their_number() -> None:
+def test_the_popup_sums_up_one_ending_by_receipt_and_many_by_count() -> None:
     assert summary(result(DONE)).plain.startswith("acme: stopped, ended by SIGHUP or SIGTERM")
     other = replace(DONE, name="b", outcome=Outcome.KILLED)
     assert summary(result(DONE, replace(DONE, name="c"), other)).plain == "2 stopped, 1 killed"
@@ -80,14 +80,14 @@ def test_where_there_is_room_all_columns_stand_and_else_the_worthiest() -> None:
     assert columns(5, tagged=True) == ("",)
 
 
-def test_the_host_stands_in_its_column_or_else_in_the_name() -> None:
+def test_the_host_is_in_its_column_or_else_in_the_name() -> None:
     there = replace(SHOP, name="web@gpu")
     assert label(there, "gpu", columns(106, tagged=False, hosted=True)) == "web"
     assert label(there, "gpu", columns(39, tagged=False, hosted=True)) == "web@gpu"
     assert label(replace(SHOP, name="a@b"), "", COLUMNS) == "a@b"  # a local name
 
 
-def test_what_is_wrong_with_hosts_is_told_first() -> None:
+def test_what_is_wrong_with_hosts_is_reported_first() -> None:
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: \x1b[31mno route")
     told = footer(1, [SHOP, SHOP], Choices(), host_messages([down], 2)).plain
     assert (
@@ -120,7 +120,7 @@ def test_a_long_name_pushes_no_column_out() -> None:
     assert name_cells(["a" * 30], columns(106, tagged=False), 106) == 30
 
 
-def test_what_is_not_in_the_table_is_counted_below_it() -> None:
+def test_rows_beyond_the_table_are_counted_below_it() -> None:
     sessions = [SHOP, replace(SHOP, name="b")]
     assert footer(2, sessions, Choices()).plain == ""
     assert footer(1, sessions, Choices()).plain == "1 ended (e shows them)"

@@ -148,7 +148,7 @@ def test_the_resume_workflow_takes_up_what_was_stopped(
 
 
 @pytest.mark.live
-def test_the_monitor_loop_tells_who_was_lost(
+def test_the_monitor_loop_reports_lost_sessions(
     real: Real, project: tmuxreap.Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("lost", "there"):

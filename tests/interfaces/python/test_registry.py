@@ -72,13 +72,13 @@ def test_a_session_has_the_fields_of_json(opened: tmuxreap.Registry) -> None:
     assert (session.status, session.stop_reason, session.alive) == ("stopped", "manual_stop", False)
 
 
-def test_who_is_not_there_is_not_found(opened: tmuxreap.Registry) -> None:
+def test_an_unknown_name_raises_not_found(opened: tmuxreap.Registry) -> None:
     with pytest.raises(tmuxreap.NotFoundError) as raised:
         opened.session("nobody")
     assert raised.value.code == "session_not_registered"
 
 
-def test_an_ending_tells_its_error_and_raises_it_on_demand(opened: tmuxreap.Registry) -> None:
+def test_an_ending_names_its_error_and_raises_it_on_demand(opened: tmuxreap.Registry) -> None:
     ending = opened.stop("nobody")
     assert not ending.ok
     assert ending.error is not None
@@ -88,7 +88,7 @@ def test_an_ending_tells_its_error_and_raises_it_on_demand(opened: tmuxreap.Regi
     assert [one.outcome for one in raised.value.results] == ["already_stopped", "failed"]  # type: ignore[attr-defined]
 
 
-def test_a_broken_registry_stands_in_each_ending(opened: tmuxreap.Registry) -> None:
+def test_a_broken_registry_is_in_each_ending(opened: tmuxreap.Registry) -> None:
     opened.path.write_text("tmux_sessions: [")
     ending = opened.stop("shop")
     assert ending.error is not None

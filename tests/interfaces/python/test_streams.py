@@ -14,7 +14,7 @@ from tmuxreap.interfaces.python.watching import CloseRequest, Stream, Tell
 FACTS = {"code": "usage", "message": "m", "hint": "h"}
 
 
-def test_what_was_told_comes_in_its_order_and_then_nothing() -> None:
+def test_a_stream_yields_in_order_and_ends() -> None:
     def work(tell: Tell, ending: CloseRequest) -> None:
         tell(FACTS)
         tell({**FACTS, "message": "n"})
@@ -24,7 +24,7 @@ def test_what_was_told_comes_in_its_order_and_then_nothing() -> None:
         assert list(stream) == []
 
 
-def test_what_went_wrong_is_raised_once_where_it_is_read() -> None:
+def test_an_error_of_a_stream_is_raised_once() -> None:
     def work(tell: Tell, ending: CloseRequest) -> None:
         raise Failure(Code.TMUX_MISSING, "no tmux")
 

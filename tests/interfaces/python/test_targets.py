@@ -22,7 +22,7 @@ def test_a_word_for_several_needs_a_list(word: str) -> None:
     assert caught.value.hint == f"give it in a list: [{word!r}]"
 
 
-def test_what_is_no_target_is_a_mistake(story: Story) -> None:
+def test_a_target_that_is_no_text_is_a_type_error(story: Story) -> None:
     assert words_of(story.app(), ["a", "tag:x"]) == ("a", "tag:x")
     with pytest.raises(TypeError, match="not int"):
         words_of(story.app(), [7])  # type: ignore[list-item]

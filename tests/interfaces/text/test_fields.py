@@ -92,7 +92,7 @@ def silent_fields(*items: Item) -> set[str]:
 
 
 @pytest.mark.parametrize("items", [(ALIVE, OVER), (ENDED,)], ids=["show", "receipt"])
-def test_each_field_stands_in_the_text_or_is_left_out_for_a_reason(items: tuple[Item, ...]) -> None:
+def test_each_field_is_in_the_text_or_is_left_out_for_a_reason(items: tuple[Item, ...]) -> None:
     left_out = LEFT_OUT[type(items[0])]
     silent = silent_fields(*items)
     assert silent - set(left_out) == set(), "show it, or say why not"

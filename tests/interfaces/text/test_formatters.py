@@ -29,7 +29,7 @@ def test_no_kind_of_answer_is_without_a_voice() -> None:
 
 
 @pytest.mark.parametrize("item", [Session("a", error=UNKNOWN), Shown("a", error=UNKNOWN)])
-def test_of_what_is_not_there_only_the_error_is_told(item: Item) -> None:
+def test_a_missing_target_prints_only_its_error(item: Item) -> None:
     assert list(item_lines(item, Style())) == []
 
 
@@ -56,5 +56,5 @@ def test_of_what_is_not_there_only_the_error_is_told(item: Item) -> None:
         ),
     ],
 )
-def test_it_is_said_in_words(item: Item, lines: list[str]) -> None:
+def test_it_is_printed_as_text(item: Item, lines: list[str]) -> None:
     assert list(item_lines(item, Style())) == lines

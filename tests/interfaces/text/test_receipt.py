@@ -26,7 +26,7 @@ def test_how_it_ended_in_one_line() -> None:
     assert told(Ending("acme", Outcome.SURVIVED)) == ["acme: survived"]
 
 
-def test_one_that_had_ended_says_when_and_why() -> None:
+def test_an_ended_session_s_receipt_says_when_and_why() -> None:
     before = Ending(
         "acme", Outcome.ALREADY_STOPPED, Status.TERMINATED, stop_reason="done", ended_at="noon"
     )
@@ -44,7 +44,7 @@ def test_every_deletion_is_named() -> None:
     assert told(purged) == ["acme: terminated", *gone, "  warning       nothing_purged: none"]
 
 
-def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
+def test_rungs_draft_memory_and_the_way_to_continue() -> None:
     rungs = (
         Rung("keys", 3000),
         Rung("hangup", 250, enough=True),
@@ -86,7 +86,7 @@ def test_a_plan_says_what_would_be_done() -> None:
     assert lines[-1] == "  ends          python3 (100): pane"
 
 
-def test_a_verdict_tells_its_facts() -> None:
+def test_a_verdict_names_its_facts() -> None:
     child = {"pid": 7, "name": "npm", "what": "tool"}
     facts = {"idle_s": 60, "last_output": "noon", "yes": True, "none": "", "children": [child]}
     one = replace(DONE, verdict="idle", evidence=facts)

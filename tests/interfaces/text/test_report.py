@@ -86,7 +86,7 @@ def test_no_name_of_anybody_commands_the_terminal(command: str, style: Style) ->
     assert not [letter for letter in text if letter != "\n" and not letter.isprintable()]
 
 
-def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
+def test_errors_are_printed_plainly_and_cannot_imitate_tmuxreap_s_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     failure = Failure(
@@ -156,7 +156,7 @@ def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(
     assert (answer.exit, answer.out) == (0, "no sessions match; see all with: tmuxreap list\n")
 
 
-def test_what_is_forgotten_and_installed_is_said_in_words() -> None:
+def test_forget_and_install_print_sentences() -> None:
     gone = Forgotten("shop", forgotten=True, history=True)
     assert told("forget", gone) == ["shop: removed from the registry, with its history"]
     assert told("forget", Forgotten("shop")) == ["shop: would be removed from the registry"]

@@ -111,7 +111,7 @@ def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
     assert "TAGS" in told(bare)[0]
 
 
-def test_state_is_told_by_word_and_by_colour() -> None:
+def test_state_is_shown_by_word_and_colour() -> None:
     _, shop, long, _, old = told(*ALL, columns=120, color=True)
     assert "\x1b[32malive\x1b[0m" in shop
     assert "\x1b[7mwaiting\x1b[0m" in shop

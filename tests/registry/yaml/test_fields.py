@@ -45,7 +45,7 @@ def test_a_path_through_a_text_is_refused_with_its_place() -> None:
         set_one("tmux_sessions:\n- a: 1\n  pane: x\n", {("pane", "id"): "%1"})
 
 
-def test_an_explicit_key_is_refused_when_its_value_is_meant() -> None:
+def test_an_explicit_key_is_refused_when_its_value_is_selected() -> None:
     text = "tmux_sessions:\n- ? a\n  : 1\n  b: 2\n"
     with pytest.raises(Unsafe, match=re.escape("(line 2, column 5)")):
         set_one(text, {("a",): 2})

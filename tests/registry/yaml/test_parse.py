@@ -83,7 +83,9 @@ def test_a_list_without_rows(text: str) -> None:
         ("tmux_sessions: " + "[" * 3000, "nested too deeply", 1, 1),
     ],
 )
-def test_what_is_no_registry(text: str, reason: str, line: int, column: int) -> None:
+def test_a_file_that_is_no_registry_is_refused(
+    text: str, reason: str, line: int, column: int
+) -> None:
     with pytest.raises(Malformed) as caught:
         parse(text)
     assert (caught.value.reason, caught.value.line, caught.value.column) == (reason, line, column)
@@ -99,7 +101,7 @@ def test_what_is_no_registry(text: str, reason: str, line: int, column: int) -> 
         ("tmux_sessions:\n- a\udc80\n", 2, 4),
     ],
 )
-def test_what_is_no_yaml_says_where(text: str, line: int, column: int) -> None:
+def test_invalid_yaml_is_reported_with_its_place(text: str, line: int, column: int) -> None:
     with pytest.raises(Malformed) as caught:
         parse(text)
     assert caught.value.line == line

@@ -31,7 +31,7 @@ def test_keys_and_values_stand_where_they_stand() -> None:
     assert inner.entries[0].value == Leaf(text.index("'%1'"), text.index("'%1'") + 4, "'")
 
 
-def test_an_empty_value_stands_behind_its_colon() -> None:
+def test_an_empty_value_comes_after_its_colon() -> None:
     text = "name:   # nothing\nnext: 1\n"
     first = row(text).entries[0]
     assert (first.empty, first.value.start, first.colon) == (True, 5, 4)

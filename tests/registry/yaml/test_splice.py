@@ -88,7 +88,7 @@ def test_a_value_of_any_form_gives_way(old: str, new: str) -> None:
         ("- ? a\n  : 1\n", "- ? a\n  : 1\n  k: v\n"),
     ],
 )
-def test_a_new_key_stands_behind_the_last_value(before: str, after: str) -> None:
+def test_a_new_key_comes_after_the_last_value(before: str, after: str) -> None:
     for head in ("tmux_sessions:\n", "\ufeff%YAML 1.1\n--- # x\nz: 1\ntmux_sessions:\n"):
         head = head.replace("\n", "\r\n") if "\r" in before else head
         assert set_one(head + before, {("k",): "v"}) == head + after

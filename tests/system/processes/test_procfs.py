@@ -59,7 +59,7 @@ def test_a_process_whose_first_thread_has_ended_is_alive(processes: LinuxProcess
     processes.close()
 
 
-def test_who_is_dying_is_told_from_who_lives_and_from_a_stranger_of_that_pid() -> None:
+def test_a_dying_process_is_neither_alive_nor_a_stranger() -> None:
     child = started("sh", "-c", "echo; exec sleep 60")
     found = stat(child.pid)
     assert found is not None

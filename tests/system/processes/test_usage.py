@@ -25,7 +25,7 @@ def identity(seam: Processes, pid: int) -> ProcessId:
     return found
 
 
-def test_processor_time_and_ports_are_told() -> None:
+def test_processor_time_and_ports_are_reported() -> None:
     seam = real_processes()
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as busy:
         try:
@@ -43,5 +43,5 @@ def test_processor_time_and_ports_are_told() -> None:
     assert seam.usage([known]) == {}
 
 
-def test_of_nobody_nothing_is_measured() -> None:
+def test_no_processes_means_nothing_is_measured() -> None:
     assert usage_of([]) == {}

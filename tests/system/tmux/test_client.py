@@ -43,7 +43,7 @@ def test_more_than_a_pipe_holds_goes_both_ways() -> None:
     )
 
 
-def test_who_does_not_read_is_not_waited_for() -> None:
+def test_a_client_that_does_not_read_is_not_awaited() -> None:
     assert python("import os; os.close(0); print('done')", b"x" * 700_000)[:2] == (True, b"done\n")
 
 
@@ -56,7 +56,7 @@ def test_signals_are_as_a_shell_would_hand_them_on() -> None:
     assert not int(said.split()[1], 16) & (1 << (signal.SIGPIPE - 1))
 
 
-def test_one_that_takes_too_long_is_ended() -> None:
+def test_a_client_beyond_its_time_is_ended() -> None:
     before = children()
     with pytest.raises(TooSlow):
         ask("sleep", ["600"], b"", ENV, 0.2)
@@ -64,7 +64,7 @@ def test_one_that_takes_too_long_is_ended() -> None:
 
 
 @pytest.mark.parametrize("pidfds", [True, False])
-def test_one_that_closes_its_streams_and_lives_on_is_ended(
+def test_a_client_that_closes_its_streams_and_lives_is_ended(
     pidfds: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not pidfds:
@@ -80,7 +80,7 @@ def test_one_that_closes_its_streams_and_lives_on_is_ended(
     )
 
 
-def test_one_that_never_stops_talking_is_ended() -> None:
+def test_a_client_that_never_stops_writing_is_ended() -> None:
     with pytest.raises(TooSlow):
         ask("sh", ["-c", "while :; do echo; sleep 0.02; done"], b"", ENV, 0.5)
     with pytest.raises(OSError, match="said more than can be read"):
@@ -130,7 +130,7 @@ def no_children() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("pidfds", [True, False])
-def test_where_no_exit_status_is_told_the_words_tell(
+def test_without_an_exit_status_the_output_decides(
     no_children: None, monkeypatch: pytest.MonkeyPatch, pidfds: bool
 ) -> None:
     if not pidfds:
@@ -142,7 +142,7 @@ def test_where_no_exit_status_is_told_the_words_tell(
         ask("sleep", ["60"], b"", ENV, 0.05)
 
 
-def test_what_lives_on_gets_no_descriptor_of_our_caller() -> None:
+def test_a_detached_command_inherits_no_descriptor() -> None:
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
     look = ["-c", f"test -e /proc/self/fd/{writer}"]

@@ -33,9 +33,7 @@ def listener(path: Path | str) -> sockets.socket:
     ("server", "label"),
     [(None, "default"), ("", "default"), ("default", "default"), ("agents", "agents")],
 )
-def test_a_name_stands_in_the_users_own_folder(
-    server: str | None, label: str, folder: Path
-) -> None:
+def test_a_name_is_in_the_users_own_folder(server: str | None, label: str, folder: Path) -> None:
     assert socket_path(server, {}, 1000) == f"{os.path.realpath('/tmp')}/tmux-1000/{label}"
     assert (
         socket_path(server, {"TMUX_TMPDIR": ""}, 7) == f"{os.path.realpath('/tmp')}/tmux-7/{label}"
@@ -56,17 +54,17 @@ def test_a_path_is_itself() -> None:
     assert socket_path("/run/x/s", {"TMUX_TMPDIR": "/tmp"}, 7) == "/run/x/s"
 
 
-def test_nobody_was_ever_there(folder: Path) -> None:
+def test_a_socket_that_never_existed_means_no_server(folder: Path) -> None:
     assert why_no_answer(f"{folder}/s") == NoServer(f"{folder}/s")
     assert why_no_answer(f"{folder}/none/s") == NoServer(f"{folder}/none/s")
 
 
-def test_a_socket_that_was_left_behind_is_nobody(folder: Path) -> None:
+def test_a_stale_socket_means_no_server(folder: Path) -> None:
     listener(folder / "s").close()
     assert why_no_answer(f"{folder}/s") == NoServer(f"{folder}/s")
 
 
-def test_somebody_listens(folder: Path) -> None:
+def test_someone_listens(folder: Path) -> None:
     with listener(folder / "s"):
         assert why_no_answer(f"{folder}/s") is None
 
@@ -104,7 +102,7 @@ def test_a_client_that_is_connected_is_no_listener(folder: Path) -> None:
         accepted.close()
 
 
-def test_what_is_no_socket_cannot_be_asked(folder: Path) -> None:
+def test_a_file_that_is_no_socket_cannot_be_asked(folder: Path) -> None:
     (folder / "file").touch()
     for path in (
         f"{folder}/file",

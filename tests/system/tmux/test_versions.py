@@ -115,7 +115,7 @@ def session(number: int, name: str, *panes: Pane) -> Session:
     return Session(f"${number}", name, 5, 7, 0, False, panes)
 
 
-def test_what_is_told_is_read_as_it_is() -> None:
+def test_what_tmux_reports_is_read_back_unchanged() -> None:
     server = Server(
         "/s",
         100,
@@ -141,11 +141,11 @@ def test_without_our_own_last_line_it_is_no_answer(said: str) -> None:
     )
 
 
-def test_nobody_is_an_answer_as_well() -> None:
+def test_a_server_without_sessions_is_an_answer() -> None:
     assert server_of("/s", END) == Server("/s", 100, 1000, ())
 
 
-def test_a_dead_pane_of_3_8_has_no_pid_and_harms_nobody() -> None:
+def test_a_dead_pane_of_tmux_3_8_without_pid_is_accepted() -> None:
     told = (
         "$0:5:7:7:0::@0:1:%0::1:0:0:0:/dev/pts/1:on:a\n"
         "$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
@@ -171,7 +171,7 @@ def test_a_pane_that_lives_without_a_pid_hides_its_session_alone() -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), EACH)
-def test_a_session_is_never_told_with_fewer_panes_than_it_has(field: str, value: str) -> None:
+def test_a_session_is_never_reported_with_fewer_panes_than_it_has(field: str, value: str) -> None:
     """A hidden pane could be busy with something else, and would be closed with the session."""
     both = Server(
         "/s", 1, 2, (session(0, "a", pane(), pane(id="%1")), session(1, "b", pane(id="%2")))
@@ -203,7 +203,7 @@ def foreign_row(story: Story, name: str) -> None:
 
 @pytest.mark.parametrize("ours", [True, False], ids=["our row", "another tool's"])
 @pytest.mark.parametrize(("field", "value"), EACH)
-def test_whatever_one_field_says_nobody_is_called_dead(
+def test_a_single_wrong_field_never_means_dead(
     field: str, value: str, ours: bool, story: Story
 ) -> None:
     odd, other = story.agent("odd"), story.agent("other")
