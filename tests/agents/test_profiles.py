@@ -38,7 +38,7 @@ def test_by_name_and_by_command(ours: Profiles) -> None:
 
 def test_the_demo_agent_s_block(ours: Profiles) -> None:
     demo = ours.agents["demo"]
-    assert demo.idle_keys == (Text("/exit"), Pause(0.1), Key("Enter"))
+    assert demo.idle_keys == (Text("/exit"), Pause(1.0), Pause(0.06, whole=True), Key("Enter"))
     assert demo.safe_keys[0] == Key("Escape")
     assert isinstance(demo.safe_keys[1], Pause), "an Escape that a key follows at once is Alt"
     safe = ("-P",) if sys.version_info >= (3, 11) else ()

@@ -22,8 +22,9 @@ def keys_rung(story: Story, **policy: object) -> object:
 def test_a_dialog_gets_an_escape_first_and_is_never_approved(story: Story) -> None:
     agent = story.agent(state="dialog")
     assert keys_rung(story) is None
-    assert agent.heard == ["Escape", "C-u", "C-c", "C-c"]
+    assert agent.heard == ["Escape", "/exit", "Enter"]
     assert not agent.approved
+    assert agent.submitted == []
 
 
 def test_a_draft_is_kept_before_it_is_cleared_and_never_sent(story: Story) -> None:
@@ -135,9 +136,9 @@ def test_another_program_in_front_gets_no_keys(story: Story) -> None:
 
 def test_another_program_that_comes_to_the_front_gets_no_more_keys(story: Story) -> None:
     agent = story.agent(shell=True, state="busy", leaves=False)
-    story.processes.after(0.35, lambda: story.processes.put_in_front(agent.shell))  # type: ignore[arg-type]
+    story.processes.after(0.2, lambda: story.processes.put_in_front(agent.shell))  # type: ignore[arg-type]
     story.stop()
-    assert agent.pane.typed == ["Escape", "C-u"]
+    assert agent.pane.typed == ["Escape", "/exit"]
 
 
 def test_an_agent_that_sleeps_in_the_background_gets_no_keys(story: Story) -> None:
@@ -158,9 +159,9 @@ def test_a_mode_is_left_before_the_first_key(story: Story) -> None:
 def test_a_mode_that_is_entered_meanwhile_gets_no_key(story: Story) -> None:
     """Compared in the server, in the same step as the key."""
     agent = story.agent(state="busy", leaves=False)
-    story.processes.after(0.35, lambda: story.tmux.change(agent.pane, in_mode=True))
+    story.processes.after(0.2, lambda: story.tmux.change(agent.pane, in_mode=True))
     story.stop()
-    assert agent.pane.typed == ["Escape", "C-u"]
+    assert agent.pane.typed == ["Escape", "/exit"]
 
 
 def test_a_pane_that_takes_no_input_gets_none(story: Story) -> None:
@@ -190,9 +191,9 @@ def test_siblings_that_are_joined_meanwhile_get_nothing(story: Story) -> None:
         for pane in (agent.pane, sibling):
             story.tmux.change(pane, synchronized=True)
 
-    story.processes.after(0.35, join)
+    story.processes.after(0.2, join)
     story.stop()
-    assert agent.pane.typed == ["Escape", "C-u"]
+    assert agent.pane.typed == ["Escape", "/exit"]
     assert sibling.typed == []
 
 
@@ -214,9 +215,9 @@ def test_another_process_in_the_pane_gets_no_keys(story: Story) -> None:
         stranger = story.processes.add("vi", tty=agent.pane.tty, new_session=True)
         agent.pane.now = replace(agent.pane.now, pid=stranger.pid)
 
-    story.processes.after(0.35, respawn)
+    story.processes.after(0.2, respawn)
     story.stop(force=False)
-    assert agent.pane.typed == ["Escape", "C-u"]
+    assert agent.pane.typed == ["Escape", "/exit"]
 
 
 @pytest.mark.live

@@ -114,7 +114,7 @@ def tool_below(bench: Bench) -> None:
         for pid, words in bench.left().items()
         if "sleep 77" in words and str(pid) not in told
     }
-    top = {pid for pid in left if _parent(pid) not in left and f"({_parent(pid)})" not in told}
+    top = {pid for pid in left if parent_of(pid) not in left and f"({parent_of(pid)})" not in told}
     assert not top, (left, item["warnings"])
 
 
@@ -332,7 +332,7 @@ def talk(bench: Bench, message: str = MESSAGE) -> None:
     bench.settle()
 
 
-def _parent(pid: int) -> int:
+def parent_of(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:

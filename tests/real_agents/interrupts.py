@@ -3,6 +3,7 @@ approved, what was typed or queued stays in the input, and the agent goes on."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -13,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
-from tests.real_agents.cases import UNANSWERED, answers, asking_first
+from tests.real_agents.cases import UNANSWERED, answers, asking_first, parent_of
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
 from tests.real_agents.setups import SETUPS
@@ -86,23 +87,38 @@ def _frozen(bench: Bench) -> str:
     for seconds in FROZEN_S:
         SITUATIONS["busy"].bring(bench)
         bench.becomes(State.BUSY, "the turn")
-        before = _agent(bench)
-        for pid in before:
+        frozen = _below_its_shell(bench)
+        assert frozen, "nothing runs below its shell"
+        for pid in frozen:
             os.kill(pid, signal.SIGSTOP)
-        threading.Timer(seconds, _let_go_on, [before]).start()
+        threading.Timer(seconds, _let_go_on, [frozen]).start()
         item = bench.answer("interrupt", NAME)["results"][0]
         time.sleep(seconds)
-        assert all(map(_lives, before)), f"it has left: {item}\n{bench.screen()}"
-        bench.until("its rest", lambda: bench.seen().state in (State.IDLE, State.DRAFT), 20)
+        assert _lives(frozen[0]), f"it has left: {item}\n{bench.screen()}"
         words.append(str(item["outcome"]))
+        if item["outcome"] != "interrupted":  # two keys that are heard at once may be another one
+            again = bench.answer("interrupt", NAME)["results"][0]
+            if again["outcome"] == "refused":  # what is queued cannot be taken back
+                return ", ".join(dict.fromkeys([*words, "refused"]))
+        bench.until("its rest", lambda: bench.seen().state in (State.IDLE, State.DRAFT), 20)
         bench.keys("C-u")
         bench.settle()
+    _taken_up(bench)
     return ", ".join(dict.fromkeys(words))
 
 
-def _let_go_on(pids: set[int]) -> None:
+def _below_its_shell(bench: Bench) -> list[int]:
+    """All that would draw or hear a key: what the shell started, and below that; that first."""
+    found = [int(bench.row()["pane"]["pid"])]
+    for parent in found:
+        found += [pid for pid in bench.left() if parent_of(pid) == parent]
+    return found[1:]
+
+
+def _let_go_on(pids: list[int]) -> None:
     for pid in pids:
-        os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def _lives(pid: int) -> bool:

@@ -151,8 +151,11 @@ def _keys(data: Block, key: str) -> tuple[KeyStep, ...]:
             steps.append(Key(step))
         elif isinstance(step, Mapping) and set(step) == {"text"}:
             steps.append(Text(str(step["text"])))
+        elif isinstance(step, Mapping) and set(step) == {"wait"}:
+            seconds = Block(step, (*data.path, key)).number("wait", 0.0)
+            steps.append(Pause(seconds, whole=True))
         else:
-            raise data.bad(key, f"{step!r} is not a key, a pause or a text")
+            raise data.bad(key, f"{step!r} is not a key, a pause, a wait or a text")
     return tuple(steps)
 
 

@@ -94,7 +94,11 @@ class Text:
 
 @frozen
 class Pause:
+    """A limit: the state that the key before it was to bring ends it. `whole`: it is waited out,
+    where the agent itself measures the time between two keys."""
+
     seconds: float
+    whole: bool = False
 
 
 KeyStep = Key | Text | Pause
@@ -265,6 +269,7 @@ class Profile:
     deny_keys: tuple[KeyStep, ...] | None = None
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
+    empty_keys: tuple[KeyStep, ...] = ()  # empty an input that holds a draft, outside of a turn
     unstash_keys: tuple[KeyStep, ...] = ()
     setup_keys: tuple[KeyStep, ...] = ()
     editor_keys: tuple[KeyStep, ...] = ()  # open the draft in the user's editor

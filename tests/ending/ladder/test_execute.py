@@ -44,10 +44,10 @@ def test_it_leaves_by_its_exit_keys(story: Story) -> None:
         "stopped",
         "exit_keys",
         [],
-        600,
+        575,
     )
     assert rungs(result) == {
-        "keys": 600,
+        "keys": 575,
         "hangup": "the agent had left; only what it left behind was swept",
         "kill": "nothing was left",
     }
@@ -65,7 +65,7 @@ def test_it_ignores_keys_and_goes_when_it_is_hung_up(story: Story) -> None:
     agent = story.agent(leaves=False)
     result = story.stop()
     assert facts(result, "outcome", "stopped_by") == ("stopped", "hangup")
-    assert rungs(result) == {"keys": 3100, "hangup": 0, "kill": "nothing was left"}
+    assert rungs(result) == {"keys": 3075, "hangup": 0, "kill": "nothing was left"}
     assert story.signals_to(agent.process) == []  # the hangup of its terminal was enough
 
 
@@ -73,7 +73,7 @@ def test_it_ignores_hangup_and_term_and_is_killed(story: Story) -> None:
     agent = story.agent(**STUBBORN)
     result = story.stop()
     assert facts(result, "outcome", "stopped_by", "status") == ("stopped", "sigkill", "stopped")
-    assert rungs(result) == {"keys": 3100, "hangup": 5000, "kill": 0}
+    assert rungs(result) == {"keys": 3075, "hangup": 5000, "kill": 0}
     assert story.signals_to(agent.process) == [SIGTERM, SIGCONT, SIGKILL]
 
 
@@ -137,9 +137,9 @@ def test_no_time_for_keys_sends_none(story: Story) -> None:
 
 def test_the_time_for_keys_cuts_the_sequence(story: Story) -> None:
     agent = story.agent(state="busy", leaves=False)
-    result = story.stop(keys_timeout_s=0.35)
-    assert agent.heard == ["Escape", "C-u"]
-    assert rungs(result)["keys"] == 350
+    result = story.stop(keys_timeout_s=0.2)
+    assert agent.heard == ["Escape", "/exit"]
+    assert rungs(result)["keys"] == 200
 
 
 def test_a_grace_of_its_own(story: Story) -> None:
@@ -503,7 +503,7 @@ def test_all_are_ended_at_the_same_time(story: Story) -> None:
     started = story.clock.monotonic()
     result = story.stop("a", "b", "a-2")
     assert [item.as_json()["outcome"] for item in result.results] == ["stopped"] * 3
-    assert story.clock.monotonic() - started == pytest.approx(1.1, abs=0.02)
+    assert story.clock.monotonic() - started == pytest.approx(1.075, abs=0.02)
 
 
 def test_one_failing_target_does_not_stop_the_others(story: Story) -> None:

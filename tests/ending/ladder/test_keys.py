@@ -41,7 +41,7 @@ def test_no_enter_where_something_else_than_ours_stands() -> None:
 
 
 def test_enter_submits_our_own_words_and_nothing_else() -> None:
-    asked, _ = keyed(IDLE, OURS, Wait=[STAYS, frozenset()])
+    asked, _ = keyed(IDLE, OURS, Wait=[*[STAYS] * 3, frozenset()])
     assert pressed(asked) == [Text("/exit"), Key("Enter")]
 
 
@@ -58,7 +58,9 @@ def test_a_draft_seen_in_part_is_reported_as_lost() -> None:
 
 def test_several_texts_are_kept_each_once_and_what_grew_replaces_what_it_grew_from() -> None:
     drafts = [Screen(State.DRAFT, text) for text in ("half", "half a line", "other")]
-    asked, ended = keyed(*drafts, KeepDraft=[1, 2, 3])
+    profile = replace(DEMO, empty_keys=())
+    answers = scripted(ReadScreen=drafts, KeepDraft=[1, 2, 3], Look=[ALONE, GONE], Capture=UNTOLD)
+    asked, ended = run(STOP, answers, profile=profile)
     assert [request.text for request in asked if isinstance(request, KeepDraft)] == [
         "half",
         "half a line",
@@ -76,6 +78,63 @@ def test_a_pause_waits_for_the_agent_and_ends_when_it_leaves() -> None:
     asked, _ = run(STOP, answers, profile=slow)
     assert pressed(asked) == [Text("/exit")]
     assert next(request.processes for request in asked if isinstance(request, Wait)) == STAYS
+
+
+def moments(asked: list[Request[Any]], step: object) -> list[float]:
+    """Return when the waits before this step ended, at the latest."""
+    place = asked.index(Press(step))  # type: ignore[arg-type]
+    return [request.until for request in asked[:place] if isinstance(request, Wait)]
+
+
+def test_a_pause_ends_when_the_input_holds_the_text() -> None:
+    quick = replace(DEMO, idle_keys=(Text("/exit"), Pause(3.0), Key("Enter")))
+    answers = scripted(ReadScreen=[IDLE, IDLE, OURS], Look=[ALONE, GONE], Capture=UNTOLD)
+    asked, _ = run(STOP, answers, profile=quick)
+    waits = moments(asked, Key("Enter"))
+    assert waits[-1] - waits[0] < 0.1
+
+
+def test_a_time_that_the_agent_measures_is_waited_out() -> None:
+    steps = (Text("/exit"), Pause(3.0), Pause(2.0, whole=True), Key("Enter"))
+    answers = scripted(ReadScreen=[IDLE, OURS], Look=[ALONE, GONE], Capture=UNTOLD)
+    asked, _ = run(STOP, answers, profile=replace(DEMO, idle_keys=steps))
+    waits = moments(asked, Key("Enter"))
+    assert waits[-1] - waits[-2] == pytest.approx(2.0)
+
+
+def test_a_draft_is_kept_cleared_read_back_empty_and_left_like_an_empty_prompt() -> None:
+    draft = Screen(State.DRAFT, "half")
+    asked, ended = keyed(draft, draft, IDLE, OURS, KeepDraft=1)
+    assert pressed(asked) == [Key("C-c"), Text("/exit"), Key("Enter")]
+    assert asked.index(KeepDraft("half")) < asked.index(Press(Key("C-c")))
+    assert (ended.kept, ended.draft_lost) == (["half"], "")
+
+
+def test_a_draft_that_is_not_read_back_empty_gets_no_text_after_it() -> None:
+    asked, _ = keyed(Screen(State.DRAFT, "half"), KeepDraft=1)
+    assert Text("/exit") not in pressed(asked)
+    assert pressed(asked)[:3] == [Key("C-c"), ESCAPE, Key("C-u")]
+
+
+@pytest.mark.parametrize("before", [BUSY, UNREAD, Screen(State.DIALOG)])
+def test_the_first_key_of_a_stop_is_the_only_one_where_it_brings_the_empty_prompt(
+    before: Screen,
+) -> None:
+    asked, _ = keyed(before, before, IDLE, IDLE, OURS)
+    assert pressed(asked) == [ESCAPE, Text("/exit"), Key("Enter")]
+
+
+def test_a_prompt_that_shows_for_a_moment_between_two_steps_is_none() -> None:
+    asked, _ = keyed(BUSY, IDLE, *[BUSY] * 50)
+    assert Text("/exit") not in pressed(asked)
+
+
+def test_a_spinner_that_draws_ends_no_pause() -> None:
+    drawn_anew = [replace(BUSY, queued="", asks=str(number)) for number in range(60)]
+    asked, _ = keyed(*drawn_anew)
+    place = asked.index(Press(Key("C-u")))
+    waits = [request.until for request in asked[:place] if isinstance(request, Wait)]
+    assert waits[-1] - waits[0] == pytest.approx(0.3, abs=0.02)
 
 
 @pytest.mark.parametrize(("again", "times"), [(False, 1), (True, 3)])
@@ -104,7 +163,7 @@ def test_an_input_that_the_safe_keys_emptied_is_left_like_an_empty_one(
     again: tuple[Key, ...], typed: bool
 ) -> None:
     """An agent that leaves by a command alone has no key to be repeated."""
-    profile = replace(DEMO, safe_keys=(Key("C-c"),), again_keys=again)
+    profile = replace(DEMO, safe_keys=(Key("C-c"),), again_keys=again, empty_keys=())
     screens = [Screen(State.DRAFT, "half"), IDLE, OURS]
     answers = scripted(ReadScreen=screens, Look=[ALONE, GONE], Capture=UNTOLD, KeepDraft=1)
     asked, _ = run(STOP, answers, profile=profile)

@@ -36,8 +36,9 @@ ESCAPE = Key("Escape")
 LINES_CLEARED = 8
 CLEAR_S = 0.3
 SAME_S = 0.3  # between two looks at an agent behind a carrier
+REST_S = 0.15  # between two steps of a turn a screen may look idle for a moment
 ROUNDED_S = 1e-6
-STILL_BUSY = frozenset({State.BUSY, State.UNKNOWN})
+RESTING = frozenset({State.IDLE, State.DRAFT})
 
 
 class _KeysResult(Enum):
@@ -47,6 +48,9 @@ class _KeysResult(Enum):
     STAYED = "it did not"
     BROKEN = "no key could be sent"
     CUT = "one could not be sent after others were"
+
+
+FAILED = frozenset({_KeysResult.BROKEN, _KeysResult.CUT})
 
 
 def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
@@ -66,13 +70,7 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
         seen = yield from _interrupt_turn(ending, seen, limit)
         if seen.partial:
             seen = yield from read_whole_draft(ending, seen)
-        if exits_quickly(seen, ending.keys) and ending.editor_screen is None:
-            result = yield from _send_keys(
-                ending, ending.keys.idle_keys, limit, ending.keys.leave_s, seen
-            )
-            seen = None
-        if result in (_KeysResult.BROKEN, _KeysResult.CUT):
-            result = yield from _send_safe_keys(ending, limit, seen)
+        result = yield from _leave(ending, limit, seen)
         yield from _close_late_editor(ending)
     if result is _KeysResult.LEFT:
         ending.agent_left = True
@@ -156,13 +154,62 @@ def _interrupt_turn(ending: Ending, screen: Screen, limit: float | None) -> Step
             break
         if not (yield from type_keys(ending, ending.keys.interrupt_keys)):
             break
-        screen = yield from wait_for_screen(ending, _has_ended, wait_s)
+        screen = yield from _wait_for_rest(ending, wait_s)
         yield from keep_draft(ending, screen.draft)
     return screen
 
 
+def _wait_for_rest(ending: Ending, seconds: float) -> Steps[Screen]:
+    """Wait for what ends a turn or closes a dialog: two looks in a row show something else."""
+    until = ending.now + seconds
+    while True:
+        screen = yield from wait_for_screen(ending, _has_ended, max(until - ending.now, 0.0))
+        if not _has_ended(screen) or (yield from wait_for_exit(ending, REST_S)):
+            return screen
+        screen = yield from ask(ReadScreen())
+        if _has_ended(screen) or ending.now >= until:
+            return screen
+
+
 def _has_ended(screen: Screen) -> bool:
-    return screen.state not in STILL_BUSY
+    return screen.state in RESTING
+
+
+def _leave(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
+    """Leave from an empty prompt, if there is one or the first of the safe keys brings one; else by
+    the safe keys."""
+    steps = ending.keys.safe_keys
+    pause = next((step for step in steps if isinstance(step, Pause)), None)
+    if pause is not None and not _has_ended(seen):
+        place = steps.index(pause)
+        result = yield from _send_keys(ending, steps[:place], limit, 0.0, seen)
+        if result is not _KeysResult.STAYED:
+            return result
+        steps = steps[place + 1 :]
+        seen = yield from _wait_for_rest(ending, _within(pause.seconds, ending, limit))
+    result = yield from _leave_at_rest(ending, limit, seen)
+    if result is _KeysResult.CUT:
+        return (yield from _send_safe_keys(ending, limit, ending.keys.safe_keys, None))
+    if result is _KeysResult.BROKEN:
+        return (yield from _send_safe_keys(ending, limit, steps, seen))
+    return result
+
+
+def _leave_at_rest(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
+    """Leave by the keys for an empty prompt. A draft that is alone in it is kept, cleared, and read
+    back empty before."""
+    if ending.editor_screen is not None:
+        return _KeysResult.BROKEN
+    cleared = seen.state is State.DRAFT and not seen.background and bool(ending.keys.empty_keys)
+    if cleared:
+        result = yield from _send_keys(ending, ending.keys.empty_keys, limit, 0.0, seen)
+        if result is not _KeysResult.STAYED:
+            return result
+        seen = yield from wait_for_screen(ending, partial(_is_quick, ending))
+    if not exits_quickly(seen, ending.keys):
+        return _KeysResult.CUT if cleared else _KeysResult.BROKEN
+    idle_keys = ending.keys.idle_keys
+    return (yield from _send_keys(ending, idle_keys, limit, ending.keys.leave_s, seen))
 
 
 def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
@@ -177,14 +224,20 @@ def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Ke
     return result
 
 
-def _send_safe_keys(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_KeysResult]:
-    """Send the sequence that works in every state, then repeat its last keys as often as fits into
-    the time to exit, which counts from the last key of the sequence."""
+def _is_quick(ending: Ending, screen: Screen) -> bool:
+    return exits_quickly(screen, ending.keys)
+
+
+def _send_safe_keys(
+    ending: Ending, limit: float | None, steps: tuple[KeyStep, ...], seen: Screen | None
+) -> Steps[_KeysResult]:
+    """Send the sequence that works in every state, or the part of it that is left; then repeat its
+    last keys as often as fits into the time to exit, which counts from the last key of it."""
     again = ending.keys.again_keys
     leave_s = ending.keys.leave_s
     goes_on = bool(again or ending.keys.idle_keys)
     pause_s = leave_s / (2 * REPEATS) if goes_on else leave_s
-    result = yield from _send_keys(ending, ending.keys.safe_keys, limit, pause_s, seen)
+    result = yield from _send_keys(ending, steps, limit, pause_s, seen)
     until = ending.now - pause_s + leave_s
     last = until if limit is None else min(until, limit)
     if result is _KeysResult.STAYED and not again:
@@ -222,21 +275,44 @@ def _send_keys(
     """Send key after key while the agent lives, then wait for its exit. `seen`: the screen as just
     read."""
     sent = False
+    before: KeyStep | None = None
     for step in steps:
         if limit is not None and ending.now >= limit:
             return _KeysResult.STAYED
         if isinstance(step, Pause):
-            if (yield from wait_for_exit(ending, step.seconds, limit)):
+            left, seen = yield from _pause(ending, before, step, limit)
+            if left:
                 return _KeysResult.LEFT
         elif (yield from _press(ending, step, seen)):
             sent = True
+            seen = None
         elif (yield from wait_for_exit(ending, 0, limit)):
             return _KeysResult.LEFT
         else:
             return _KeysResult.CUT if sent else _KeysResult.BROKEN
-        seen = None
+        before = step
     exited = yield from wait_for_exit(ending, leave_s, limit)
     return _KeysResult.LEFT if exited else _KeysResult.STAYED
+
+
+def _pause(
+    ending: Ending, before: KeyStep | None, pause: Pause, limit: float | None
+) -> Steps[tuple[bool, Screen | None]]:
+    """Wait until the input holds the text that was typed before, or the time is up; after a key,
+    and where the agent measures the time itself, wait all of it. Tell whether the agent left, with
+    the screen as just read."""
+    if pause.whole or not isinstance(before, Text):
+        return (yield from wait_for_exit(ending, pause.seconds, limit)), None
+    shown = partial(_is_our_text, ending)
+    screen = yield from wait_for_screen(ending, shown, _within(pause.seconds, ending, limit))
+    return (yield from wait_for_exit(ending, 0, limit)), screen
+
+
+def _within(seconds: float, ending: Ending, limit: float | None) -> float:
+    """Return the part of these seconds that is left before the limit."""
+    if limit is None:
+        return seconds
+    return max(min(seconds, limit - ending.now), 0.0)
 
 
 def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]:

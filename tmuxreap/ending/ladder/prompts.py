@@ -27,13 +27,14 @@ from tmuxreap.ending.ladder.requests import (
     ask,
     wait_for_screen,
 )
-from tmuxreap.ending.plan import Rung, pauses_s
+from tmuxreap.ending.plan import Rung
 from tmuxreap.proof.state import STATE_OF_SCREEN
 from tmuxreap.sessions.conversation import Trace
 
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
 LOOK_S = 0.05  # a turn may be over after a tenth of a second
 SHOWN_S = 5.0  # from a paste until the input shows it
+SETTLES_S = 0.5  # between the text and its Enter: an agent may still be taking in the paste
 UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
 UNSEEN = frozenset("CMZ")  # Unicode's controls, marks and separators
 ENTER = Key("Enter")
@@ -122,8 +123,7 @@ def _paste(ending: Ending, delivery: Delivery) -> Steps[bool]:
 def _is_alone(ending: Ending, delivery: Delivery) -> Steps[bool]:
     """Tell, at the last moment, whether Enter would submit this text and nothing else. Some agents
     take an Enter that follows text at once for a part of it."""
-    pause_s = pauses_s(ending.keys.idle_keys)
-    yield from ask(Wait(ending.awaited, ending.now + pause_s))
+    yield from ask(Wait(ending.awaited, ending.now + SETTLES_S))
     if not (yield from ask(Checkpoint(Rung.KEYS))):
         return False
     screen = yield from ask(ReadScreen())

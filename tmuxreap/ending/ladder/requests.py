@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tmuxreap.sessions.conversation import Opened  # noqa: F401 - in a string
 
 T = TypeVar("T")
-LOOK_S = 0.1
+LOOK_S = 0.1  # between two looks at a screen, at most
+SOON_S = 0.015  # until the first look: most agents draw within a few hundredths of a second
+GROWS = 1.5
 PARTIAL = "the screen showed only a part of it"
 STASHED = "it was laid aside, and not shown"
 DRAWN_LOOKS = 5  # at most, at a screen that is being drawn
@@ -156,11 +158,13 @@ def wait_for_screen(
 ) -> Steps[Screen]:
     """Read the screen until the condition holds, the agent exits or the time is up."""
     until = ending.now + seconds
+    look_s = SOON_S
     while True:
-        left = yield from wait_for_exit(ending, LOOK_S)
+        left = yield from wait_for_exit(ending, look_s, until)
         screen = yield from ask(ReadScreen())
         if left or holds(screen) or ending.now >= until:
             return screen
+        look_s = min(look_s * GROWS, LOOK_S)
 
 
 def settled_screen(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Screen]:
