@@ -29,4 +29,8 @@ else:
     def _public():
         from tmuxreap.interfaces.python import api
 
-        return {name: value for name, value in vars(api).items() if not name.startswith("_")}
+        found = {}
+        for name, value in vars(api).items():
+            if not name.startswith("_"):
+                found[name] = value
+        return found

@@ -77,10 +77,10 @@ class Block:
     def blocks(self, key: str) -> dict[str, Block]:
         """Return a mapping of blocks, by name."""
         inner = self.inner(key)
-        return {
-            str(name): self._block(value, (*inner.path, str(name)))
-            for name, value in inner.data.items()
-        }
+        found: dict[str, Block] = {}
+        for name, value in inner.data.items():
+            found[str(name)] = self._block(value, (*inner.path, str(name)))
+        return found
 
     def entries(self, key: str, short: str) -> Iterator[Block]:
         """Yield a list of blocks; a bare word means a block with only that word under `short`."""
@@ -257,7 +257,11 @@ def with_block(data: Mapping[str, object], path: Path_, block: object) -> dict[s
     inner = data.get(key)
     if rest:
         block = with_block(inner if isinstance(inner, Mapping) else {}, rest, block)
-    return {name: value for name, value in {**data, key: block}.items() if value is not None}
+    found: dict[str, object] = {}
+    for name, value in {**data, key: block}.items():
+        if value is not None:
+            found[name] = value
+    return found
 
 
 def place_error(error: Misplaced, file: Path, text: str) -> str:

@@ -119,16 +119,17 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         ask = request.ask
     if ask is not None and not ask(describe(newcomers)):
         return context.result("adopt", failure=declined("adopt"), more={"registry_made": False})
-    requests = [
-        AdoptRequest(
-            newcomer.name,
-            newcomer.agent,
-            newcomer.socket if newcomer.flag else None,
-            request.tags,
-            request.dry_run,
+    requests = []
+    for newcomer in newcomers:
+        requests.append(
+            AdoptRequest(
+                newcomer.name,
+                newcomer.agent,
+                newcomer.socket if newcomer.flag else None,
+                request.tags,
+                request.dry_run,
+            )
         )
-        for newcomer in newcomers
-    ]
     return run(context, *requests)
 
 
@@ -140,7 +141,10 @@ def _none_found(
     if request.server:
         return said
     folder = Path(context.servers.socket(None)).parent
-    others = [str(path) for path in sorted(folder.glob("*")) if path.is_socket()]
+    others = []
+    for path in sorted(folder.glob("*")):
+        if path.is_socket():
+            others.append(str(path))
     found = all_newcomers(context, rows, [], [one for one in others if one not in sockets])
     for socket in dict.fromkeys(one.socket for one in found):
         count = sum(one.socket == socket for one in found)
@@ -311,11 +315,10 @@ def _seen(
         candidates = [row.agent]
     else:
         candidates = list(context.profiles.agents)
-    matches = [
-        (name, pane)
-        for name, pane in product(candidates, session.panes)
-        if named in (None, pane.id) and agent_in(pane, context.profiles.of(name), world)
-    ]
+    matches = []
+    for name, pane in product(candidates, session.panes):
+        if named in (None, pane.id) and agent_in(pane, context.profiles.of(name), world):
+            matches.append((name, pane))
     if row.agent:
         agents = {row.agent}
     else:

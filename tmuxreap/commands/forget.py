@@ -121,7 +121,10 @@ def _forget(context: Context, names: Sequence[str], request: ForgetRequest) -> d
 
 def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> None:
     def edit(look: RegistryLook) -> str:
-        rows = [row for name in names if (row := look.named(name)) is not None]
+        rows = []
+        for name in names:
+            if (row := look.named(name)) is not None:
+                rows.append(row)
         for row in rows:
             _check(context, row, request)
         try:

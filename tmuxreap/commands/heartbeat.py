@@ -44,7 +44,10 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
         return marked
     running = [row for row in rows if not row.status.ended]
     sights = zip(running, sights_of(context, running), strict=True)
-    enclosing = [row.name for row, sight in sights if sight.contains_caller]
+    enclosing = []
+    for row, sight in sights:
+        if sight.contains_caller:
+            enclosing.append(row.name)
     if len(enclosing) == 1:
         return enclosing[0]
     reason = "could not tell whose heartbeat this is: this command runs in no registered session"

@@ -72,9 +72,8 @@ def run(context: Context, request: ListRequest) -> Result:
         items = not_chosen(look, chosen, Session)
         warnings = ()
     sights = sights_of(context, rows, unregistered=True, briefly=True)
-    sessions: Sequence[Session] = [
-        session for session in session_results(context, rows, sights) if _wanted(session, request)
-    ]
+    found = session_results(context, rows, sights)
+    sessions: Sequence[Session] = [one for one in found if _wanted(one, request)]
     context.books.write_cache(look)
     if request.sort is not None:
         sessions = sorted(sessions, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
@@ -147,7 +146,10 @@ def _greeting(look: RegistryLook, rows: Sequence[Row]) -> str | None:
 def _not_asked(sights: Sequence[Sight]) -> list[Failure]:
     """Return a failure for each server that could not be asked; one if there is no tmux at all."""
     servers = {sight.socket: sight.server for sight in sights}
-    silent = [server for server in servers.values() if isinstance(server, Unreachable)]
+    silent = []
+    for server in servers.values():
+        if isinstance(server, Unreachable):
+            silent.append(server)
     if any(server.missing for server in silent):
         return [unreachable_failure("look at the sessions", silent[0])]
     return [unreachable_failure(f"ask the server at {one.socket}", one) for one in silent]
@@ -162,8 +164,14 @@ def _not_registered(
     If a row is unreadable, return none: the agent may belong to it."""
     if len(look.rows) > len(rows):
         return []
-    known = {(sight.socket, sight.session.id) for sight in sights if sight.session}
-    servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
+    known = set()
+    for sight in sights:
+        if sight.session:
+            known.add((sight.socket, sight.session.id))
+    servers = {}
+    for sight in sights:
+        if isinstance(sight.server, Server):
+            servers[sight.socket] = sight.server
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
 

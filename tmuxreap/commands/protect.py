@@ -26,14 +26,17 @@ class ProtectRequest:
 def run(context: Context, request: ProtectRequest) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.ALL)
-    wanted = {row.name for row in chosen.rows if is_protected(row) is not request.keep}
+    wanted = set()
+    for row in chosen.rows:
+        if is_protected(row) is not request.keep:
+            wanted.add(row.name)
     if wanted and not request.dry_run:
         refused = _written(context, wanted, request)
     else:
         refused = {}
-    items: list[Item] = [
-        _item(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
-    ]
+    items: list[Item] = []
+    for row in chosen.rows:
+        items.append(_item(row, request, row.name in wanted, refused.get(row.name)))
     items += not_chosen(look, chosen, Protected)
     verb = "protect" if request.keep else "unprotect"
     return context.result(verb, items)

@@ -128,7 +128,9 @@ def _moments(events: Sequence[Event], beats: Iterable[Heartbeat]) -> list[Moment
             found.append(Moment(event.at, DOWN))
         elif event.kind == "state" and event.data.get("state") in SHOWN:
             found.append(Moment(event.at, str(event.data["state"])))
-    found += [Moment(beat.at, beat.state) for beat in beats if beat.state in SHOWN]
+    for beat in beats:
+        if beat.state in SHOWN:
+            found.append(Moment(beat.at, beat.state))
     return sorted(found, key=lambda moment: moment.at)
 
 

@@ -67,7 +67,10 @@ def run(context: Context, request: ResumeRequest) -> Result:
     if members is not None:
         chosen = _of_set(context, chosen, members)
     lost = request.lost
-    rows = [row for row in chosen.rows if lost is None or _was_lost(context, row, lost)]
+    rows = []
+    for row in chosen.rows:
+        if lost is None or _was_lost(context, row, lost):
+            rows.append(row)
     items, halt = _resumed_in_turn(context, rows, request, several=chosen.sweeping)
     items += not_chosen(look, chosen, failed_launch)
     name = None if members is None else members.name
@@ -178,7 +181,10 @@ def take_up(context: Context, row: Row) -> Launch:
 def _was_asking(context: Context, row: Row) -> bool:
     """Tell whether it was ended while a dialog was open."""
     ends = (Outcome.STOPPED.value, Outcome.KILLED.value)
-    endings = [event.data for event in context.books.events([row.name], None) if event.kind in ends]
+    endings = []
+    for event in context.books.events([row.name], None):
+        if event.kind in ends:
+            endings.append(event.data)
     return bool(endings) and endings[-1].get("state") == State.DIALOG.value
 
 

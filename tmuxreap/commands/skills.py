@@ -55,10 +55,9 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def compare(skill: BundledSkill, dest: Path) -> Comparison:
     installed = _listed(dest)
-    states = {
-        name: _standing(dest, f"{skill.name}/{name}", data, installed)
-        for name, data in skill.files.items()
-    }
+    states = {}
+    for name, data in skill.files.items():
+        states[name] = _standing(dest, f"{skill.name}/{name}", data, installed)
     return Comparison(skill, dest / skill.name, states)
 
 
@@ -118,7 +117,11 @@ def _listed(dest: Path) -> dict[str, str]:
         lines = (dest / LISTED).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         return {}
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
+    found: dict[str, str] = {}
+    for digest, _, name in (line.partition("  ") for line in lines):
+        if name:
+            found[name] = digest
+    return found
 
 
 def _digest(data: bytes) -> str:

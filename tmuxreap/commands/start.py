@@ -116,7 +116,10 @@ def _folder_warnings(look: RegistryLook | None, spec: Launch) -> list[str]:
     rows = look.usable if look is not None else ()
     others = [row for row in rows if row.name != spec.name and not row.status.ended]
     here = os.path.realpath(spec.cwd)
-    names = [row.name for row in others if row.pane.cwd and os.path.realpath(row.pane.cwd) == here]
+    names = []
+    for row in others:
+        if row.pane.cwd and os.path.realpath(row.pane.cwd) == here:
+            names.append(row.name)
     if not names:
         return []
     work = "works" if len(names) == 1 else "work"
@@ -228,11 +231,11 @@ def installed(context: Context) -> list[str]:
     from shutil import which  # imported late: shutil loads the archive modules
 
     path = context.settings.environ.get("PATH")
-    return [
-        name
-        for name, profile in context.profiles.agents.items()
-        if name != "demo" and profile.command and which(profile.command[0], path=path)
-    ]
+    found: list[str] = []
+    for name, profile in context.profiles.agents.items():
+        if name != "demo" and profile.command and which(profile.command[0], path=path):
+            found.append(name)
+    return found
 
 
 def _installed(context: Context) -> str:

@@ -61,7 +61,10 @@ def run(context: Context, request: EndRequest) -> Result:
         missing=tuple(one for one in chosen.missing if one.target not in starting),
     )
     names = _names_without_row(chosen, request)
-    rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
+    rest = []
+    for item in not_chosen(look, chosen):
+        if getattr(item, "name", None) not in names:
+            rest.append(item)
     rest += [failed_target(name, failure) for name, failure in starting.items()]
     if request.dry_run:
         items = dry_run_answers(context, chosen.rows, request.policy)
@@ -117,7 +120,10 @@ def _with_pending_restarts(
     warned = len(context.warnings)
     ended = choose_rows(context, look, request.targets, Wanted.ENDED, skip_protected=True).rows
     del context.warnings[warned:]  # already reported for the running rows
-    more = [row for row in ended if row not in chosen.rows and context.restarts.has_pending(row)]
+    more = []
+    for row in ended:
+        if row not in chosen.rows and context.restarts.has_pending(row):
+            more.append(row)
     return replace(chosen, rows=(*chosen.rows, *more))
 
 
@@ -154,7 +160,10 @@ def is_inside(context: Context) -> bool:
     """Tell whether the caller is an agent: it carries our mark, or runs in a registered session."""
     if context.settings.mark is not None:
         return True
-    running = [row for row in context.registry.look().usable if not row.status.ended]
+    running = []
+    for row in context.registry.look().usable:
+        if not row.status.ended:
+            running.append(row)
     return any(sight.contains_caller for sight in sights_of(context, running))
 
 

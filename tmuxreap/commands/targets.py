@@ -98,9 +98,8 @@ def not_chosen(
     """Return an answer for each missing target and each unreadable row. `kind`: the verb's answer
     type; by default a failed ending."""
     failures = [(one.target, one.failure) for one in chosen.missing]
-    failures += [
-        (row.name or f"#{row.index + 1}", row_invalid(look.path, row)) for row in chosen.bad
-    ]
+    for row in chosen.bad:
+        failures.append((row.name or f"#{row.index + 1}", row_invalid(look.path, row)))
     if kind is not None:
         return [kind(name=name, error=problem_of(failure)) for name, failure in failures]
     from tmuxreap.ending.ending import failed_target  # only endings need it

@@ -85,7 +85,9 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
         with event_waiter(context) as events:
             in_time = _wait(context, request, awaited, events)
     done = request.any and any(one.reached for one in awaited)
-    items: list[Item] = [_answer(one, request, in_time=in_time, done=done) for one in awaited]
+    items: list[Item] = []
+    for one in awaited:
+        items.append(_answer(one, request, in_time=in_time, done=done))
     items += not_chosen(look, chosen, Awaited)
     nobody = f"nobody to wait for: no session in {look.path} is running"
     return context.result("wait", items, greeting=None if items else nobody)

@@ -229,7 +229,10 @@ class Result:
             return self.failure.code.exit
         if self.summed:
             return self.status
-        codes = [Code.of(item.error.code) for item in self.results if item.error is not None]
+        codes = []
+        for item in self.results:
+            if item.error is not None:
+                codes.append(Code.of(item.error.code))
         if Code.INTERRUPTED in codes:
             return Exit.INTERRUPTED
         return shared_exit(codes) or self.status

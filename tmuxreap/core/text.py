@@ -58,7 +58,9 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
         fields = getattr(value, "__fields__", None)
     if fields is None:
         return value
-    replaced = {name: _plain_member(name, getattr(value, name), keep) for name in fields}
+    replaced = {}
+    for name in fields:
+        replaced[name] = _plain_member(name, getattr(value, name), keep)
     return type(value)(**replaced)
 
 

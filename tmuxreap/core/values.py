@@ -168,9 +168,10 @@ def _compiled(cls: type) -> Callable[..., None]:
 
 def _repr(self: object) -> str:
     fields: dict[str, object] = type(self).__fields__  # type: ignore[attr-defined]
-    shown = [
-        name for name, default in fields.items() if not isinstance(default, Field) or default.shown
-    ]
+    shown = []
+    for name, default in fields.items():
+        if not isinstance(default, Field) or default.shown:
+            shown.append(name)
     return (
         f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
     )

@@ -99,7 +99,10 @@ def remove_worktree(context: Context, row: Row) -> str | Failure | None:
         reason = f"{tree} is told from a folder that the row does not name"
         return _cleanup_failed(row, reason, "write its whole path")
     path = _path_of(row, tree)
-    users = [other.name for other in _running(context.registry, row) if _within(other, path)]
+    users = []
+    for other in _running(context.registry, row):
+        if _within(other, path):
+            users.append(other.name)
     if users:
         hint = f"stop that first: {command('stop', users[0])}"
         return _cleanup_failed(row, f"{', '.join(users)} works in {path} too", hint)
@@ -122,11 +125,10 @@ def _processes_in(context: Context, path: str) -> list[Process]:
     folder. One that may not be looked at counts as elsewhere."""
     processes = context.processes
     folder = os.path.realpath(path)
-    found = [
-        process
-        for process in processes.look().values()
-        if process.pid != context.place.pid and _uses(processes, process, folder)
-    ]
+    found = []
+    for process in processes.look().values():
+        if process.pid != context.place.pid and _uses(processes, process, folder):
+            found.append(process)
     alive = {process.id for process in found}
     # A tmux server that was started there leaves a moment after its last session.
     while alive and (gone := processes.wait(alive, LEAVE_S)):
@@ -151,13 +153,20 @@ def _path_of(row: Row, tree: str) -> str:
 
 def _running(registry: Registry, row: Row) -> list[Row]:
     rows = [other for other in registry.look().rows if isinstance(other, Row)]
-    return [other for other in rows if not other.status.ended and other.name != row.name]
+    found: list[Row] = []
+    for other in rows:
+        if not other.status.ended and other.name != row.name:
+            found.append(other)
+    return found
 
 
 def _within(row: Row, folder: str) -> bool:
     inside = os.path.realpath(folder)
     own = [_path_of(row, row.worktree)] if row.worktree else []
-    places = [os.path.realpath(place) for place in (row.pane.cwd, *own) if place]
+    places = []
+    for place in (row.pane.cwd, *own):
+        if place:
+            places.append(os.path.realpath(place))
     return any(_is_in(place, inside) for place in places)
 
 

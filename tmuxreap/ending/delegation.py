@@ -44,12 +44,13 @@ def report_ended(
 ) -> tuple[dict[str, EndResult], list[NewEvent]]:
     """Report the ends. Return the results, with a warning for each failed report, and the events
     for the ledger."""
-    delegated = {
-        row: result
-        for row, result in results.items()
-        if job_of(row) is not None and result.outcome not in SILENT
-    }
-    reports = [_new_report(row, at, *_end(verb, result)) for row, result in delegated.items()]
+    delegated = {}
+    for row, result in results.items():
+        if job_of(row) is not None and result.outcome not in SILENT:
+            delegated[row] = result
+    reports = []
+    for row, result in delegated.items():
+        reports.append(_new_report(row, at, *_end(verb, result)))
     problems = _report(registry, reports)
     warned = {row.name: result for row, result in results.items()}
     for name, warning in problems.items():
@@ -62,8 +63,13 @@ def report_finished(
 ) -> Iterable[str]:
     """Report sessions whose end a dead process had not reported; return the warnings."""
     ended = {verb.value: event for verb, event in ENDED.items()}
-    delegated = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
-    reports = [_new_report(row, at, ended[intent.verb], intent.reason) for row, intent in delegated]
+    delegated = []
+    for row, it in endings:
+        if job_of(row) is not None and it.verb in ended:
+            delegated.append((row, it))
+    reports = []
+    for row, intent in delegated:
+        reports.append(_new_report(row, at, ended[intent.verb], intent.reason))
     return _report_and_note(books, reports)
 
 
@@ -237,7 +243,10 @@ def _tail(descriptor: int) -> str:
 def _numbering(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
     """Return the schema version and sequence number that readers expect, if the job or the line
     before has them."""
-    numbers = [n for n in (job.get("last_seq"), last.get("seq")) if isinstance(n, int)]
+    numbers = []
+    for n in (job.get("last_seq"), last.get("seq")):
+        if isinstance(n, int):
+            numbers.append(n)
     version = last.get("schema_version", job.get("schema_version"))
     numbered: dict[str, object]
     if version is None:

@@ -147,7 +147,10 @@ class _Run:
         try:
             self.run_and_record([it for it in begun if not it.first.contains_caller])
             self._hand_over([it for it in begun if it.first.contains_caller])
-            done = {ending.name for ending in begun if self._is_done(ending.name)}
+            done = set()
+            for ending in begun:
+                if self._is_done(ending.name):
+                    done.add(ending.name)
         finally:
             open_intents = (it.intent for it in begun if it.name not in done)
             self._context.books.release(intent.id for intent in open_intents if intent)
@@ -367,7 +370,10 @@ def finish_ending(context: Context, name: str, policy: Policy) -> str:
         ended = end_rows(context, [row], policy)
     else:
         ended = []
-    failures = [item.error.message for item in ended if item.error is not None]
+    failures = []
+    for item in ended:
+        if item.error is not None:
+            failures.append(item.error.message)
     if failures:
         return failures[0]
     return f"finished its {policy.verb.value}"

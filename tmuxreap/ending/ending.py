@@ -44,7 +44,10 @@ def counts(items: Iterable[Item]) -> Counts:
     """Count endings: how many ended, by which means, and how many targets failed."""
     items = tuple(items)
     found = map(local, items)
-    ended = [one for one in found if isinstance(one, EndResult) and one.outcome in ENDED]
+    ended = []
+    for one in found:
+        if isinstance(one, EndResult) and one.outcome in ENDED:
+            ended.append(one)
     by = [one.stopped_by for one in ended]
     return Counts(
         ended=len(ended),

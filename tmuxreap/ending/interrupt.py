@@ -34,10 +34,9 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
     busy = ActiveIntents.of(context).busy()
     pulses = context.books.pulses()
     reports = {it.name: _report(context, it, pulses.get(it.name)) for it in endings}
-    answers = {
-        it.name: _early_answer(it, reports[it.name], dry_run, busy=it.name in busy)
-        for it in endings
-    }
+    answers = {}
+    for it in endings:
+        answers[it.name] = _early_answer(it, reports[it.name], dry_run, busy=it.name in busy)
     todo = [ending for ending in endings if answers[ending.name] is None]
     began = context.clock.monotonic()
     for ending in todo:  # an interrupt changes no option of the pane

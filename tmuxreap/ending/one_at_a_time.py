@@ -92,11 +92,11 @@ class ActiveIntents:
     def starting(self) -> dict[str, Intent]:
         """Return the starts, resumes and restarts that are under way, by name."""
         intents = self.books.open_intents()
-        return {
-            name: intent
-            for name, intent in intents.items()
-            if intent.verb == START and self.is_in_progress(intent)
-        }
+        found: dict[str, Intent] = {}
+        for name, intent in intents.items():
+            if intent.verb == START and self.is_in_progress(intent):
+                found[name] = intent
+        return found
 
     def wait_for_start(self, name: str, *, lock_held: bool) -> Failure | None:
         """Wait until a start in progress is finished, 10 s at most; return why it is not."""
@@ -174,7 +174,10 @@ def with_options(plan: Plan, inherited: Intent) -> Plan:
     socket = plan.sight.socket
     if pane is None:
         return plan
-    older = [it for it in inherited.options if it.pane == pane.id and it.socket == socket]
+    older = []
+    for it in inherited.options:
+        if it.pane == pane.id and it.socket == socket:
+            older.append(it)
     # A start sets this option while it waits for its confirmation, and does not record it.
     if inherited.verb == START and pane.remain_on_exit == "on":
         older = [PaneOption(socket, pane.id, BANNER_OPTION, None)]

@@ -339,7 +339,9 @@ def make_plan(
 ) -> Plan:
     """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt."""
     keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
-    rungs = [_rung(rung, keys_skipped, profile, policy, screen) for rung in RUNGS[policy.verb]]
+    rungs = []
+    for rung in RUNGS[policy.verb]:
+        rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
     options = options if keys_skipped is None else ()
     return Plan(name, agent, policy, sight, screen, tuple(rungs), options)
 

@@ -65,23 +65,23 @@ def prepare(
         context, [(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)], look
     )
     if newer:
-        known_rows = [newer.get(row.name) for row in rows]
-        rows = [one.row if one else row for one, row in zip(known_rows, rows, strict=True)]
-        sights = [
-            (one.sight, one.past) if one else it for one, it in zip(known_rows, sights, strict=True)
-        ]
-    profiles = [
-        context.agents.profile(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)
-    ]
-    options = [
-        _options_for_keys(sight, profile)
-        for profile, (sight, _) in zip(profiles, sights, strict=True)
-    ]
+        rows = list(rows)
+        sights = list(sights)
+        for number, row in enumerate(rows):
+            later = newer.get(row.name)
+            if later is not None:
+                rows[number] = later.row
+                sights[number] = (later.sight, later.past)
+    profiles = []
+    for row, (sight, _) in zip(rows, sights, strict=True):
+        profiles.append(context.agents.profile(row, sight))
+    options = []
+    for profile, (sight, _) in zip(profiles, sights, strict=True):
+        options.append(_options_for_keys(sight, profile))
     shown = read_panes(context.tmux, [sight for sight, _ in sights], options, profiles)
-    endings = [
-        _ending(context, row, old, *sighted, pane, policy)
-        for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True)
-    ]
+    endings = []
+    for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
+        endings.append(_ending(context, row, old, *sighted, pane, policy))
     for ending in endings:
         ending.looked_at = looked_at
     return endings
@@ -217,8 +217,14 @@ DEADLINE_SLACK_S = 30.0
 def check_lock(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
     """Fail if the caller holds the lock and a session is alive: only dead ones can be recorded
     then."""
-    sights = {ending.name: ending.sight for ending in endings if ending.answer is None}
-    living = [name for name, sight in sights.items() if sight.session or sight.owned.own]
+    sights = {}
+    for ending in endings:
+        if ending.answer is None:
+            sights[ending.name] = ending.sight
+    living = []
+    for name, sight in sights.items():
+        if sight.session or sight.owned.own:
+            living.append(name)
     if lock_held and living:
         raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
 
@@ -381,7 +387,11 @@ def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
 
 def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
     others = (row for row in rows if row.name != name)
-    return [row.name for row in others if conversation in dict(row.conversations).values()]
+    found: list[str] = []
+    for row in others:
+        if conversation in dict(row.conversations).values():
+            found.append(row.name)
+    return found
 
 
 def _banner_expected(ending: Ending) -> bool:

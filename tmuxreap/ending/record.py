@@ -52,7 +52,10 @@ def record(
     for ending in done:
         if fates[ending.name] is _Fate.WRITTEN:
             results[ending.name] = clean_up_after(context, ending, results[ending.name])
-    jobs_of = {it.row: results[it.name] for it in done if fates[it.name] in JOB_ENDS}
+    jobs_of = {}
+    for it in done:
+        if fates[it.name] in JOB_ENDS:
+            jobs_of[it.row] = results[it.name]
     registry = context.registry.resolved
     at = context.clock.now()
     warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
@@ -146,7 +149,10 @@ class Recording:
         change = RESULT_OF.get(self.fates[ending.name])
         if change is not None:
             result = change(result)
-        twins = [twin.name for twin in ending.twins if twin.name not in self.refused]
+        twins = []
+        for twin in ending.twins:
+            if twin.name not in self.refused:
+                twins.append(twin.name)
         return with_twins(result, twins)
 
 

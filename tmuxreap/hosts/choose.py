@@ -146,7 +146,11 @@ def exit_of(items: Iterable[Item], replies: Sequence[Reply]) -> Exit:
 
 
 def _statuses(items: Iterable[Item]) -> set[int]:
-    return {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
+    found: set[int] = set()
+    for item in items:
+        if item.error is not None:
+            found.add(int(Code.of(item.error.code).exit))
+    return found
 
 
 def _shared(statuses: set[int]) -> int:
@@ -199,7 +203,10 @@ def drop_matched_elsewhere(by_host: Sequence[HostTargets], replies: Sequence[Rep
 
 def _unmatched(reply: Reply) -> set[str]:
     absent = Code.SESSION_NOT_REGISTERED.text
-    failed = {item.name for item in reply.items if item.error and item.error.code == absent}
+    failed = set()
+    for item in reply.items:
+        if item.error and item.error.code == absent:
+            failed.add(item.name)
     return set(filter(selects_many, failed))
 
 

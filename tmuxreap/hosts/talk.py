@@ -118,7 +118,9 @@ class Talk:
     @property
     def words(self) -> str:
         """Its stderr as one plain line."""
-        lines = [line.strip() for line in self._errors.decode(errors="replace").splitlines()]
+        lines = []
+        for line in self._errors.decode(errors="replace").splitlines():
+            lines.append(line.strip())
         return plain("; ".join(line for line in lines if line))[-LAST_WORDS:]
 
     def close(self) -> None:

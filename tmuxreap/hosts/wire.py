@@ -215,7 +215,10 @@ def item_of(
 
 def _known(facts: Mapping[str, object]) -> Mapping[str, object]:
     """Return the facts with the words that this version knows."""
-    words = {key: known(facts[key], WORDS[key]) for key in WORDS if key in facts}
+    words = {}
+    for key in WORDS:
+        if key in facts:
+            words[key] = known(facts[key], WORDS[key])
     return {**facts, **words}
 
 

@@ -89,7 +89,9 @@ class Books(Ledger):
             rows = self.registry.look().usable
         except Failure:  # invalid just now: a later look places them
             return
-        names = [(row_of(from_json(data), at, rows), number) for number, at, data in reports]
+        names = []
+        for number, at, data in reports:
+            names.append((row_of(from_json(data), at, rows), number))
         placed = [(name, number) for name, number in names if name is not None]
         before = self.clock.now() - UNPLACED_S
 

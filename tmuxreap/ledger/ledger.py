@@ -153,15 +153,15 @@ class Ledger(Database):
     def planned(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
         """Return the processes that endings in progress have found: their owner may have died since
         it ended the session, which was the only evidence of them."""
-        return {
-            name: frozenset(
-                ProcessId(one.pid, one.start)
-                for one in intent.recorded.processes
-                if one.start is not None
-            )
-            for name, intent in self.open_intents().items()
-            if intent.boot_id == boot_id
-        }
+        found: dict[str, frozenset[ProcessId]] = {}
+        for name, intent in self.open_intents().items():
+            if intent.boot_id == boot_id:
+                found[name] = frozenset(
+                    ProcessId(one.pid, one.start)
+                    for one in intent.recorded.processes
+                    if one.start is not None
+                )
+        return found
 
     def latest_intent(self) -> int:
         """Return the highest number of any intent, open or closed; 0 before the first."""
@@ -202,7 +202,9 @@ class Ledger(Database):
     ) -> None:
         """Add survivors; known ones keep the time when they were first seen."""
         now = self.clock.now()
-        rows = [(name, *one.process, one.boot_id, one.comm, now, intent) for one in survivors]
+        rows = []
+        for one in survivors:
+            rows.append((name, *one.process, one.boot_id, one.comm, now, intent))
         self.write("survivors_not_recorded", lambda db: db.executemany(schema.ADD_SURVIVOR, rows))
 
     def survivors(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
@@ -232,7 +234,8 @@ class Ledger(Database):
         fresh: list[tuple[object, ...]] = []
         dead: list[tuple[object, ...]] = []
         for one in news:
-            fresh += [records.seen_values(one.name, boot_id, *it) for it in one.processes.items()]
+            for it in one.processes.items():
+                fresh.append(records.seen_values(one.name, boot_id, *it))
             dead += [(one.name, *process, boot_id) for process in one.dead]
 
         def work(db: Connection) -> None:

@@ -395,7 +395,10 @@ def moment_of(data: Mapping[str, object]) -> Moment | None:
 def with_inherited_options(earlier: Intent, new: NewIntent) -> NewIntent:
     """Add the options of an earlier intent, so that they are restored even if its owner died."""
     known = {(one.socket, one.pane, one.option) for one in new.options}
-    older = [one for one in earlier.options if (one.socket, one.pane, one.option) not in known]
+    older = []
+    for one in earlier.options:
+        if (one.socket, one.pane, one.option) not in known:
+            older.append(one)
     return replace(new, options=(*new.options, *older))
 
 

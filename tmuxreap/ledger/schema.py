@@ -248,7 +248,10 @@ def set_task(
 ) -> None:
     """Update or insert a task. Never REPLACE: another tool's table may have further columns."""
     values = dict(zip(TASK, (status, error_message, at), strict=True))
-    known = {name: values[name] for name in _columns(db, "orchestrator_task") if name in values}
+    known = {}
+    for name in _columns(db, "orchestrator_task"):
+        if name in values:
+            known[name] = values[name]
     fields = ", ".join(f"{name} = ?" for name in known)
     change = f"UPDATE orchestrator_task SET {fields} WHERE task_id = ?"
     if not db.execute(change, (*known.values(), task_id)).rowcount:
@@ -266,11 +269,13 @@ def read_heartbeats(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]
     rows = db.execute(
         f"SELECT agent_id, status = 'stalled', {at} FROM {NAME} WHERE last_heartbeat IS NOT NULL"
     )
-    return [
-        (str(name), *(("lifecycle", "stalled") if stalled else ("heartbeat", "")), moment)
-        for name, stalled, moment in rows.fetchall()
-        if isinstance(moment, float)
-    ]
+    found: list[tuple[str, str, str, float]] = []
+    for name, stalled, moment in rows.fetchall():
+        if isinstance(moment, float):
+            found.append(
+                (str(name), *(("lifecycle", "stalled") if stalled else ("heartbeat", "")), moment)
+            )
+    return found
 
 
 def find_problems(db: sqlite3.Connection, with_json: bool) -> list[str]:
@@ -285,15 +290,15 @@ def find_problems(db: sqlite3.Connection, with_json: bool) -> list[str]:
                 f"the table {table} is another tool's and has no {', '.join(missing)}: not written"
             )
     if is_another_tools(db) and {"agent_id", "status"} <= set(_columns(db, NAME)):
-        problems += [
-            f"the table {NAME} is another tool's and says that {name} is {theirs}, not {ours}: its"
-            " rules refuse that"
-            for name, theirs, ours in db.execute(
-                f"SELECT agent_id, {NAME}.status, ours.status FROM {NAME} JOIN"
-                f" ({lives(with_json)}) AS ours USING (agent_id) WHERE ended AND"
-                f" {NAME}.status IS NOT ours.status"
+        for name, theirs, ours in db.execute(
+            f"SELECT agent_id, {NAME}.status, ours.status FROM {NAME} JOIN"
+            f" ({lives(with_json)}) AS ours USING (agent_id) WHERE ended AND"
+            f" {NAME}.status IS NOT ours.status"
+        ):
+            problems.append(
+                f"the table {NAME} is another tool's and says that {name} is {theirs},"
+                f" not {ours}: its rules refuse that"
             )
-        ]
     return problems
 
 

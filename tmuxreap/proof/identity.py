@@ -213,7 +213,10 @@ def pick_pane(
 ) -> Pane | Failure | None:
     """Pick the agent's pane, by the most reliable evidence first. None: its own pane is gone, and
     the others are busy or cannot be told apart."""
-    by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
+    by_id = []
+    for pane in session.panes:
+        if row.tmux.known and pane.id == row.pane.id:
+            by_id.append(pane)
     if len(by_id) == 1:
         return by_id[0]
     by_pid = [pane for pane in session.panes if _is_recorded(row, pane, world)]
@@ -221,9 +224,10 @@ def pick_pane(
     for panes in (by_pid, () if lost else session.panes):
         if len(panes) == 1:
             return panes[0]
-    running = [
-        pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)
-    ]
+    running = []
+    for pane in session.panes:
+        if profile is not None and agent_in(pane, profile, world):
+            running.append(pane)
     if len(running) == 1:
         return running[0]
     if lost and not running:

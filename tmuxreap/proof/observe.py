@@ -73,7 +73,10 @@ class Observer:
         sessions that it is for."""
         servers = {**(known or {}), **self._ask_servers(sockets)}
         panes = panes_of(servers.values())
-        leaders = {pane.pid or 0 for _, it, pane in panes if wanted.matches(it)}
+        leaders = set()
+        for _, it, pane in panes:
+            if wanted.matches(it):
+                leaders.add(pane.pid or 0)
         processes, traces = self._processes_and_traces(since, leaders)
         # After the processes: a pid reused in between then means a listed process that is dead.
         self._add_scopes(traces, processes, leaders, wanted.scopes)
@@ -93,10 +96,18 @@ class Observer:
         processes = self._list_processes()
         names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
         servers = answers()
-        listed = {(server.socket, pane.pid) for server, _, pane in panes_of(servers.values())}
-        missing = {pid for pid, socket in expected.items() if (socket, pid) not in listed}
+        listed = set()
+        for server, _, pane in panes_of(servers.values()):
+            listed.add((server.socket, pane.pid))
+        missing = set()
+        for pid, socket in expected.items():
+            if (socket, pid) not in listed:
+                missing.add(pid)
         recent = _started_since(processes, since)
-        traces = {p.pid: self._trace(p) for p in recent if not p.tty or p.pid in missing}
+        traces = {}
+        for p in recent:
+            if not p.tty or p.pid in missing:
+                traces[p.pid] = self._trace(p)
         return self._world(servers, processes, Index.of(processes, traces), names, wanted)
 
     def _world(
@@ -108,7 +119,9 @@ class Observer:
         wanted: Wanted,
     ) -> World:
         """Put together what was read. `names`: those that are known already."""
-        ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
+        ttys = {}
+        for _, _, pane in panes_of(servers.values()):
+            ttys[pane.tty] = terminal_number(pane.tty)
         paths = {socket: canonical(socket) for socket in servers}
         named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
         tracked = wanted.identified_by_start & processes.keys()
@@ -183,7 +196,10 @@ class Observer:
         known: frozenset[str],
     ) -> None:
         ids = [processes[pid].id for pid in leaders if pid in processes]
-        scopes = {scope for leader in ids if (scope := self._processes.scope(leader))}
+        scopes = set()
+        for leader in ids:
+            if scope := self._processes.scope(leader):
+                scopes.add(scope)
         for scope in scopes | known:
             for pid in processes.keys() & self._processes.members(scope):
                 traces[pid] = replace(traces.get(pid, NO_TRACE), scope=scope)
@@ -205,7 +221,11 @@ class Observer:
 
 
 def _started_since(processes: Mapping[int, Process], since: int) -> list[Process]:
-    return [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
+    found: list[Process] = []
+    for p in processes.values():
+        if p.id.start >= since and KERNEL not in (p.ppid, p.pid):
+            found.append(p)
+    return found
 
 
 @lru_cache(maxsize=256)

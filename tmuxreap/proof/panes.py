@@ -34,11 +34,11 @@ def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[s
     for pane in panes:
         for process in process_tree(world.index, pane.pid or 0):
             names.update(_names_of(process, world))
-    return [
-        name
-        for name in profiles.by_programs(names)
-        if any(agent_in(pane, profiles.agents[name], world) for pane in panes)
-    ]
+    found: list[str] = []
+    for name in profiles.by_programs(names):
+        if any(agent_in(pane, profiles.agents[name], world) for pane in panes):
+            found.append(name)
+    return found
 
 
 def _names_of(process: Process, world: World) -> Sequence[str]:
@@ -337,17 +337,19 @@ def carried_in(
     seen = agent if profile is not None else ()
     if pane.dead or on_terminal(pane, seen, world):
         return None
-    by_process = {
-        it: carrier
-        for it in process_tree(world.index, pane.pid or 0)
-        if (carrier := _carrier(it, carriers, world))
-    }
+    by_process = {}
+    for it in process_tree(world.index, pane.pid or 0):
+        if carrier := _carrier(it, carriers, world):
+            by_process[it] = carrier
     front = next(
         (it for it in on_terminal(pane, tuple(by_process), world) if in_foreground(it)), None
     )
     if front is None or not _is_its_own(row, pane, front, frozenset(by_process), world):
         return None
-    below = [by_process[it] for it in process_tree(world.index, front.pid) if it in by_process]
+    below = []
+    for it in process_tree(world.index, front.pid):
+        if it in by_process:
+            below.append(by_process[it])
     beyond = not seen and any(carrier.beyond for carrier in below)
     if not beyond and not any(in_foreground(it) for it in seen):
         return None

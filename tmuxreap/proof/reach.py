@@ -58,7 +58,10 @@ def reach_of(
     ids = {pane.id for pane in panes}
     # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
     # count.
-    vanished = [f"{pane.tty} (deleted)" for pane in planned if pane.id not in ids]
+    vanished = []
+    for pane in planned:
+        if pane.id not in ids:
+            vanished.append(f"{pane.tty} (deleted)")
     if past.pane_only or past.foreign_seen or foreign_seen:
         mark = None
     else:
@@ -159,11 +162,11 @@ def _mark_of(traces: Iterable[Trace]) -> str | None:
 def _traces_of(leaders: Iterable[ProcessId], world: World) -> list[Trace]:
     """Return the traces of leaders that are alive; the pid of a dead one may be reused."""
     index = world.index
-    return [
-        index.traces[leader.pid]
-        for leader in leaders
-        if leader.pid in index.traces and index.living(leader)
-    ]
+    found: list[Trace] = []
+    for leader in leaders:
+        if leader.pid in index.traces and index.living(leader):
+            found.append(index.traces[leader.pid])
+    return found
 
 
 def _terminal_of(leader: Process) -> frozenset[str]:
@@ -239,7 +242,10 @@ def unproven_of(
 ) -> tuple[Process, ...]:
     """Return what only another tool's row names of a session that is gone: no look ever saw it, and
     the row has no start of it. It is named, and never signalled, as its pid may be reused."""
-    before = [process for one in sorted(past.unproven) if (process := world.index.living(one))]
+    before = []
+    for one in sorted(past.unproven):
+        if process := world.index.living(one):
+            before.append(process)
     has_start = row.pane.start_ticks is not None or row.pane.created_epoch is not None
     named: list[Process] = []
     if row.pane.pid is not None and not (has_start or row.status.ended):

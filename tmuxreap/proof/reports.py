@@ -34,15 +34,16 @@ def row_of_report(
         return None
     pids = {pid for pid, start in above if not _is_another(processes, pid, start)}
     place = os.path.realpath(socket)
-    names = [
-        row.name
-        for row in rows
-        if row.pane.pid in pids
-        and not row.tmux.socket
-        and row.agent in (None, agent or row.agent)
-        and _was_running(row, at)
-        and os.path.realpath(servers.of(row)) == place
-    ]
+    names = []
+    for row in rows:
+        if (
+            row.pane.pid in pids
+            and not row.tmux.socket
+            and row.agent in (None, agent or row.agent)
+            and _was_running(row, at)
+            and os.path.realpath(servers.of(row)) == place
+        ):
+            names.append(row.name)
     return names[0] if len(names) == 1 else None
 
 

@@ -123,11 +123,10 @@ def news_of(row: Row, sight: Sight, before: Past, world: World, own_pid: int) ->
     revived = row.status.ended and sight.session is not None  # somebody else's, of that name
     if row.index < 0 or sight.trouble is not None or revived:
         return None
-    fresh: dict[ProcessId, SeenPane | None] = {
-        process.id: None
-        for process in _of_the_pane(sight, world)
-        if process.id not in before.remembered and process.pid != own_pid
-    }
+    fresh: dict[ProcessId, SeenPane | None] = {}
+    for process in _of_the_pane(sight, world):
+        if process.id not in before.remembered and process.pid != own_pid:
+            fresh[process.id] = None
     leader = None
     if sight.pane is not None:
         leader = leader_of(sight.pane, world)
@@ -139,7 +138,10 @@ def news_of(row: Row, sight: Sight, before: Past, world: World, own_pid: int) ->
     kept: frozenset[ProcessId] = frozenset()
     if not any(fresh.values()):
         kept = before.leaders
-    dead = [one for one in before.remembered - kept if world.index.living(one) is None]
+    dead = []
+    for one in before.remembered - kept:
+        if world.index.living(one) is None:
+            dead.append(one)
     return News(row.name, fresh, dead)
 
 

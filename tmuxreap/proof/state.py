@@ -213,16 +213,18 @@ class States:
     ) -> list[StateReport]:
         """Return the states in the order of the rows. `pulses`: if already read."""
         reports = self._books.pulses() if pulses is None else pulses
-        profiles = [
-            self._agents.profile(row, sight) for row, sight in zip(rows, sights, strict=True)
-        ]
+        profiles = []
+        for row, sight in zip(rows, sights, strict=True):
+            profiles.append(self._agents.profile(row, sight))
         shown = self._shown(sights, profiles)
         records = self._recorded(rows, sights, profiles, shown)
         each = zip(rows, sights, shown, records, strict=True)
-        return [
-            state_of(self._processes, self._clock, sight, reports.get(row.name), one, record)
-            for row, sight, one, record in each
-        ]
+        found: list[StateReport] = []
+        for row, sight, one, record in each:
+            found.append(
+                state_of(self._processes, self._clock, sight, reports.get(row.name), one, record)
+            )
+        return found
 
     def _shown(
         self, sights: Sequence[Sight], profiles: Sequence[Profile | None]
@@ -429,7 +431,8 @@ def _stamp(profiles: Iterable[Profile | None]) -> str:
     patterns: list[str] = []
     for name, profile in sorted(used.items()):
         named = [(state.value, pattern) for state, pattern in profile.screens.items()]
-        patterns += [f"{name}.{key}={it.pattern}" for key, it in (*named, *profile.marks.items())]
+        for key, it in (*named, *profile.marks.items()):
+            patterns.append(f"{name}.{key}={it.pattern}")
     return cache_stamp(zlib.crc32("\n".join(patterns).encode()))
 
 

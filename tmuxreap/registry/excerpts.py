@@ -99,7 +99,10 @@ def of_document(document: Document) -> CachedRows | None:
     """Build the cached form of a document; None if a row is unusable."""
     from tmuxreap.registry.edits import row_starts
 
-    rows = [row.data for row in document.rows if row.data is not None and row.trouble is None]
+    rows = []
+    for row in document.rows:
+        if row.data is not None and row.trouble is None:
+            rows.append(row.data)
     if len(rows) != len(document.rows):
         return None
     starts = (None if document.aliased else row_starts(document)) or []

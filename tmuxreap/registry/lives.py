@@ -26,7 +26,10 @@ def life_of(row: Row) -> Life:
 
 def with_life(row: Row, life: Life) -> Row:
     """Return the row as it was in this life, with all its other fields as they are now."""
-    data = {name: value for name, value in row.data.items() if name not in END_FIELDS}
+    data = {}
+    for name, value in row.data.items():
+        if name not in END_FIELDS:
+            data[name] = value
     inner = {name: {**_inner(row.data, name), **_inner(life, name)} for name in NESTED}
     return read_row(row.index, {**data, **life, **inner})
 
@@ -34,7 +37,10 @@ def with_life(row: Row, life: Life) -> Row:
 def with_beginning(row: Row, life: Life) -> Row:
     """Return the row with what it was begun with in this life, and nothing else of it."""
     inner = {name: {**_inner(row.data, name), **_inner(life, name)} for name in NESTED}
-    kept = {name: value for name, value in row.data.items() if name not in BEGINNING}
+    kept = {}
+    for name, value in row.data.items():
+        if name not in BEGINNING:
+            kept[name] = value
     begun = {name: life[name] for name in BEGINNING if name in life}
     return read_row(row.index, {**kept, **begun, **inner})
 
@@ -106,12 +112,13 @@ def _is_same_end(row: Row, life: Life) -> bool:
 
 def _differing(now: Life, then: Life) -> dict[str, Value]:
     """Return the plain values that differ; one that is empty on both sides does not."""
-    return {
-        name: value
-        for name, value in then.items()
-        if (value is None or isinstance(value, (str, int, float)))
-        and _text(now.get(name)) != _text(value)
-    }
+    found: dict[str, Value] = {}
+    for name, value in then.items():
+        if (value is None or isinstance(value, (str, int, float))) and _text(
+            now.get(name)
+        ) != _text(value):
+            found[name] = value
+    return found
 
 
 def _inner(data: Life, name: str) -> Mapping[str, object]:

@@ -93,7 +93,11 @@ class RegistryLook:
         """Return the names of rows that differ, or exist in only one of the two."""
         then = {row.name: row.data for row in self.usable}
         now = {row.name: row.data for row in other.usable}
-        return {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
+        found: set[str] = set()
+        for name in then.keys() | now.keys():
+            if then.get(name) != now.get(name):
+                found.add(name)
+        return found
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -123,7 +127,10 @@ class RegistryLook:
 
     def bad_row(self, name: str) -> BadRow | None:
         """Find the bad row that may have this name: then the row must not be taken for gone."""
-        bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
+        bad = []
+        for row in self.rows:
+            if isinstance(row, BadRow) and row.name in (None, name):
+                bad.append(row)
         return max(bad, key=lambda row: row.name == name, default=None)
 
     def text_of(self, row: Row) -> str:

@@ -274,7 +274,10 @@ def below(rows: Iterable[Row], name: str) -> set[str]:
     descendants: set[str] = set()
     todo = [name]
     while todo:
-        new = [child for child in children.get(todo.pop(), ()) if child not in descendants]
+        new = []
+        for child in children.get(todo.pop(), ()):
+            if child not in descendants:
+                new.append(child)
         descendants.update(new)
         todo += new
     return descendants - {name}

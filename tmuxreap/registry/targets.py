@@ -76,7 +76,10 @@ def choose(
             sweeping = sweeping or selects_many(target)
             matched = _selected(rows, target, wanted, ask)
             if skip_protected and selects_many(target) and not isinstance(matched, Failure):
-                kept = {row.index: row.name for row in matched if _is_protected(row)}
+                kept = {}
+                for row in matched:
+                    if _is_protected(row):
+                        kept[row.index] = row.name
                 spared.update(kept)
                 if kept:
                     matched = _unprotected(rows, target, wanted, ask)
@@ -186,7 +189,10 @@ def _of_pid(
 def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     """Return the failure for a target without a row, with similar names as a hint."""
     names = [row.name for row in rows if row.name]
-    near = [name for name in names if name.startswith(target[:3]) and not selects_many(target)]
+    near = []
+    for name in names:
+        if name.startswith(target[:3]) and not selects_many(target):
+            near.append(name)
     if near:
         hint = f"did you mean {', '.join(near[:3])}? "
     else:

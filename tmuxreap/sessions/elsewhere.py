@@ -35,10 +35,9 @@ def owners_of(
 ) -> dict[str, Owner]:
     """Return the sessions of other registries, by session id, with one question to their server."""
     environments = tmux.ask(server.socket, [Question(it.id, environment=True) for it in sessions])
-    owners = {
-        session.id: owner_of(ours, boot_id, server, session, environment)
-        for session, environment in zip(sessions, environments, strict=True)
-    }
+    owners = {}
+    for session, environment in zip(sessions, environments, strict=True):
+        owners[session.id] = owner_of(ours, boot_id, server, session, environment)
     return {number: owner for number, owner in owners.items() if owner is not None}
 
 
@@ -168,7 +167,10 @@ def without_row(
     servers: Mapping[str, ServerLook],
 ) -> list[Newcomer]:
     """Find newcomers on these servers, without a new look."""
-    taken = {(sight.socket, sight.session.id) for sight in sights if sight.session is not None}
+    taken = set()
+    for sight in sights:
+        if sight.session is not None:
+            taken.add((sight.socket, sight.session.id))
     names: set[str] = set()
     for row in rows:
         names.add(row.name)
@@ -176,9 +178,10 @@ def without_row(
     result: list[Newcomer] = []
     for socket, server in servers.items():
         if isinstance(server, Server):
-            unregistered = [
-                s for s in server.sessions if (socket, s.id) not in taken and s.name not in names
-            ]
+            unregistered = []
+            for s in server.sessions:
+                if (socket, s.id) not in taken and s.name not in names:
+                    unregistered.append(s)
             result += _agents_in(context, server, unregistered)
     return result
 
@@ -189,11 +192,10 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     world = context.observer.latest  # from the look at the rows
     if world is None or not world.unregistered or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
-    agents = {
-        session.id: names[0]
-        for session in sessions
-        if (names := agents_in(session.panes, context.profiles, world))
-    }
+    agents = {}
+    for session in sessions:
+        if names := agents_in(session.panes, context.profiles, world):
+            agents[session.id] = names[0]
     candidates = [session for session in sessions if session.id in agents]
     ours = context.own_registry
     boot_id = context.place.boot_id
@@ -202,8 +204,8 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     else:
         taken = {}
     flag = context.servers.flag(server.socket)
-    return [
-        Newcomer(session.name, agents[session.id], server.socket, flag)
-        for session in candidates
-        if session.id not in taken
-    ]
+    found: list[Newcomer] = []
+    for session in candidates:
+        if session.id not in taken:
+            found.append(Newcomer(session.name, agents[session.id], server.socket, flag))
+    return found

@@ -206,9 +206,10 @@ def _only_agent(profiles: Profiles, sight: Sight, world: World) -> str | None:
 
 def _since(boot_id: str, rows: Sequence[Row]) -> int:
     """Return the start of the oldest pane, if all were recorded in this boot; else 0."""
-    starts = [
-        row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == boot_id
-    ]
+    starts = []
+    for row in rows:
+        if row.pane.start_ticks and row.tmux.boot_id == boot_id:
+            starts.append(row.pane.start_ticks)
     if len(starts) == len(rows):
         return min(starts, default=0)
     return 0

@@ -86,8 +86,14 @@ class RestartLog:
             return None
         self._check_task(row)
         tried = [event for event in events if event.kind == RESTARTING]
-        recent = [event for event in _since_user_start(events) if event.kind == RESTARTING]
-        counted = [event for event in recent if self._age_s(event) < policy.limit.within_s]
+        recent = []
+        for event in _since_user_start(events):
+            if event.kind == RESTARTING:
+                recent.append(event)
+        counted = []
+        for event in recent:
+            if self._age_s(event) < policy.limit.within_s:
+                counted.append(event)
         return Pending(row.name, loss, policy, sum(_is_of(it, loss) for it in tried), len(counted))
 
     def as_begun(self, row: Row) -> Row:
@@ -195,11 +201,10 @@ def _is_of(event: Event, loss: str) -> bool:
 
 def _since_user_start(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events since a user last began the session, which resets the count."""
-    begun = [
-        at
-        for at, event in enumerate(events)
-        if event.kind in START_EVENTS and not event.data.get("restart")
-    ]
+    begun = []
+    for at, event in enumerate(events):
+        if event.kind in START_EVENTS and not event.data.get("restart"):
+            begun.append(at)
     return events[begun[-1] :] if begun else events
 
 

@@ -34,11 +34,16 @@ def session_results(
 ) -> list[Session]:
     pulses = context.books.pulses()
     states = _states(context, rows, sights, pulses)
-    forks = [_forked(context, row, sight) for row, sight in zip(rows, sights, strict=True)]
-    sessions = [
-        session_result(context, row, sight, pulses.get(row.name), known_state=state, forked=forked)
-        for row, sight, state, forked in zip(rows, sights, states, forks, strict=True)
-    ]
+    forks = []
+    for row, sight in zip(rows, sights, strict=True):
+        forks.append(_forked(context, row, sight))
+    sessions = []
+    for row, sight, state, forked in zip(rows, sights, states, forks, strict=True):
+        sessions.append(
+            session_result(
+                context, row, sight, pulses.get(row.name), known_state=state, forked=forked
+            )
+        )
     newer = newer_rows(context, zip(rows, sights, strict=True))
     if not newer:
         return sessions
@@ -186,7 +191,10 @@ def shown_result(
     if newer_rows(context, [(row, sight)]):
         session = replace(session, drift=REVERTED)
     summary = as_dict(session)
-    measured = [usage[process] for process in processes_of(sight) if process in usage]
+    measured = []
+    for process in processes_of(sight):
+        if process in usage:
+            measured.append(usage[process])
     cpu_s = None
     cpu_percent = None
     if measured:
@@ -226,7 +234,10 @@ def _ended_by(books: Books, row: Row) -> Author | None:
     """Return who ended the session; None if it runs, or if it ended by itself."""
     if not row.status.ended:
         return None
-    events = [event for event in books.events({row.name}, None) if event.kind in LIFE_EVENTS]
+    events = []
+    for event in books.events({row.name}, None):
+        if event.kind in LIFE_EVENTS:
+            events.append(event)
     author = events[-1].data.get("ended_by") if events else None
     if isinstance(author, Mapping):
         return read(Author, author)

@@ -60,15 +60,24 @@ def newer_rows(
             sighted = look_at(context, then)
         for row, life, (sight, past) in zip(then, lives, sighted, strict=True):
             if _agrees(row, sight):
-                written = [it.at for it in events[row.name] if it.kind == REVERTED]
+                written = []
+                for it in events[row.name]:
+                    if it.kind == REVERTED:
+                        written.append(it.at)
                 found[row.name] = Newer(row, life, sight, past, max(written, default=None))
     return found
 
 
 def lives_after(row: Row, events: Sequence[Event]) -> list[Life]:
     """Return the lives in these events that may be newer than the row's, the best first."""
-    lives = [life for event in events if isinstance(life := event.data.get("life"), dict)]
-    before = [life for event in events if isinstance(life := event.data.get("earlier"), dict)]
+    lives = []
+    for event in events:
+        if isinstance(life := event.data.get("life"), dict):
+            lives.append(life)
+    before = []
+    for event in events:
+        if isinstance(life := event.data.get("earlier"), dict):
+            before.append(life)
     return newer_lives(row, lives, before)
 
 

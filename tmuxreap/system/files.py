@@ -191,9 +191,9 @@ def _allocate(descriptor: int, size: int) -> None:
 def temporary_files(target: Path) -> list[tuple[Path, int]]:
     """Return temporary files next to it, each with its writer's pid: a killed writer leaves them
     behind."""
-    candidates = [
-        (path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")
-    ]
+    candidates = []
+    for path in target.parent.glob(f".{target.name}.*.*.tmp"):
+        candidates.append((path, path.name.split(".")[-3]))
     return [(path, int(pid)) for path, pid in candidates if pid.isdigit()]
 
 
@@ -260,7 +260,11 @@ def holders(inode: int) -> set[int]:
     except OSError:
         return set()
     fields = [line.split() for line in lines if "->" not in line]
-    return {int(f[4]) for f in fields if f[1] == "FLOCK" and f[5].rpartition(":")[2] == str(inode)}
+    found: set[int] = set()
+    for f in fields:
+        if f[1] == "FLOCK" and f[5].rpartition(":")[2] == str(inode):
+            found.add(int(f[4]))
+    return found
 
 
 def holder_name(lock: Path) -> str:
@@ -289,8 +293,13 @@ def shared_filesystem(folder: Path) -> str | None:
         lines = MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
         return None
-    mounts = {fields[4]: fields[fields.index("-") + 1] for fields in map(str.split, lines)}
-    kinds = [mounts[str(path)] for path in (folder, *folder.parents) if str(path) in mounts]
+    mounts = {}
+    for fields in map(str.split, lines):
+        mounts[fields[4]] = fields[fields.index("-") + 1]
+    kinds = []
+    for path in (folder, *folder.parents):
+        if str(path) in mounts:
+            kinds.append(mounts[str(path)])
     return next((kind for kind in kinds[:1] if kind.startswith(SHARED)), None)
 
 

@@ -129,7 +129,10 @@ def _hidden_changes(worktree: str, environ: Mapping[str, str]) -> list[str]:
     """Return the changed files that a flag of the index hides: assume-unchanged, skip-worktree.
     git removes such changes without a word. They show against an index made anew, without flags."""
     listed = (_output(worktree, "ls-files", "-v", "-z", environ=environ) or "").split("\0")
-    flagged = [entry[2:] for entry in listed if entry[:1] == "S" or entry[:1].islower()]
+    flagged = []
+    for entry in listed:
+        if entry[:1] == "S" or entry[:1].islower():
+            flagged.append(entry[2:])
     # A sparse checkout leaves files out: of these there is nothing to lose.
     present = [file for file in flagged if os.path.lexists(os.path.join(worktree, file))]  # noqa: PTH118
     if not present:

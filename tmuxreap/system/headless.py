@@ -62,7 +62,10 @@ def start_program(
     """Start a keeper with its program and log; raise OSError on failure. `prefix`: a command
     prefix that leaves our control group."""
     _rotate(log)
-    outside = {name: value for name, value in environ.items() if name not in IN_TMUX}
+    outside = {}
+    for name, value in environ.items():
+        if name not in IN_TMUX:
+            outside[name] = value
     outside["TERM"] = "xterm-256color"
     payload = json.dumps({"words": list(words), "cwd": cwd, "environ": outside})
     keeper = subprocess.Popen(

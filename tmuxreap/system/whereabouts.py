@@ -52,8 +52,8 @@ def tmux_server_of(environ: Mapping[str, str]) -> tuple[str, str]:
 def without_caller(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without the caller's pane and marks: a tmux server, or an engine, and
     all that they start belong to no session."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if name not in ("TMUX", "TMUX_PANE") and not name.startswith("TMUXREAP_")
-    }
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if name not in ("TMUX", "TMUX_PANE") and not name.startswith("TMUXREAP_"):
+            found[name] = value
+    return found

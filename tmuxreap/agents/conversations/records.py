@@ -50,7 +50,9 @@ class RecordFiles:
         """Return the state of the files, which another record needs a change of."""
         paths = [*self.turns]
         for locator in _told_in(profile, "state"):
-            paths += [_pid_file(locator, self.store, agent) for agent in self.agents if self.store]
+            for agent in self.agents:
+                if self.store:
+                    paths.append(_pid_file(locator, self.store, agent))
         return [_stamp(path) for path in paths]
 
 
@@ -96,7 +98,11 @@ def pid_files(
 
 
 def _told_in(profile: Profile, key: str) -> Sequence[Locator]:
-    return [it for it in profile.locators if it.kind == "pidfile" and key in it.settings]
+    found = []
+    for it in profile.locators:
+        if it.kind == "pidfile" and key in it.settings:
+            found.append(it)
+    return found
 
 
 def _pid_file(locator: Locator, store: Path, agent: ProcessId) -> Path:

@@ -251,9 +251,8 @@ def _entry_paths(text: str, agent: str) -> list[EntryPath]:
     top = max(number for number, node in enumerate(root.children) if node.key == HOOKS)
     paths: list[EntryPath] = []
     for number, event in enumerate(block.children if block.sign == "{" else ()):
-        paths += [
-            [(root, top), (block, number), *path] for path in _entry_paths_in(text, event, agent)
-        ]
+        for path in _entry_paths_in(text, event, agent):
+            paths.append([(root, top), (block, number), *path])
     return paths
 
 
@@ -263,7 +262,8 @@ def _entry_paths_in(text: str, entries: Node, agent: str) -> list[EntryPath]:
     for number, entry in enumerate(entries.children if entries.sign == "[" else ()):
         group = entry.child(HOOKS)
         if group is not None:
-            paths += [[(entries, number), *path] for path in _entry_paths_in(text, group, agent)]
+            for path in _entry_paths_in(text, group, agent):
+                paths.append([(entries, number), *path])
         elif _is_ours(json.loads(text[entry.start : entry.end]), agent):
             paths.append([(entries, number)])
     return paths

@@ -92,7 +92,10 @@ def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -
 
 
 def _world(environ: Mapping[str, str], folder: str) -> dict[str, str]:
-    inherited = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in environ}
+    inherited = {}
+    for name in ("PATH", "LANG", "LC_ALL"):
+        if name in environ:
+            inherited[name] = environ[name]
     return {**inherited, **dict.fromkeys(PLACES, folder), **CALM}
 
 
@@ -195,7 +198,10 @@ class Setup:
     def programs(self) -> dict[str, str]:
         """Map each agent to its program, except the demo agent with its absolute path."""
         profiles = self.app.profiles.agents.values()
-        commands = {profile.name: profile.command[0] for profile in profiles if profile.command}
+        commands = {}
+        for profile in profiles:
+            if profile.command:
+                commands[profile.name] = profile.command[0]
         return {name: word for name, word in commands.items() if not word.startswith("/")}
 
     @cached_property

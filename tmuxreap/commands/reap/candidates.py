@@ -111,7 +111,9 @@ def judge_rows(
 def _seen(
     context: Context, row: Row, sight: Sight, said: Pulse | None, began: float | None
 ) -> RowFacts:
-    starts = [context.processes.started_epoch(process.id) for process in _this_run(sight)]
+    starts = []
+    for process in _this_run(sight):
+        starts.append(context.processes.started_epoch(process.id))
     since = min(starts, default=None)
     activity = sight.session.activity if sight.session else None
     return RowFacts(
@@ -144,7 +146,10 @@ def _age(context: Context, said: Pulse) -> Age:
 def _this_run(sight: Sight) -> list[Process]:
     """Return the processes whose start began this run: the pane's first process and the agent."""
     leaders = sight.reach.leaders if sight.reach else ()
-    firsts = [one.process for one in sight.owned.own if one.process.id in leaders]
+    firsts = []
+    for one in sight.owned.own:
+        if one.process.id in leaders:
+            firsts.append(one.process)
     return [*firsts, *sight.agent]
 
 
@@ -329,7 +334,10 @@ class _Strays:
     def of_marks(self) -> list[Candidate]:
         """Return the processes with a mark of this registry that no living session has."""
         found: list[Candidate] = []
-        living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
+        living = set()
+        for sight in self._sights:
+            if sight.reach is not None:
+                living.add(sight.reach.mark)
         index = self._world.index
         for mark, pids in index.by_mark.items():
             if mark in living:
@@ -397,8 +405,14 @@ class _Strays:
             events = self._context.books.events({name}, None)
         else:
             events = []
-        places = [event.data.get("tmux") for event in events if event.data.get("mark") == mark]
-        known = {_canonical(str(place)) for place in places if place is not None}
+        places = []
+        for event in events:
+            if event.data.get("mark") == mark:
+                places.append(event.data.get("tmux"))
+        known = set()
+        for place in places:
+            if place is not None:
+                known.add(_canonical(str(place)))
         came_from = {self._world.index.trace(one.pid).tmux for one in ids} - {None}
         return not known or came_from <= known
 

@@ -58,8 +58,13 @@ def find_leaks(context: Context, sights: Iterable[Sight]) -> list[Leak]:
             claimed.add(one.process.pid)
         claimed |= {process.pid for process in sight.unproven}
     found = dict(_agents(context, world, claimed))
-    first = {pid: agent for pid, agent in found.items() if not _is_below(pid, found, world)}
-    leaks = [_leak(context, world.index.processes[pid], agent) for pid, agent in first.items()]
+    first = {}
+    for pid, agent in found.items():
+        if not _is_below(pid, found, world):
+            first[pid] = agent
+    leaks = []
+    for pid, agent in first.items():
+        leaks.append(_leak(context, world.index.processes[pid], agent))
     return sorted(leaks, key=lambda leak: -leak.age_s)
 
 

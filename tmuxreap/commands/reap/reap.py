@@ -99,7 +99,10 @@ def run(context: Context, request: ReapRequest) -> Result:
         kept += dropped
     else:
         items = [_planned(context, one, request) for one in found]
-    unknown = [one.name for one in kept if one.why == NOT_ALIVE[Live.UNKNOWN]]
+    unknown = []
+    for one in kept:
+        if one.why == NOT_ALIVE[Live.UNKNOWN]:
+            unknown.append(one.name)
     if unknown:
         context.warnings.append(
             f"tmux_unreachable: could not judge {', '.join(unknown)}: not looked at; see why:"
@@ -146,7 +149,10 @@ def sweep(
     before = {one.key for one in found}
     why = {one.name: one.why for one in reasons}
     current = {one.key: one for one in judged}
-    dropped = [one.verdict.name for one in found if one.key not in current]
+    dropped = []
+    for one in found:
+        if one.key not in current:
+            dropped.append(one.verdict.name)
     items = _ended(context, look, [one for key, one in current.items() if key in before], request)
     return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in dropped]
 
@@ -186,7 +192,9 @@ def _judged(
         names = {one.row.name for one in leftovers if one.past is None}
         found += leftovers
         kept = [*(one for one in kept if one.name not in names), *busy]
-    kept += [Kept(one.row.name, PROTECTED) for one in found if is_protected(one.row)]
+    for one in found:
+        if is_protected(one.row):
+            kept.append(Kept(one.row.name, PROTECTED))
     return [one for one in found if not is_protected(one.row)], kept
 
 

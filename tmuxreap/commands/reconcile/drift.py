@@ -287,7 +287,9 @@ def _unproven(row: Row, sight: Sight) -> RowDrift:
 
 
 def _survivors(row: Row, sight: Sight, verb: str, intent: Intent | None = None) -> RowDrift:
-    names = [f"{one.process.comm} ({one.process.pid}, {one.why})" for one in sight.owned.own]
+    names = []
+    for one in sight.owned.own:
+        names.append(f"{one.process.comm} ({one.process.pid}, {one.why})")
     evidence = f"its session is gone, and processes of it live on: {', '.join(names)}"
     hint = command(verb, row.name)
     return RowDrift(row.name, DriftKind.SURVIVORS, evidence, intent=intent, hint=hint)

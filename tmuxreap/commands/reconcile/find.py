@@ -62,7 +62,10 @@ def find_drifts(
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
     starts = [intent for intent in abandoned.values() if intent.verb == START]
     others_of = (START, SEND)
-    endings = {name: it for name, it in abandoned.items() if it.verb not in others_of}
+    endings = {}
+    for name, it in abandoned.items():
+        if it.verb not in others_of:
+            endings[name] = it
     drifts: list[RowDrift] = []
     for row, sight in seen:
         if row.name in others:
@@ -106,7 +109,10 @@ def _others_at_work(
     busy = ActiveIntents.of(context).busy(intents)
     now = context.books.open_intents()
     started = context.books.begun_since(latest)
-    ended = {name for name, then in intents.items() if not _is_unchanged(then, now.get(name))}
+    ended = set()
+    for name, then in intents.items():
+        if not _is_unchanged(then, now.get(name)):
+            ended.add(name)
     is_same = context.registry.is_unchanged_since(look)
     if is_same:
         rewritten = set()
@@ -146,12 +152,14 @@ def _unregistered(context: Context, seen: Seen) -> list[RowDrift]:
     if not any(isinstance(sight.server, Server) for _, sight in seen):
         return []
 
-    return [
-        RowDrift(
-            newcomer.name,
-            DriftKind.UNREGISTERED,
-            f"a {newcomer.agent} runs in it and is not registered",
-            hint=newcomer.command,
+    found: list[RowDrift] = []
+    for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen]):
+        found.append(
+            RowDrift(
+                newcomer.name,
+                DriftKind.UNREGISTERED,
+                f"a {newcomer.agent} runs in it and is not registered",
+                hint=newcomer.command,
+            )
         )
-        for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen])
-    ]
+    return found

@@ -93,12 +93,14 @@ def _with_cause(drift: RowDrift, cause: str | None) -> RowDrift:
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
     """Return why a tmux server that the rows name on this host could not be asked."""
-    unknown = [(row, sight.trouble) for row, sight in seen if sight.live is Live.UNKNOWN]
-    troubles = [
-        trouble
-        for row, trouble in unknown
-        if row.terminal is Terminal.TMUX and row.tmux.host in (None, context.place.host)
-    ]
+    unknown = []
+    for row, sight in seen:
+        if sight.live is Live.UNKNOWN:
+            unknown.append((row, sight.trouble))
+    troubles = []
+    for row, trouble in unknown:
+        if row.terminal is Terminal.TMUX and row.tmux.host in (None, context.place.host):
+            troubles.append(trouble)
     return next((it for it in troubles if it is not None and it.code in UNASKED), None)
 
 
@@ -148,8 +150,14 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) ->
         # A mirror that lags behind another tool's write is nobody's drift: it is updated, untold.
         context.books.follow(look, _events(context, look, look, drifts, written), _closings(drifts))
     closed = [(drift, drift.intent) for drift in written if drift.intent is not None]
-    dead = [(rows[one.name], it) for one, it in closed if one.kind is DriftKind.DEAD]
-    ended = [(rows[one.name], it) for one, it in closed if _has_ended(rows, one)]
+    dead = []
+    for one, it in closed:
+        if one.kind is DriftKind.DEAD:
+            dead.append((rows[one.name], it))
+    ended = []
+    for one, it in closed:
+        if _has_ended(rows, one):
+            ended.append((rows[one.name], it))
     end.finish_recorded(context, dead, ended)
     finished = [
         _action(drift, end.finish_ending(context, drift.name, drift.finish))

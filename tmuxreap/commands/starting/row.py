@@ -307,11 +307,11 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
 
 
 def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in environ.items()
-        if name == PARENT or not (name in OF_A_PANE or name.startswith(OURS))
-    }
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if name == PARENT or not (name in OF_A_PANE or name.startswith(OURS)):
+            found[name] = value
+    return found
 
 
 class NoPlace(Failure):

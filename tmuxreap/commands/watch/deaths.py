@@ -107,7 +107,10 @@ class Deaths:
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
         """Tell how the row ended. A server closes its files before it exits, so its agents' deaths
         may be reported first; and the server of the last agent ends after that agent."""
-        ends = [self._waiter.how_ended(process) for process in row.agent if process in gone]
+        ends = []
+        for process in row.agent:
+            if process in gone:
+                ends.append(self._waiter.how_ended(process))
         # A process that was killed is the cause; the others then exited cleanly on the hangup.
         own = min(filter(None, ends), key=lambda how: how == GOOD_EXIT, default=None)
         server = row.server

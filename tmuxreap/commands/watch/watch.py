@@ -76,7 +76,10 @@ def texts(sights: Sequence[Sight], states: Sequence[StateReport]) -> dict[str, s
 
 
 def _text(count: Counter[AgentState | None]) -> str:
-    parts = [f"{count[state]} {state.value}" for state in AgentState if count[state]]
+    parts = []
+    for state in AgentState:
+        if count[state]:
+            parts.append(f"{count[state]} {state.value}")
     text = ", ".join(parts) or "no agents"
     return f"{text} !{count[None]}" if count[None] else text
 
@@ -267,7 +270,10 @@ class _Watch:
         if only is None:
             self._deaths.forget_causes()
             drifts += ledger_drift(context.warnings)
-        over = {drift.name for drift in drifts if drift.drift == "dead" and drift.settled}
+        over = set()
+        for drift in drifts:
+            if drift.drift == "dead" and drift.settled:
+                over.add(drift.name)
         self._follow(settled.seen, only, over)
         self._reporter.drifts(at, drifts, only)
         if self._reporter.delays_alarms(context.clock.monotonic()):
@@ -284,11 +290,10 @@ class _Watch:
         looked_at = list(self._seen) if only is None else only
         for name in looked_at:
             self._seen.pop(name, None)
-        running = {
-            row.name: (row, sight)
-            for row, sight in seen
-            if not row.status.ended and row.name not in over
-        }
+        running = {}
+        for row, sight in seen:
+            if not row.status.ended and row.name not in over:
+                running[row.name] = (row, sight)
         self._seen.update(running)
         sights = {name: sight for name, (_, sight) in running.items()}
         if self._deaths.follow(sights, looked_at):

@@ -59,7 +59,9 @@ def ready(ending: Ending) -> list[Deed]:
     plan = ending.plan
     pane = ending.plan.sight.pane
     assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [model.SetOption(it.pane, it.option, WHILE_KEYS[it.option]) for it in plan.options]
+    during = []
+    for it in plan.options:
+        during.append(model.SetOption(it.pane, it.option, WHILE_KEYS[it.option]))
     return [model.LeaveMode(pane.id), *during]
 
 
@@ -136,7 +138,10 @@ class Executor:
         if self._progress:
             self._progress.begin(len(endings))
             for ending in endings:
-                strays = [it for it in ending.sight.owned.strays if it not in ending.sight.agent]
+                strays = []
+                for it in ending.sight.owned.strays:
+                    if it not in ending.sight.agent:
+                        strays.append(it)
                 if strays:
                     self._progress.strays(ending.name, [f"{it.comm} ({it.pid})" for it in strays])
         for ending in endings:
@@ -177,7 +182,10 @@ class Executor:
 
     def _answer_all(self) -> bool:
         """Answer every request that needs no waiting; return False when all ladders wait."""
-        ready = {it: asked for it, asked in self._requests.items() if not isinstance(asked, Wait)}
+        ready = {}
+        for it, asked in self._requests.items():
+            if not isinstance(asked, Wait):
+                ready[it] = asked
         for kind in BATCHED:
             self._send_batched([it for it, asked in ready.items() if isinstance(asked, kind)])
         self._read_panes([it for it, asked in ready.items() if isinstance(asked, READS_PANE)])
@@ -256,7 +264,10 @@ class Executor:
         texts: dict[Ending, str | None] = {}
         for socket in dict.fromkeys(ending.sight.socket for ending in endings):
             batch = [ending for ending in endings if ending.sight.socket == socket]
-            shown = {it: question for it in batch if (question := self._question(it)) is not None}
+            shown = {}
+            for it in batch:
+                if (question := self._question(it)) is not None:
+                    shown[it] = question
             with_ready = requests.ReadScreen(ready=True)
             first: list[Deed] = []
             for ending in batch:
@@ -299,7 +310,10 @@ class Executor:
             return
         since = min(map(_oldest_start, looks))
         asked = {it.sight.socket for it, look in looks.items() if not look.processes_only}
-        known = {it.sight.socket: it.sight.server for it in looks if it.sight.socket not in asked}
+        known = {}
+        for it in looks:
+            if it.sight.socket not in asked:
+                known[it.sight.socket] = it.sight.server
         wanted = wanted_by((ending.row, ending.past) for ending in looks)
         world = self._observer.look(asked, since, known, wanted=wanted)
         for ending, look in looks.items():
@@ -313,7 +327,10 @@ class Executor:
             meanwhile = self._meanwhile
             self._meanwhile = None
             meanwhile()
-        waits = {it: asked for it, asked in self._requests.items() if isinstance(asked, Wait)}
+        waits = {}
+        for it, asked in self._requests.items():
+            if isinstance(asked, Wait):
+                waits[it] = asked
         awaited: set[ProcessId] = set()
         for wait in waits.values():
             awaited.update(wait.processes)

@@ -173,7 +173,10 @@ def one_of(known: Sequence[str], word: str, flag: str, example: str | None = Non
 def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
     def ask(plan: Result) -> bool:
         found = [local(item) for item in plan.results]
-        planned = [one for one in found if getattr(one, "outcome", None) == Outcome.PLANNED]
+        planned = []
+        for one in found:
+            if getattr(one, "outcome", None) == Outcome.PLANNED:
+                planned.append(one)
         several = len(planned) > 1
         told = lines(plan, style)
         if several:

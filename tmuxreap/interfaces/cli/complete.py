@@ -52,7 +52,10 @@ def _offered(find: Callable[[typer.Context], Iterable[Offer]]) -> Callable[..., 
             found = dict(find(ctx))
         except Exception:  # noqa: BLE001 - whatever it is, the line must not be garbled
             return []
-        fitting = [word for word in found if word.startswith(start) and word not in given]
+        fitting = []
+        for word in found:
+            if word.startswith(start) and word not in given:
+                fitting.append(word)
         return [(word, _plain(found[word])) for word in fitting if _plain(word) == word]
 
     del offers.__wrapped__  # typer reads the parameters of this one
@@ -173,7 +176,11 @@ def _applicable(ctx: typer.Context, context: Context) -> list[Row]:
         wanted = None
     else:
         wanted = verb.targets
-    return [row for row in _rows(context) if wanted is None or row.status.value in wanted]
+    found: list[Row] = []
+    for row in _rows(context):
+        if wanted is None or row.status.value in wanted:
+            found.append(row)
+    return found
 
 
 def _named(context: Context, rows: Sequence[Row]) -> Iterator[Offer]:

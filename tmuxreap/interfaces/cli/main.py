@@ -26,7 +26,10 @@ class Grouped(typer.core.TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for group in Group:
-            found = [self.commands[verb.name] for verb in ALL if verb.group is group]
+            found = []
+            for verb in ALL:
+                if verb.group is group:
+                    found.append(self.commands[verb.name])
             rows = [(one.name, one.get_short_help_str(formatter.width)) for one in found]
             with formatter.section(group.value):
                 formatter.write_dl(rows)
@@ -149,14 +152,20 @@ def check_words(words: Sequence[str]) -> None:
     if verb and verb not in CALLED:
         from difflib import get_close_matches  # only unknown verbs need it
 
-        meant = [ours.name for ours in ALL if verb in ours.synonyms.split()]
+        meant = []
+        for ours in ALL:
+            if verb in ours.synonyms.split():
+                meant.append(ours.name)
         suggestion = next(iter(meant or get_close_matches(verb, list(CALLED), 1)), None)
         if suggestion:
             hint = f"did you mean: tmuxreap {suggestion}"
         else:
             hint = "see all verbs: tmuxreap --help"
         raise Failure(Code.USAGE, f"could not read the command: there is no verb {verb!r}", hint)
-    given = [word for word in own_words(words) if word.partition("=")[0] == "--registry"]
+    given = []
+    for word in own_words(words):
+        if word.partition("=")[0] == "--registry":
+            given.append(word)
     if len(given) > 1:
         reason = "could not read the command: --registry is given twice"
         raise Failure(Code.USAGE, reason, "give one; each registry needs a command of its own")

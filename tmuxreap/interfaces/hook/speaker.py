@@ -146,7 +146,11 @@ def _by_conversation(db: sqlite3.Connection, conversation: str) -> str | None:
 
 
 def _conversations(row: Facts) -> list[object]:
-    return [row[key] for key in row if key.endswith(("_session_id_own", "_conversation_id_own"))]
+    found: list[object] = []
+    for key in row:
+        if key.endswith(("_session_id_own", "_conversation_id_own")):
+            found.append(row[key])
+    return found
 
 
 def _is_of(db: sqlite3.Connection, name: str, agent: str) -> bool:

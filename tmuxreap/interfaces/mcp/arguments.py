@@ -100,11 +100,11 @@ class Arguments(BaseModel):
 
     def words(self) -> dict[str, object]:
         """Return the given arguments as parameters of the command line."""
-        return {
-            name: _word(getattr(self, name))
-            for name in type(self).model_fields
-            if name in self.model_fields_set and name != "host"
-        }
+        found: dict[str, object] = {}
+        for name in type(self).model_fields:
+            if name in self.model_fields_set and name != "host":
+                found[name] = _word(getattr(self, name))
+        return found
 
 
 def _word(value: object) -> object:

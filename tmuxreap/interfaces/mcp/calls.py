@@ -158,10 +158,10 @@ class Call:
         turns = dict(self.progress.turns)
         steps = {name: (rung.value, since) for name, (rung, since) in at.items()}
         steps |= {name: ("turn", since) for name, since in turns.items()}
-        return [
-            {"name": name, "at": step, "for_s": round(now - since, 1)}
-            for name, (step, since) in steps.items()
-        ]
+        found: list[dict[str, object]] = []
+        for name, (step, since) in steps.items():
+            found.append({"name": name, "at": step, "for_s": round(now - since, 1)})
+        return found
 
 
 class Calls:

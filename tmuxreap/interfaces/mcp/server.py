@@ -266,7 +266,11 @@ def _output(tool: Tool) -> dict[str, Any]:
 
 def _input(tool: Tool) -> dict[str, Any]:
     schema = tool.arguments.model_json_schema(schema_generator=Plain)
-    return {key: value for key, value in schema.items() if key not in ("title", "description")}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key not in ("title", "description"):
+            found[key] = value
+    return found
 
 
 class Plain(GenerateJsonSchema):

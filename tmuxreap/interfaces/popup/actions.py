@@ -117,7 +117,11 @@ class HostAnswers:
         return found
 
     def troubles(self) -> list[Failure]:
-        return [answer.failure for answer in self._answers.values() if answer.failure is not None]
+        found: list[Failure] = []
+        for answer in self._answers.values():
+            if answer.failure is not None:
+                found.append(answer.failure)
+        return found
 
     def waiting(self) -> int:
         """Count the hosts that have not answered yet."""

@@ -136,7 +136,10 @@ class Popup(Drawing):
 
     def action_adopt(self) -> None:
         """Register the selected session if it is unregistered, else all that are."""
-        unregistered = [one.name for one in self._seen.sessions if one.drift == UNREGISTERED]
+        unregistered = []
+        for one in self._seen.sessions:
+            if one.drift == UNREGISTERED:
+                unregistered.append(one.name)
         chosen = self._table.chosen
         if chosen is not None and chosen in unregistered:
             names = [chosen]
@@ -183,9 +186,10 @@ class Popup(Drawing):
     def action_mark_all(self) -> None:
         """Mark all running sessions; if they already are, unmark them."""
         self._mark_ahead = not self._has_looked
-        running = {
-            one.name for one in self._sessions if not one.ended and one.drift != UNREGISTERED
-        }
+        running = set()
+        for one in self._sessions:
+            if not one.ended and one.drift != UNREGISTERED:
+                running.add(one.name)
         self._marked = set() if running <= self._marked else running
         self._draw()
 

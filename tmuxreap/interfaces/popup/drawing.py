@@ -149,9 +149,13 @@ class Drawing(BackgroundApp):
         drawn = shown[: view.MOST_ROWS]
         width = self._table_width
         columns = view.columns(width, tagged=any(one.tags for one in shown), hosted=bool(hosts))
-        labels = {one.name: view.label(one, hosts.get(one.name, ""), columns) for one in drawn}
+        labels = {}
+        for one in drawn:
+            labels[one.name] = view.label(one, hosts.get(one.name, ""), columns)
         room = view.name_cells(labels.values(), columns, width)
-        rows = [self._cells(one, room, labels[one.name], hosts.get(one.name, "")) for one in drawn]
+        rows = []
+        for one in drawn:
+            rows.append(self._cells(one, room, labels[one.name], hosts.get(one.name, "")))
         self._table.show(columns, [*labels], [[row[column] for column in columns] for row in rows])
         troubles = view.host_messages(self._hosts.troubles(), self._hosts.waiting())
         self._draw_line("#folded", view.footer(len(shown), sessions, self._choices, troubles))

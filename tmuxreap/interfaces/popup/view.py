@@ -53,12 +53,12 @@ def arranged(
 ) -> list[Session]:
     """Return the visible sessions in order, ended ones last. `kept`: ended sessions that stay
     visible, because the popup has just acted on them."""
-    shown = [
-        one
-        for one in sessions
-        if matches(one, choices.only)
-        and (choices.ended or choices.only or not one.ended or one.drift or one.name in kept)
-    ]
+    shown = []
+    for one in sessions:
+        if matches(one, choices.only) and (
+            choices.ended or choices.only or not one.ended or one.drift or one.name in kept
+        ):
+            shown.append(one)
     shown.sort(key=SORTS[choices.sort])  # type: ignore[arg-type]
     return sorted(shown, key=lambda one: one.ended and one.drift is None)
 
@@ -352,7 +352,10 @@ def summary(result: Result) -> Text:
     of_all = result.failure or next(iter(result.others), None)
     if of_all is not None:
         return failure_lines(of_all)[0]
-    failures = [item.error for item in result.results if item.error is not None]
+    failures = []
+    for item in result.results:
+        if item.error is not None:
+            failures.append(item.error)
     if failures:
         if len(failures) > 1:
             more = f" (and {len(failures) - 1} more)"

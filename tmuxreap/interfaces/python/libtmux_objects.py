@@ -47,7 +47,10 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
         session = _seen(server, wanted)
     if session is None or not isinstance(server, Server):
         raise _not_found(str(wanted))
-    rows = [row for row in context.registry.look().usable if context.servers.of(row) == socket]
+    rows = []
+    for row in context.registry.look().usable:
+        if context.servers.of(row) == socket:
+            rows.append(row)
     name = _row_of(server, session, rows)
     if name is None:
         raise Failure(

@@ -177,7 +177,10 @@ def follow(
 
 def _read_only(verb: str, request: Request) -> Request:
     """Return the request without words that do more than read."""
-    words = {name: value for name, value in request.words.items() if name in ("targets", "since")}
+    words = {}
+    for name, value in request.words.items():
+        if name in ("targets", "since"):
+            words[name] = value
     extra = {} if verb == "watch" else {"follow": True}
     return Request(request.id, verb, {**words, **extra}, request.registry, here=request.here)
 

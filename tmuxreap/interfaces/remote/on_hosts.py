@@ -112,11 +112,10 @@ class OnHosts:
             words[self.field] = list(wanted.targets)
         if "yes" in known and (VERBS[self.verb].asks or self._yes):
             words["yes"] = True
-        sent = {
-            name: value
-            for name, value in words.items()
-            if name in known and name not in verbs.NEVER_SENT and value != known[name]
-        }
+        sent = {}
+        for name, value in words.items():
+            if name in known and name not in verbs.NEVER_SENT and value != known[name]:
+                sent[name] = value
         given = self.words.get("registry")
         return Request(
             id=uuid.uuid4().hex,
@@ -151,7 +150,10 @@ class OnHosts:
         if not names:
             return Reply(wanted.host)
         request = self.request(wanted, **{self.field or "targets": names})
-        identities = {n: plan.identities[n] for n in names if n in plan.identities}
+        identities = {}
+        for n in names:
+            if n in plan.identities:
+                identities[n] = plan.identities[n]
         return self._ask(wanted, replace(request, identities=identities), changing=True)
 
     def _plan_and_carry_out(self, wanted: HostTargets) -> tuple[Reply, Reply]:
@@ -214,9 +216,10 @@ class OnHosts:
 
 def _remember_sessions(context: Context, every: Sequence[Reply]) -> None:
     """Remember the sessions for the shell's completion."""
-    sessions = {
-        reply.host.name: [item.facts for item in reply.items] for reply in every if reply.answer
-    }
+    sessions = {}
+    for reply in every:
+        if reply.answer:
+            sessions[reply.host.name] = [item.facts for item in reply.items]
     folder = shared_folder(context.settings)
     remember(folder, sessions, context.clock.now())
 
@@ -231,7 +234,10 @@ def in_order(items: Sequence[Item], sort: object) -> list[Item]:
     if key is None:
         return list(items)
     found = [(one, local(one)) for one in items]
-    sessions = [(one, it) for one, it in found if isinstance(it, Session) and it.live is not None]
+    sessions = []
+    for one, it in found:
+        if isinstance(it, Session) and it.live is not None:
+            sessions.append((one, it))
     sessions.sort(key=lambda pair: key(pair[1]))  # type: ignore[arg-type, return-value]
     first = [one for one, _ in sessions]
     return [*first, *(one for one in items if one not in first)]

@@ -277,9 +277,9 @@ def _ourselves(context: Context) -> ProcessId:
 
 
 def _message(request: Request, result: Result) -> dict[str, object]:
-    texts = [
-        list(lines(replace(result, results=[item], more={}), Style())) for item in result.results
-    ]
+    texts = []
+    for item in result.results:
+        texts.append(list(lines(replace(result, results=[item], more={}), Style())))
     return {"answer": result.as_json(), "texts": texts, "identities": _identities(request, result)}
 
 
@@ -321,7 +321,10 @@ def _run(request: Request) -> Result:
     tool = "cli" if request.here else "remote"
     work = verbs.work_of(request.verb, words)
     result = result_of(request.verb, work, request.registry, Style(json=True), tool)
-    kept = [item for item in result.results if getattr(item, "name", None) not in refused]
+    kept = []
+    for item in result.results:
+        if getattr(item, "name", None) not in refused:
+            kept.append(item)
     if refused:
         return replace(result, results=[*kept, *refused.values()])
     return result

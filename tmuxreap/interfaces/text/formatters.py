@@ -356,7 +356,10 @@ EVENT_WORDS = ("stopped_by", "reason", "verdict", "cause", "by", "text", "eviden
 
 
 def _event_words(data: Mapping[str, object]) -> str:
-    words = [str(data[key]) for key in EVENT_WORDS if isinstance(data.get(key), str) and data[key]]
+    words = []
+    for key in EVENT_WORDS:
+        if isinstance(data.get(key), str) and data[key]:
+            words.append(str(data[key]))
     if data.get("state"):
         words += [f"{data.get('before')} -> {data['state']}"]
     who = data.get("ended_by")

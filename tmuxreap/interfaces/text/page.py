@@ -117,7 +117,10 @@ def times_of(one: Reported) -> str:
         "idle": one.idle_s,
         "unknown": one.unknown_s,
     }
-    told = [f"{state} {short_duration(took)}" for state, took in seconds.items() if took]
+    told = []
+    for state, took in seconds.items():
+        if took:
+            told.append(f"{state} {short_duration(took)}")
     return ", ".join(told) or "did not run"
 
 

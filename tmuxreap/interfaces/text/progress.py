@@ -80,10 +80,9 @@ class Progress:
         if not self.live or (now - self.drawn < DRAW_S and (self.at or self.turns)):
             return
         self.drawn = now
-        parts = [
-            f"{name} {rung.value} {now - started:.1f} s"
-            for name, (rung, started) in self.at.items()
-        ]
+        parts = []
+        for name, (rung, started) in self.at.items():
+            parts.append(f"{name} {rung.value} {now - started:.1f} s")
         parts += [f"{name} turn {now - since:.1f} s" for name, since in self.turns.items()]
         if parts:
             line = " · ".join([f"{self.ended} of {self.total} ended", *parts])

@@ -51,16 +51,18 @@ def receipt(one: Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
 def verdict(one: Ending, style: Style) -> Iterator[str]:
     """Yield why a session was ended: the verdict and its evidence."""
     evidence = one.evidence or {}
-    facts = [
-        _fact(key, value)
-        for key, value in evidence.items()
-        if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
-    ]
+    facts = []
+    for key, value in evidence.items():
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != "":
+            facts.append(_fact(key, value))
     yield f"{style.paint(one.name, 'bold')}: {one.verdict}: {', '.join(facts)}"
     for kind in ("processes", "children"):
         children = evidence.get(kind)
         for child in children if isinstance(children, list) else []:
-            more = [f"{key} {child[key]}" for key in child if key not in ("pid", "name")]
+            more = []
+            for key in child:
+                if key not in ("pid", "name"):
+                    more.append(f"{key} {child[key]}")
             yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({', '.join(more)})"
 
 

@@ -74,7 +74,10 @@ def report_line(item: Item, style: Style) -> None:
 def _print_problems(result: Result, style: Style) -> None:
     for warning in result.warnings:
         print(f"{style.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
-    failures: list[Failure | Problem] = [item.error for item in result.results if item.error]
+    failures: list[Failure | Problem] = []
+    for item in result.results:
+        if item.error:
+            failures.append(item.error)
     for failure in [*failures, *result.others, *([result.failure] if result.failure else [])]:
         print_failure(failure, style)
 

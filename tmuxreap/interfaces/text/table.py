@@ -45,7 +45,10 @@ class Column:
 
 
 def table(sessions: Sequence[Session], style: Style) -> Iterator[str]:
-    shown = [one for one in COLUMNS if not one.is_rare or _has_content(one, sessions)]
+    shown = []
+    for one in COLUMNS:
+        if not one.is_rare or _has_content(one, sessions):
+            shown.append(one)
     widths = {column: _natural(column, sessions) for column in shown}
     if style.width is not None:
         telling = {one: cells for one, cells in widths.items() if _has_content(one, sessions)}
@@ -65,7 +68,9 @@ def summary(sessions: Sequence[Session]) -> Iterator[str]:
     alive = sum(one.live == Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
     counts = {state: sum(one.state == state for one in sessions) for state in HEADLINE}
-    parts += [f"{count} {state}" for state, count in counts.items() if count]
+    for state, count in counts.items():
+        if count:
+            parts.append(f"{count} {state}")
     if memory := sum(one.memory_mb for one in sessions):
         parts.append(_megabytes(memory))
     yield ", ".join(parts)

@@ -169,7 +169,10 @@ class _Reader:
         if not isinstance(more := self.next(), yaml.StreamEndEvent):
             raise _at_event("more than one document", more)
         anchors = self.anchors.items()
-        plain = {name: it.value for name, it in anchors if it is not None and it.trouble is None}
+        plain = {}
+        for name, it in anchors:
+            if it is not None and it.trouble is None:
+                plain[name] = it.value
         return Document(self.text, tuple(rows), where, tuple(self.meaning), self.aliased, plain)
 
     def top_level(self, top: Any) -> tuple[list[RowText], ListText]:

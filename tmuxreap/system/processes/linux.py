@@ -125,9 +125,10 @@ class LinuxProcesses:
             return None
         if not ends:
             return ()
-        holders = {
-            it.pid: held for it in self.look().values() if (held := self._sockets(it.id) & ends)
-        }
+        holders = {}
+        for it in self.look().values():
+            if held := self._sockets(it.id) & ends:
+                holders[it.pid] = held
         told = frozenset[str]().union(*holders.values())
         return None if ends - told else frozenset(holders)
 

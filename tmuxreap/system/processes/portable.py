@@ -43,7 +43,11 @@ class PsutilProcesses:
     def look(self) -> Mapping[int, Process]:
         foreground = _foreground_groups()
         processes = (_process(handle, foreground) for handle in psutil.process_iter())
-        return {process.pid: process for process in processes if process and not process.dead}
+        found = {}
+        for process in processes:
+            if process and not process.dead:
+                found[process.pid] = process
+        return found
 
     def identify(self, pid: int) -> ProcessId | None:
         found = _handle(pid)

@@ -194,12 +194,14 @@ def client_ends(sockets: Collection[str]) -> frozenset[str] | None:
         return None
     if any(len(it) > UNIX_INODE and it[3] == ACCEPTS and it[UNIX_INODE] in sockets for it in unix):
         return None
-    rows = [(it[1], it[2], it[3], it[TCP_INODE]) for it in tcp if len(it) > TCP_INODE]
-    ports = {
-        here.rpartition(":")[2]
-        for here, _, state, inode in rows
-        if state == LISTENS and inode in sockets
-    }
+    rows = []
+    for it in tcp:
+        if len(it) > TCP_INODE:
+            rows.append((it[1], it[2], it[3], it[TCP_INODE]))
+    ports = set()
+    for here, _, state, inode in rows:
+        if state == LISTENS and inode in sockets:
+            ports.add(here.rpartition(":")[2])
     return frozenset(
         inode
         for _, there, state, inode in rows

@@ -67,10 +67,9 @@ def ask(
     with contextlib.ExitStack() as stack:
         pipes = [_Pipe(stack) for _ in range(3)]
         stdin, stdout, stderr = pipes
-        actions: list[tuple[int, ...]] = [
-            (os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number)
-            for number, pipe in enumerate(pipes)
-        ]
+        actions: list[tuple[int, ...]] = []
+        for number, pipe in enumerate(pipes):
+            actions.append((os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number))
         if alone:
             actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _handed_on()]
         path = find_program(program, env)
@@ -372,20 +371,21 @@ def notice(server: Server, session: Session, client: str, text: str) -> list[str
     shown = text.replace("#", "##").replace("%", "%%")
     # tmux 3.2 supports neither `-c` nor `--` here: it shows the text to the last active client.
     shown = f" {shown}" if shown.startswith("-") else shown
-    commands = [
-        _line(["display-message", *to, shown]) for to in (["-t", f"{session.id}:"], ["-c", client])
-    ]
+    commands = []
+    for to in (["-t", f"{session.id}:"], ["-c", client]):
+        commands.append(_line(["display-message", *to, shown]))
     command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *commands])
     return _if_same(f"{session.id}:", _session_facts(server, session), command)
 
 
 def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
     """Run the command if each of these global options has one of its values ("": it is not set)."""
-    any_of = [
-        [f"#{{==:#{{{name}}},{_escape_value(value)}}}" for value in values]
-        for name, values in wanted.items()
-    ]
-    either = [reduce(lambda left, right: f"#{{||:{left},{right}}}", equal) for equal in any_of]
+    any_of = []
+    for name, values in wanted.items():
+        any_of.append([f"#{{==:#{{{name}}},{_escape_value(value)}}}" for value in values])
+    either = []
+    for equal in any_of:
+        either.append(reduce(lambda left, right: f"#{{||:{left},{right}}}", equal))
     return ["if-shell", "-F", _all_of(either), command]
 
 

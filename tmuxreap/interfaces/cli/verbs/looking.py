@@ -207,7 +207,9 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     from tmuxreap.commands.reap.verdicts import Kind
 
     known = [kind.value for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)]
-    wanted = [one_of(known, word.strip(), flag, "stalled,idle") for word in words.split(",")]
+    wanted = []
+    for word in words.split(","):
+        wanted.append(one_of(known, word.strip(), flag, "stalled,idle"))
     return tuple(Kind(word) for word in dict.fromkeys(wanted))
 
 

@@ -218,10 +218,9 @@ def do_adopt(
     if alone and len(names) > 1:
         reason = "could not adopt several: --pid and --pane are of one"
         raise Failure(Code.USAGE, reason, "give one name")
-    requests = [
-        AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane)
-        for name in dict.fromkeys(names)
-    ]
+    requests = []
+    for name in dict.fromkeys(names):
+        requests.append(AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane))
     return run(call.context, *requests)
 
 
