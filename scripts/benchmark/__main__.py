@@ -76,9 +76,9 @@ def told(line: Line) -> str:
     limit = (
         ""
         if line.kept is None
-        else f"  (at most {line.limit:g})"
+        else f"  (at most {line.limit:.3g})"
         if line.kept
-        else f"  ABOVE {line.limit:g}"
+        else f"  ABOVE {line.limit:.3g}"
     )
     times = f"{line.milliseconds:8.1f} ms  p95 {line.p95:8.1f}"
     return f"{line.what:58} {line.who:32} {times} {ratio}{limit}"

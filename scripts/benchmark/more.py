@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmark import hosts
-from benchmark.cases import Case, Line
+from benchmark.cases import CHANGE_PY, LIST_LS, LIST_PY, STOP_PY, Case, Line
 from benchmark.timing import Samples, peak_mb, timed
 
 PER_HUNDRED = 2.0  # py that a cold registry may cost per 100 rows
@@ -72,7 +72,7 @@ def foreign(case: Case) -> Iterator[Line]:
         "hook": hook,
         "stop one, agent takes 100 ms": stop,
     }
-    limits = {"heartbeat": 4.0, "hook": 4.0, "stop one, agent takes 100 ms": 11.0}
+    limits = {"heartbeat": 4.0, "hook": 4.0, "stop one, agent takes 100 ms": STOP_PY}
     write()
     case.world.run("list")
     warm = case.turns(ways, turns)
@@ -111,16 +111,14 @@ def cold_list(case: Case) -> Iterator[Line]:
         "tmux ls": lambda: case.spawn(["tmux", "ls"]),
         "list": lambda: case.spawn(["tmuxreap", "list", "--json"]),
     }
-    for state, free in (("cold", 7 + PER_HUNDRED * count / 100), ("warm", 7.0)):
+    for state, more in (("cold", PER_HUNDRED * count / 100), ("warm", 0.0)):
         before = {"list": write} if state == "cold" else None
         samples = case.turns(ways, turns, before=before)
         found, ls = samples["list"], samples["tmux ls"].median
-        ratio = max((found.median - free * case.py) / ls, 0.0)
-        limit = 6.0 if count == 1000 else None
+        limit = LIST_LS + (LIST_PY + more) * case.py / ls if count == 1000 else None
         what = f"list --json, {count} sessions in rows of another tool, {state}"
-        unit = f"tmux ls, after {free:g} py"
         times = (found.median * 1000, found.p95 * 1000)
-        yield Line(what, "tmuxreap", *times, ratio, unit, limit)
+        yield Line(what, "tmuxreap", *times, found.median / ls, "tmux ls", limit)
     case.world.clear()
 
 
@@ -134,9 +132,9 @@ def ten_thousand(case: Case) -> Iterator[Line]:
 
     cold = Samples([timed(forget)])
     warm = case.turns({"t": forget}, turns)["t"]
-    limit = 20.0 + PER_HUNDRED * count / 100
+    limit = CHANGE_PY + PER_HUNDRED * count / 100
     yield case.line(f"one row changed among {count}, cold", "tmuxreap", cold, limit)
-    yield case.line(f"one row changed among {count}, warm", "tmuxreap", warm, 20.0)
+    yield case.line(f"one row changed among {count}, warm", "tmuxreap", warm, CHANGE_PY)
     peak = peak_mb(["tmuxreap", "forget", next(names)], case.world.env, case.world.folder)
     what = f"one row changed among {count}, warm"
     yield Line(what, "peak memory (MB)", peak, peak, peak / 80, "of 80 MB", 1.0)

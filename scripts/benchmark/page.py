@@ -41,8 +41,9 @@ Importing typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. I
 every line but those of `hook` and `heartbeat`, completes them, and prints help and errors.
 """
 TAIL = """
-`at most` is the project's own limit; beyond it the line says **above**. How cost grows with the
-work:
+`at most` is the project's own limit; beyond it the line says **above**. That of a list of a
+thousand sessions is 8 `tmux ls` and 10 py, written as `tmux ls` of this run. How cost grows with
+the work:
 
 ![cost against the number of sessions or rows](../pictures/cost.svg)
 """
@@ -90,4 +91,4 @@ def _row(line: Line) -> str:
 def _limit(line: Line) -> str:
     if line.kept is None:
         return ""
-    return f"{line.limit:g}" if line.kept else f"{line.limit:g} **above**"
+    return f"{line.limit:.3g}" if line.kept else f"{line.limit:.3g} **above**"
