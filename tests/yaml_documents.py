@@ -233,6 +233,7 @@ class Writer:
             self.put("-" + " " * (column - indent - 1))
             if self.linked and self.one_in(8):
                 self.anchored(lambda: self.put("\n" + " " * column), column, ())
+                self.put("\n")
                 self.end_row()
                 return
         self.block_mapping(column, ())
