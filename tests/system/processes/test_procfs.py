@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +129,7 @@ def test_the_group_that_tmux_made_for_a_pane(
         return files[path].encode()
 
     monkeypatch.setattr(procfs, "read", read)
+    monkeypatch.setattr(procfs, "read_list", read)
     assert procfs.scope_in("/proc/7") == where
     assert where is None or procfs.members_in(where) == {7, 9}
 
@@ -161,3 +164,12 @@ def test_this_process_is_there_and_a_number_without_one_is_not() -> None:
     assert int(told[1][procfs.PPID]) == os.getppid()
     assert len(told[1]) > procfs.EXIT_CODE
     assert procfs.facts_of(2**22 + 1) is None
+
+
+def test_the_clients_of_a_port_are_found_among_many_connections() -> None:
+    with contextlib.ExitStack() as opened:
+        for _ in range(60):
+            server = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+            client = opened.enter_context(socket.create_connection(server.getsockname()))
+            ends = procfs.client_ends({str(os.fstat(server.fileno()).st_ino)})
+            assert ends == {str(os.fstat(client.fileno()).st_ino)}

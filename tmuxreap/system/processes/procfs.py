@@ -87,6 +87,19 @@ def read(path: str) -> bytes:
         os.close(descriptor)
 
 
+def read_list(path: str) -> bytes:
+    """Read a list that the kernel writes line by line: it gives a page at a time, and only an empty
+    read is its end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(descriptor, READ_AT_ONCE):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
 def _numbers_of(process: ProcessId, *, whole: bool = False) -> list[bytes] | None:
     """Return its numbers if its pid is still its own; None as for `facts_of`."""
     facts = facts_of(process.pid, whole=whole)
@@ -188,8 +201,8 @@ def client_ends(sockets: Collection[str]) -> frozenset[str] | None:
     """Return the sockets at the other ends of the connections to the ports on which these listen;
     None if one of them listens without a port, where the kernel names no other end."""
     try:
-        unix = [line.split() for line in os.fsdecode(read("/proc/net/unix")).splitlines()]
-        tcp = [line.split() for line in os.fsdecode(b"".join(map(read, TCP))).splitlines()]
+        unix = [line.split() for line in os.fsdecode(read_list("/proc/net/unix")).splitlines()]
+        tcp = [line.split() for line in os.fsdecode(b"".join(map(read_list, TCP))).splitlines()]
     except OSError:
         return None
     if any(len(it) > UNIX_INODE and it[3] == ACCEPTS and it[UNIX_INODE] in sockets for it in unix):
@@ -225,7 +238,7 @@ def scope_in(home: str) -> str | None:
 def members_in(scope: str) -> frozenset[int]:
     """Return the pids in a control group, except for those of other namespaces, all listed as 0."""
     try:
-        return frozenset(map(int, read(scope).split())) - {0}
+        return frozenset(map(int, read_list(scope).split())) - {0}
     except OSError:
         return frozenset()
 
