@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
 import pytest
 
 from tests.fakes import Story
+from tmuxreap.commands import show
 from tmuxreap.commands.forget import ForgetRequest, run
+from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 
@@ -111,3 +116,15 @@ def test_rows_in_one_line_go_too(story: Story) -> None:
     story.path.write_text(f"tmux_sessions: [{rows}]\n")
     assert endings(story, "a", "b", "c") == [("a", None), ("b", "session_alive"), ("c", None)]
     assert story.path.read_text() == "tmux_sessions: [{name: b, status: running}]\n"
+
+
+def test_nothing_of_it_stays_in_the_cache_when_the_history_goes(story: Story) -> None:
+    story.agent()
+    story.stop(reason="a private reason")
+    show.run(story.app(), ["acme"])
+    forget(story, history=True)
+    for table in ("readings", "events", "sessions", "ends", "intents", "seen"):
+        with contextlib.closing(sqlite3.connect(ledger_path(story.path))) as db:
+            rows = db.execute(f"SELECT * FROM {table}").fetchall()
+        assert "private reason" not in str(rows), table
+        assert "acme" not in str(rows), table

@@ -124,7 +124,7 @@ class Beside:
             assert (result["outcome"], result["stop_reason"]) == (
                 "already_stopped",
                 self.reasons[name],
-            ), self.done
+            ), (self.done, result)
             return
         assert result["error"] is None, (self.done, result)
         assert result["outcome"] in ("stopped", "killed"), self.done

@@ -29,6 +29,7 @@ from tmuxreap.ledger.records import (
     to_json,
 )
 from tmuxreap.ledger.tables import supports_json
+from tmuxreap.registry.lives import end_key, is_ended
 
 FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
 
@@ -53,9 +54,9 @@ class Ledger(Database):
         found = {name: self.rows(schema.LIVES, (name,)) for name in names}
         return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
 
-    def end_times(self) -> dict[str, float]:
-        """Return when the newest end of each session was recorded."""
-        return {str(name): float(at) for name, at in self.rows(schema.END_TIMES)}
+    def end_keys(self) -> dict[str, str]:
+        """Return what the row of each session shows since its newest end, in short."""
+        return {str(name): str(key) for name, key in self.rows("SELECT name, shows FROM ends")}
 
     def newest_ends(self) -> list[Event]:
         """Return the event of each session's newest end."""
@@ -113,6 +114,8 @@ class Ledger(Database):
         def work(db: Connection) -> None:
             db.execute("DELETE FROM events WHERE name = ?", (name,))
             db.execute("DELETE FROM heartbeats WHERE name = ?", (name,))
+            db.execute("DELETE FROM ends WHERE name = ?", (name,))
+            db.execute("DELETE FROM readings")  # of a registry that had its row
             db.execute("DELETE FROM intents WHERE name = ? AND outcome IS NOT NULL", (name,))
 
         self.write("events_not_dropped", work)
@@ -313,9 +316,12 @@ class Ledger(Database):
         return self.read(lambda db: schema.find_problems(db, supports_json(db))) or []
 
 
-def add_events(db: Connection, events: Iterable[NewEvent], now: float) -> None:
+def add_events(db: Connection, events: Sequence[NewEvent], now: float) -> None:
     rows = [(now, iso(now), e.name, e.kind, to_json(e.data), e.before) for e in events]
     db.executemany(schema.ADD_EVENT, rows)
+    lives = ((event.name, event.data.get("life")) for event in events)
+    ends = [(name, end_key(it)) for name, it in lives if isinstance(it, dict) and is_ended(it)]
+    db.executemany("INSERT OR REPLACE INTO ends (name, shows) VALUES (?, ?)", ends)
 
 
 def close_all(db: Connection, closings: Sequence[Closing], now: float) -> None:

@@ -8,10 +8,7 @@ import contextlib
 import sqlite3
 from collections.abc import Sequence
 
-VERSION = 5
-
-# The kinds of events that tell of an end: an index holds them, and a query that says the same.
-ENDS = "kind IN ('stopped', 'killed', 'terminated', 'ended_with', 'dead', 'intent')"
+VERSION = 6
 TABLES = (
     """CREATE TABLE IF NOT EXISTS sessions (
         name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data TEXT)""",
@@ -21,7 +18,8 @@ TABLES = (
         id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, timestamp TEXT NOT NULL,
         name TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, before TEXT)""",
     "CREATE INDEX IF NOT EXISTS events_of ON events (name, id)",
-    f"CREATE INDEX IF NOT EXISTS ends_of ON events (name, at) WHERE {ENDS}",
+    # Each session's newest end in short (`registry.lives.end_key`): compared at each look.
+    "CREATE TABLE IF NOT EXISTS ends (name TEXT PRIMARY KEY, shows TEXT NOT NULL)",
     """CREATE TABLE IF NOT EXISTS intents (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, verb TEXT NOT NULL,
         reason TEXT NOT NULL, scope TEXT NOT NULL, owner_pid INTEGER NOT NULL,
@@ -161,7 +159,6 @@ EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
 LIVES = f"""{EVENT} WHERE name = ? AND kind IN ('started', 'resumed', 'adopted', 'restarted',
     'stopped', 'killed', 'terminated', 'ended_with', 'dead', 'id_changed', 'moved', 'intent',
     'reverted') ORDER BY id"""
-END_TIMES = f"SELECT name, max(at) FROM events WHERE {ENDS} GROUP BY name"
 # Of each session. Endings without `row_kept` are those that a row was ended by; one that another
 # process finished stands in an event of `reconcile`.
 NEWEST_ENDS = f"""{EVENT} WHERE id IN (SELECT max(id) FROM events WHERE (

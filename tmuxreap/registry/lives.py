@@ -105,9 +105,14 @@ def is_same_process(row: Row, life: Life) -> bool:
     return True
 
 
+def end_key(life: Life) -> str:
+    """Return one text that is the same for a row and for a life that show the same end."""
+    shown = [life.get(name) for name in SAME_END]
+    return repr([*map(_text, shown), _text(_inner(life, "pane").get("pid"))])
+
+
 def _is_same_end(row: Row, life: Life) -> bool:
-    same = all(_text(row.data.get(name)) == _text(life.get(name)) for name in SAME_END)
-    return same and row.pane.pid == _inner(life, "pane").get("pid")
+    return end_key(row.data) == end_key(life)
 
 
 def _differing(now: Life, then: Life) -> dict[str, Value]:

@@ -9,8 +9,7 @@ from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.registry.lives import Life, is_ended, newer_lives, with_life
-from tmuxreap.registry.rows import ended_epoch
+from tmuxreap.registry.lives import Life, end_key, is_ended, newer_lives, with_life
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
@@ -42,10 +41,10 @@ def newer_rows(
     nothing is left of what had ended, and what was begun is there."""
     seen = [*seen]
     if any(row.status.ended for row, _ in seen):
-        ends = context.books.end_times()
+        ends = context.books.end_keys()
     else:
         ends = {}
-    old = [row for row, sight in seen if _may_be_old(row, sight) or _has_ended_since(row, ends)]
+    old = [row for row, sight in seen if _may_be_old(row, sight) or _shows_other_end(row, ends)]
     if not old:
         return {}
     events = context.books.lives([row.name for row in old])
@@ -103,12 +102,9 @@ def _may_be_old(row: Row, sight: Sight) -> bool:
     return row.pane.pid is not None and (sight.pane is None or sight.pane.pid != row.pane.pid)
 
 
-def _has_ended_since(row: Row, ends: Mapping[str, float]) -> bool:
-    """Tell whether the ledger has an end of this ended row that came after the one it shows."""
-    if not row.status.ended or row.name not in ends:
-        return False
-    shown = ended_epoch(row)
-    return shown is None or int(shown) < int(ends[row.name])
+def _shows_other_end(row: Row, ends: Mapping[str, str]) -> bool:
+    """Tell whether this ended row shows another end than the newest in the ledger."""
+    return row.status.ended and row.name in ends and ends[row.name] != end_key(row.data)
 
 
 def _agrees(row: Row, sight: Sight) -> bool:
