@@ -7,13 +7,14 @@ import gc
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from tests import warm
-from tests.hosts.conftest import Fleet
+from tests.hosts.conftest import PROGRAM, Fleet
 from tests.real import alive, until
 from tmuxreap.core.errors import Code
 from tmuxreap.hosts import talk as link
@@ -212,20 +213,68 @@ def test_a_reader_is_not_asked_again(fleet: Fleet) -> None:
     assert len((fleet.folder / "tries").read_text().split()) == 1
 
 
-def test_after_ctrl_c_the_verb_there_continues(fleet: Fleet) -> None:
-    home = fleet.home("b")
-    slow = f'touch {fleet.folder}/begun; HOME={home} TMUX_TMPDIR={home}/t exec "$@"'
-    fleet.configure({"b": {"via": [fleet.script("engine", slow)], "program": warm.program()}})
-    fleet.environ["TMUXREAP_FAULT"] = ""
-    process = fleet.begin("list", "--host", "b", "--json")
-    deadline = time.monotonic() + 60
-    while not (fleet.folder / "begun").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+@pytest.mark.parametrize("verb", ["list", "stop"])
+def test_ctrl_c_while_a_host_hangs_names_each_host_and_leaves_nothing_here(
+    fleet: Fleet, verb: str
+) -> None:
+    pid = fleet.folder / "pid"
+    hangs = fleet.script("engine", f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600")
+    fleet.configure({"hung": {"via": [hangs]}})
+    process = fleet.begin(verb, "web", "--host", "a,hung", "--json")
+    until("its engine", pid.exists)
+    time.sleep(1.0)  # the other host answers meanwhile
     os.kill(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "goes on" in json.loads(out)["error"]["message"]
+    told = json.loads(out)
+    assert ("continues" in told["error"]["message"]) is (verb == "stop")
+    assert [one["host"] for one in told["hosts"]] == ["a", "hung"]
+    assert told["hosts"][1]["error"]["code"] == "interrupted"
+    until("its end", lambda: not alive(int(pid.read_text())))
+
+
+def test_a_wait_for_any_ends_with_the_first_host_that_has_one(fleet: Fleet) -> None:
+    pid = fleet.folder / "pid"
+    hangs = fleet.script("engine", f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600")
+    fleet.configure({"hung": {"via": [hangs]}})
+    fleet.configure({"refused": {"via": ["false"]}})
+    targets = ("web@a", "x@hung", "db@b", "y@refused")
+    told = fleet.run("wait", *targets, "--until", "gone", "--any", "--json")
+    assert told.exit == 0, told
+    reached = {one["target"]: one["reached"] for one in told.results}
+    assert reached.keys() == {*targets}
+    assert reached["web@a"] or reached["db@b"]
+    assert not reached["x@hung"]
+    assert [one["error"] for one in told.results] == [None] * 4
+    if pid.exists():
+        until("its end", lambda: not alive(int(pid.read_text())))
+
+
+def test_a_wait_for_any_that_nobody_reaches_tells_of_each(fleet: Fleet) -> None:
+    flags = ("--until", "idle", "--any", "--timeout", "1s", "--json")
+    told = fleet.run("wait", "web@a", "db@b", *flags)
+    assert told.exit == 1
+    assert {one["error"]["code"] for one in told.results} == {"gone"}
+
+
+def test_what_only_looks_on_a_host_ends_with_its_listener(fleet: Fleet) -> None:
+    sleeper = subprocess.Popen(["sleep", "600"])
+    try:
+        pane = {"pid": sleeper.pid, "cmd": "sleep", "created_epoch": time.time()}
+        fleet.register("b", {"lives": {"status": "running", "terminal": "none", "pane": pane}})
+        home, pid = fleet.home("b"), fleet.folder / "pid"
+        there = f"echo $$ > {pid}; cd {home}; HOME={home} exec {PROGRAM} at"
+        fleet.configure({"b": {"via": [fleet.script("engine", there)], "program": "x"}})
+        process = fleet.begin("wait", "lives@b", "--until", "gone")
+        until("the wait there", pid.exists)
+        time.sleep(1.0)
+        assert process.poll() is None
+        process.kill()
+        process.communicate(timeout=60)
+        until("its end", lambda: not alive(int(pid.read_text())))
+    finally:
+        sleeper.kill()
+        sleeper.wait()
 
 
 # Hosts that hang, sleep, are newer, or have a wrong clock
@@ -344,7 +393,7 @@ def test_fifty_hosts_are_asked_together_and_one_that_is_down_stops_none(fleet: F
 
 def test_a_slowly_exiting_client_is_not_killed_and_leaves_no_zombie(fleet: Fleet) -> None:
     script = "trap '' HUP; echo $$ > pid; mv pid left; while read -r _; do :; done; sleep 0.6"
-    talk = Talk(Engine((fleet.script("engine", script),), os.environ, str(fleet.folder)))
+    talk = Talk(Host("x"), Engine((fleet.script("engine", script),), os.environ, str(fleet.folder)))
     until("its pid", (fleet.folder / "left").exists)
     pid = int((fleet.folder / "left").read_text())
     talk.close()

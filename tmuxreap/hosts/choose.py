@@ -220,6 +220,26 @@ def _without(reply: Reply, names: set[str]) -> Reply:
     return replace(reply, answer=answer, items=kept)
 
 
+# A wait for the first of many.
+
+
+def not_waited_for(wanted: HostTargets, reply: Reply) -> Reply:
+    """Return the reply of a host beside one that has what was waited for."""
+    items = tuple(replace(item, error=None, facts=_without_error(item)) for item in reply.items)
+    if not items:
+        facts = {"state": None, "reached": False, "waited_ms": 0, "error": None}
+        names = [target for target in wanted.targets if not selects_many(target)]
+        items = tuple(item_of(wanted.host, {"name": name, **facts}) for name in names)
+    said = [] if reply.failure is None else [reply.failure.message]
+    warnings = [*_list(reply.answer, "warnings"), *said]
+    answer = {**reply.answer, "ok": True, "exit_code": 0, "error": None, "warnings": warnings}
+    return replace(reply, answer=answer, items=items, failure=None)
+
+
+def _without_error(item: RemoteResult) -> dict[str, object]:
+    return {**item.facts, "error": None}
+
+
 # A verb that is planned first: the plan, then the outcome of what the plan left open.
 
 

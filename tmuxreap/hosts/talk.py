@@ -11,7 +11,8 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from weakref import WeakKeyDictionary
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.text import plain
@@ -45,8 +46,11 @@ class EndedError(Exception):
     """The stream has ended."""
 
 
+_TALKS: WeakKeyDictionary[Talk, Host] = WeakKeyDictionary()
+
+
 class Talk:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, host: Host, engine: Engine) -> None:
         # In its own process session: neither Ctrl-C nor our terminal's hangup reaches it.
         self._process = subprocess.Popen(
             engine.words,
@@ -57,6 +61,7 @@ class Talk:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        _TALKS[self] = host
         self.version = ""  # of the tmuxreap there, once it has greeted
         self._lines: deque[Line] = deque()
         self._rest = b""
@@ -131,16 +136,27 @@ class Talk:
                 if stream is not None:
                     stream.close()
         if self._process.poll() is None:
-            with contextlib.suppress(OSError):
-                self._process.send_signal(signal.SIGHUP)
+            self.hang_up()
             if self._exit_status(LEAVE_S) is None:
                 # Not killed, since its verb may go on; awaited, since it would stay a zombie.
                 threading.Thread(target=self._process.wait, daemon=True).start()
+
+    def hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self._process.send_signal(signal.SIGHUP)
 
     def _exit_status(self, wait_s: float) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(wait_s)
         return None
+
+
+def hang_up(hosts: Sequence[Host]) -> None:
+    """End the conversations with these very hosts that other threads still have: nobody waits for
+    their answers, and their commands must not outlive us."""
+    for talk, host in [*_TALKS.items()]:
+        if any(host is one for one in hosts):
+            talk.hang_up()
 
 
 ANSWER_S = 30.0
@@ -247,7 +263,7 @@ def _greeted(host: Host, settings: Settings) -> Talk:
 
 def _open(host: Host, engine: Engine, wait_s: float) -> Talk:
     try:
-        talk = Talk(engine)
+        talk = Talk(host, engine)
     except (OSError, subprocess.SubprocessError) as error:
         raise unreachable(host, f"{error}") from None
     with contextlib.ExitStack() as unless_greeted:

@@ -58,8 +58,6 @@ def call_hosts(
     result = run_work(verb, context, work)
     if only_local:
         return None
-    if result.failure is not None and result.failure.code is Code.INTERRUPTED:
-        result = replace(result, failure=_interrupted())
     report(replace(result, registry=None, more={"hosts": [], **result.more}), style)
     return result.exit
 
@@ -88,12 +86,6 @@ def attach_command(context: Context, target: str) -> tuple[str, ...] | None:
         reason = f"could not attach to {target}: {host.name} is not reached by ssh"
         raise Failure(Code.USAGE, reason, f"run there, on a terminal: tmuxreap attach {name}")
     return words
-
-
-def _interrupted() -> Failure:
-    hint = "see what came of it: tmuxreap list --host all"
-    reason = "could not wait for the hosts: interrupted; what was begun there goes on"
-    return Failure(Code.INTERRUPTED, reason, hint)
 
 
 def _on_hosts(

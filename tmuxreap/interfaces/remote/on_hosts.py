@@ -17,10 +17,10 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.core.verbs import VERBS, changes
 from tmuxreap.hosts import choose
 from tmuxreap.hosts.choose import HostTargets
-from tmuxreap.hosts.crowd import call_in_threads
+from tmuxreap.hosts.crowd import CutShort, call_in_threads, call_until
 from tmuxreap.hosts.engines import shared_folder
-from tmuxreap.hosts.file import remember
-from tmuxreap.hosts.talk import ask
+from tmuxreap.hosts.file import EVERY, remember
+from tmuxreap.hosts.talk import ask, hang_up
 from tmuxreap.hosts.wire import Reply, Request
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import question
@@ -41,11 +41,48 @@ class OnHosts:
     asks: bool  # a user on a terminal
 
     def run(self, style: Style) -> Result:
+        try:
+            return self._run(style)
+        except CutShort as cut:
+            return replace(self._merged(self._heard(cut)), failure=self._interrupted())
+        finally:
+            hang_up([one.host for one in self.by_host])
+
+    def _heard(self, cut: CutShort) -> list[Reply]:
+        """Return the answers that came before the interrupt; the others failed by it."""
+        replies: list[Reply] = []
+        for wanted, answer in zip(self.by_host, cut.answers, strict=True):
+            last = answer[-1] if isinstance(answer, tuple) else answer
+            if not isinstance(last, Reply):
+                last = Reply(wanted.host, failure=self._interrupted())
+            replies.append(last)
+        return replies
+
+    def _interrupted(self) -> Failure:
+        reason = "could not wait for the hosts: interrupted"
+        if not self._is_changing:
+            return Failure(Code.INTERRUPTED, reason)
+        hint = f"see what came of it: tmuxreap list --host {EVERY}"
+        return Failure(Code.INTERRUPTED, f"{reason}; what was begun there continues", hint)
+
+    def _run(self, style: Style) -> Result:
         if self._is_changing and self._is_remote_by_flag and not self._yes and self._is_inside():
             return replace(self._plan_only(), failure=self._needs_yes())
         if VERBS[self.verb].is_planned and self._is_changing and self._needs_a_plan:
             return self._confirm_and_run(style)
+        if self.words.get("anyone") is True:
+            return self._merged(self._first_that_reaches())
         return self._merged(self._on_each(self._run_at_once))
+
+    def _first_that_reaches(self) -> list[Reply]:
+        """Wait on all hosts until one of them has a session in the state; the others are not
+        waited for any longer, and what they say of theirs is no failure then."""
+        works = [partial(self._run_at_once, it) for it in self.by_host]
+        found = call_until(works, self.at_once, _has_reached)
+        replies = [reply or Reply(it.host) for reply, it in zip(found, self.by_host, strict=True)]
+        if not any(map(_has_reached, replies)):
+            return self._matched(replies)
+        return [choose.not_waited_for(*one) for one in zip(self.by_host, replies, strict=True)]
 
     # Facts
 
@@ -222,6 +259,10 @@ def _remember_sessions(context: Context, every: Sequence[Reply]) -> None:
             sessions[reply.host.name] = [item.facts for item in reply.items]
     folder = shared_folder(context.settings)
     remember(folder, sessions, context.clock.now())
+
+
+def _has_reached(reply: Reply) -> bool:
+    return any(item.facts.get("reached") is True for item in reply.items)
 
 
 def _is_name(target: str) -> bool:

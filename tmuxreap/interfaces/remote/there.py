@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
@@ -170,11 +171,11 @@ def _report_unless_recorded(
         output.say(Say.ITEM, item=event.as_json())
 
 
-def _exit_when_caller_left(output: Output) -> None:
-    """Exit when the caller falls silent: a broken network reports nothing."""
+def _exit_when_caller_left(output: Output, silence_s: float = SILENCE_S) -> None:
+    """Exit when the caller has left or falls silent: a broken network reports nothing."""
     descriptor = sys.stdin.fileno()
     last = time.monotonic()
-    while output.is_open and time.monotonic() - last < SILENCE_S:
+    while output.is_open and time.monotonic() - last < silence_s:
         if select.select([descriptor], [], [], 1.0)[0]:
             if not os.read(descriptor, 4096):
                 break
@@ -246,6 +247,9 @@ def _ledger_context(request: Request) -> Iterator[Context | None]:
 
 def _run_once(output: Output, request: Request) -> None:
     changing = changes(VERBS[request.verb], request.words)
+    if not changing:  # nobody needs the answer of a look that is not listened to
+        about = (output, math.inf)
+        threading.Thread(target=_exit_when_caller_left, args=about, daemon=True).start()
     if changing and not _is_new(request):
         return output.say(Say.INCOMPATIBLE, why="that request came before")
     message = _message(request, _run(request))
