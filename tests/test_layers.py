@@ -28,7 +28,8 @@ ROOMS = {
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
     "proof": "observe ownership servers identity panes reach reports sight see state",
     "sessions": (
-        "context look conversation results elsewhere registries configuration restarts reverted"
+        "context caller look conversation results elsewhere registries configuration restarts"
+        " reverted"
     ),
     "ending": "end interrupt sets send plan ending outcome one_at_a_time",
     "commands": "*",

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import Story
+from tests.real import DEMO, Real, until
 from tmuxreap.commands import show
+
+START = "%s -m tmuxreap start child --agent demo --registry %s; sleep 600"
+
+
+def ended_by(real: Real, name: str) -> str | None:
+    """Wait for the end to be recorded, and return from which session it came."""
+    until(f"{name} ended", lambda: real.show(name)["ended_by"] is not None)
+    found: str | None = real.show(name)["ended_by"]["session"]
+    return found
 
 
 @pytest.fixture
@@ -32,3 +44,30 @@ def test_ended_by_is_in_the_event_and_in_show(story: Story) -> None:
     assert (by["host"], by["tool"], by["session"]) == (story.HOST, "mcp", None)
     assert by["user"]
     assert "ended_by" not in story.row()
+
+
+def test_the_caller_in_any_window_of_any_kind_of_row_is_in_that_session(real: Real) -> None:
+    real.tmux("new-session", "-d", "-s", "theirs", "-c", str(real.folder), *DEMO)
+    real.shows("theirs", "demo agent")
+    pane = {"pid": real.pid("theirs"), "cmd": "python", "cwd": str(real.folder)}
+    row = {"name": "theirs", "status": "running", "tmux_server": real.socket, "pane": pane}
+    real.registry.write_text(f"tmux_sessions:\n- {json.dumps(row)}\n")
+    real.tmux("new-session", "-d", "-s", "ours", "-c", str(real.folder), *DEMO)
+    real.shows("ours", "demo agent")
+    real.adopt("ours")
+    real.start("victim")
+    real.start("other")
+    line = f"{sys.executable} -m tmuxreap stop %s --registry {real.registry}; sleep 600"
+    for boss, target in (("theirs", "victim"), ("ours", "other")):
+        real.tmux("new-window", "-d", "-t", f"={boss}:", line % target)
+        assert ended_by(real, target) == boss
+    real.tmux("new-window", "-d", "-t", "=theirs:", START % (sys.executable, real.registry))
+    until("the child", lambda: "child" in real.rows())
+    assert real.row("child")["parent"] == "theirs"
+
+
+def test_a_caller_in_a_session_of_nobody_is_in_none(real: Real) -> None:
+    real.start()
+    line = f"{sys.executable} -m tmuxreap stop acme --registry {real.registry}; sleep 600"
+    real.tmux("new-session", "-d", "-s", "mine", line)
+    assert ended_by(real, "acme") is None

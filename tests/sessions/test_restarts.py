@@ -115,21 +115,21 @@ def test_with_a_ledger_that_cannot_be_had_it_is_asked_again_later(
     monkeypatch.setattr(app.books, "history", lambda name: None)
     with pytest.raises(LedgerUnreadable):
         app.restarts.pending(row)
-    assert not app.restarts.cancel(row, "stop", app.caller)
+    assert not app.restarts.cancel(row, "stop", dict)
     assert "restart_not_cancelled" in app.warnings[-1]
 
 
 def test_each_loss_is_decided_once(story: Story) -> None:
     row = lost(story)
-    assert (app := story.app()).restarts.cancel(row, "stop", app.caller)
-    assert not (app := story.app()).restarts.cancel(row, "stop", app.caller)
+    assert story.app().restarts.cancel(row, "stop", dict)
+    assert not story.app().restarts.cancel(row, "stop", dict)
     assert story.app().restarts.pending(row) is None
     write(story, "acme", terminated_at_epoch=int(story.clock.now()) + 100)
     later = row_of(story)
     known = story.app().restarts.pending(later)
     assert known is not None
     assert story.app().restarts.decide("acme", known.loss, GIVEN_UP, {})
-    assert not (app := story.app()).restarts.cancel(later, "stop", app.caller)
+    assert not story.app().restarts.cancel(later, "stop", dict)
     assert kinds(story)[-2:] == ["restart_cancelled", "restart_given_up"]
 
 

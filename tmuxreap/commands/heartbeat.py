@@ -10,8 +10,8 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.records import Heartbeat, Moment
+from tmuxreap.sessions.caller import rows_around_caller
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sights_of
 
 
 def run(context: Context, name: str | None, state: str | None) -> Result:
@@ -43,13 +43,9 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     if marked is not None:
         return marked
     running = [row for row in rows if not row.status.ended]
-    sights = zip(running, sights_of(context, running), strict=True)
-    enclosing = []
-    for row, sight in sights:
-        if sight.contains_caller:
-            enclosing.append(row.name)
+    enclosing = rows_around_caller(context, running)
     if len(enclosing) == 1:
-        return enclosing[0]
+        return enclosing[0].name
     reason = "could not tell whose heartbeat this is: this command runs in no registered session"
     hint = "give its name: tmuxreap heartbeat NAME"
     raise Failure(Code.SESSION_NOT_REGISTERED, reason, hint)

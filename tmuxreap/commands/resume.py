@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from tmuxreap.agents.conversations.background import Forked
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
@@ -25,6 +26,7 @@ from tmuxreap.ending.sets import Members, members_of
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import MODES, Event, wants_restart
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known, store_environment
 from tmuxreap.sessions.look import sight_of, sights_of
@@ -145,7 +147,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     if request.dry_run:
         return replace(launched, outcome=Outcome.PLANNED)
     if wants_restart(row):
-        context.restarts.cancel(row, "resume", context.caller)
+        context.restarts.cancel(row, "resume", partial(caller_facts, context))
     resumed = launch(context, spec)
     if _was_asking(context, row):
         context.warnings.append(

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.command_lines import launch_words, launched_with
@@ -20,6 +21,7 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value, wants_restart
+from tmuxreap.sessions.caller import caller_facts, session_of_caller
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.git import find_worktree
@@ -61,7 +63,7 @@ def run(context: Context, request: StartRequest) -> Result:
     if look is None:
         parent = None
     else:
-        parent = context.caller.session(context.books)
+        parent = session_of_caller(context)
     spec = _spec(context, request, row, server, parent)
     make_way(context, look, row, spec, replace=request.replace)
     context.warnings.extend(_folder_warnings(look, spec))
@@ -75,7 +77,7 @@ def run(context: Context, request: StartRequest) -> Result:
     if look is None:
         context.make_registry()
     if row is not None and wants_restart(row):
-        context.restarts.cancel(row, "start", context.caller)
+        context.restarts.cancel(row, "start", partial(caller_facts, context))
     started = launch(context, spec)
     note_registry(context.settings, context.registry.resolved)
     return context.result(

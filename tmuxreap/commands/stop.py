@@ -25,8 +25,8 @@ from tmuxreap.proof.identity import unreadable_failure
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import SWEEPING, Chosen, Questions, Wanted, choose
 from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.sessions.caller import session_of_caller
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sights_of
 
 
 @frozen
@@ -160,11 +160,7 @@ def is_inside(context: Context) -> bool:
     """Tell whether the caller is an agent: it carries our mark, or runs in a registered session."""
     if context.settings.mark is not None:
         return True
-    running = []
-    for row in context.registry.look().usable:
-        if not row.status.ended:
-            running.append(row)
-    return any(sight.contains_caller for sight in sights_of(context, running))
+    return session_of_caller(context) is not None
 
 
 def _unconfirmed(

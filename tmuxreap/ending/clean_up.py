@@ -19,6 +19,7 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.file import Registry
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
@@ -56,7 +57,7 @@ def early_answer(context: Context, ending: Ending) -> Item | None:
         return answer
     answer, failure = _without_worktree(context, row, answer)
     if answer.removed:
-        by = ending.policy.asked_by or context.caller.as_recorded(context.books)
+        by = ending.policy.asked_by or caller_facts(context)
         note_removed(context.books, row, answer.removed, by)
     return replace(answer, error=problem_of(failure))
 

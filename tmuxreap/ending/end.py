@@ -44,6 +44,7 @@ from tmuxreap.proof.sight import Past
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import row_invalid
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.machine import defer_interrupts
 from tmuxreap.system.ourselves import own_command
@@ -167,7 +168,7 @@ class _Run:
             return
 
         context = self._context
-        policy = replace(self._policy, asked_by=context.caller.as_recorded(context.books))
+        policy = replace(self._policy, asked_by=caller_facts(context))
         ports = context.books, context.processes, context.settings.environ
         for ending in endings:
             try:
@@ -396,7 +397,7 @@ def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
         if isinstance(removed, Failure):
             context.warnings.append(f"{removed.code.text}: {removed.message}")
         elif removed is not None:
-            by = context.caller.as_recorded(context.books)
+            by = caller_facts(context)
             note_removed(context.books, row, [removed], by)
 
 

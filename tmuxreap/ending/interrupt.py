@@ -21,6 +21,7 @@ from tmuxreap.ending.prepare import prepare
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.state import StateReport, is_stopped, screen_state, state_of
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import record_of
 
@@ -47,7 +48,7 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
             took_ms = round((context.clock.monotonic() - began) * 1000)
             _doubt_if_stopped(context.processes, ending)
             if ending.outcome is Outcome.INTERRUPTED:
-                asked_by = context.caller.as_recorded(context.books)
+                asked_by = caller_facts(context)
                 keys = {"keys": _keys(ending), "asked_by": asked_by}
                 context.books.note(ending.name, "interrupted", keys)
             if ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE):

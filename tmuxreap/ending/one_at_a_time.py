@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tmuxreap.core.answers import Ending as EndResult
@@ -17,6 +18,7 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import START, Intent, PaneOption, is_owned
 from tmuxreap.proof.observe import Place
 from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import BANNER_OPTION
 
@@ -126,7 +128,7 @@ def cancel_restarts(context: Context, rows: Sequence[Row], verb: str) -> list[Ro
 
 
 def _cancel_restart(context: Context, row: Row, verb: str) -> Row:
-    if context.restarts.cancel(row, verb, context.caller):
+    if context.restarts.cancel(row, verb, partial(caller_facts, context)):
         context.warnings.append(f"restart_cancelled: {row.name} will not be started again")
     ActiveIntents.of(context).wait_for_start(row.name, lock_held=context.lock_held)
     return context.registry.look().named(row.name) or row

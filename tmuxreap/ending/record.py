@@ -29,6 +29,7 @@ from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.transitions import Changes, Event
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import lives_after
 from tmuxreap.system.machine import defer_interrupts
@@ -61,7 +62,7 @@ def record(
     warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
     results.update(warned)
     answers.update(results)
-    ended_by = policy.asked_by or context.caller.as_recorded(books)
+    ended_by = policy.asked_by or caller_facts(context)
     ended = {name for name, fate in fates.items() if fate is _Fate.WRITTEN}
     events = _events(before, after, done, results, ended, ended_by)
     closings = _closings(books, context.place.boot_id, done, results)

@@ -21,6 +21,7 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ledger.records import SEND, Begun, Busy, Closing, NewIntent, RecordedPlan
 from tmuxreap.proof.state import STATE_OF_SCREEN, is_stopped
+from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 
 POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
@@ -196,7 +197,7 @@ def _note(context: Context, ending: Ending, delivery: Delivery) -> None:
         "chars": len(delivery.text),
         "lines": delivery.text.count("\n") + 1,
         "submitted": delivery.submitted,
-        "asked_by": context.caller.as_recorded(context.books),
+        "asked_by": caller_facts(context),
     }
     context.books.note(ending.name, "sent", facts)
 

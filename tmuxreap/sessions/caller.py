@@ -1,51 +1,94 @@
-"""The caller: its user, host, tool, and the registered session that it runs in. Looks at no
-process."""
+"""The caller: its user, host, tool, and the registered session that it runs in. All verbs ask
+here whose session they are called from; whether a target contains the caller, its look tells."""
 
 from __future__ import annotations
 
 import pwd
+from collections.abc import Sequence
 
-from tmuxreap.core.values import frozen
-from tmuxreap.ledger.books import Books
-from tmuxreap.proof.observe import Place
-from tmuxreap.system.environment import Settings, pane_word
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Row, Server, Session, Terminal
+from tmuxreap.core.ports import Processes
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import sights_of
+from tmuxreap.system.environment import pane_word
 
 
-@frozen
-class Caller:
-    settings: Settings
-    place: Place
-    tool: str
+def caller_facts(context: Context) -> dict[str, object]:
+    """Return the caller in the form that is recorded with an ending."""
+    uid = context.settings.uid
+    try:
+        user = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        user = str(uid)
+    return {
+        "user": user,
+        "host": context.place.host,
+        "tool": context.tool,
+        "session": session_of_caller(context),
+    }
 
-    def as_recorded(self, books: Books) -> dict[str, object]:
-        """Return the caller in the form that is recorded with an ending."""
-        uid = self.settings.uid
-        try:
-            user = pwd.getpwuid(uid).pw_name
-        except KeyError:
-            user = str(uid)
-        return {
-            "user": user,
-            "host": self.place.host,
-            "tool": self.tool,
-            "session": self.session(books),
-        }
 
-    def session(self, books: Books) -> str | None:
-        """Return the running row that the caller is in: by its session's mark, else by its pane."""
-        mark = self.settings.mark
-        own_pane = self.settings.pane
-        if mark is None and own_pane is None:
-            return None
-        look = books.registry.look()
-        if mark is not None and (name := books.name_of(mark)) is not None:
-            row = look.named(name)
-            if row is not None and not row.status.ended:
-                return name
-            return None
-        panes = (
-            (pane_word(row.tmux.server_pid, row.pane.id), row.name)
-            for row in look.usable
-            if not row.status.ended and row.tmux.server_pid and row.pane.id
-        )
-        return next((name for pane, name in panes if pane == own_pane), None)
+def session_of_caller(context: Context) -> str | None:
+    """Return the running row that the caller is in: by its session's mark, else by its pane, else
+    by a look at the sessions that it may be in."""
+    try:
+        look = context.books.registry.look()
+    except Failure:  # an ending without a row needs no registry
+        return None
+    mark = context.settings.mark
+    if mark is not None and (name := context.books.name_of(mark)) is not None:
+        row = look.named(name)
+        if row is not None and not row.status.ended:
+            return name
+        return None
+    running = [row for row in look.usable if not row.status.ended]
+    for row in running:
+        pane = row.tmux.server_pid and row.pane.id
+        if pane and pane_word(row.tmux.server_pid, pane) == context.settings.pane:
+            return row.name
+    return next((row.name for row in rows_around_caller(context, running)), None)
+
+
+def rows_around_caller(context: Context, rows: Sequence[Row]) -> list[Row]:
+    """Return those of the rows whose sessions the caller runs in. Looks only at those that it may
+    be in: every ending records its caller."""
+    if not rows:
+        return []
+    above = _ancestors(context.processes, context.place.pid)
+    session = _session_around(context)
+    likely = [
+        row
+        for row in rows
+        if row.pane.pid in above
+        or row.terminal is not Terminal.TMUX
+        or (session is not None and session.id == row.tmux.session_id)
+        or (session is not None and session.name == row.name)
+    ]
+    if not likely:
+        return []
+    sights = sights_of(context, likely, remembers=False)
+    return [row for row, it in zip(likely, sights, strict=True) if it.contains_caller]
+
+
+def _ancestors(processes: Processes, pid: int) -> set[int]:
+    """Return a process and its ancestors, without a look at all processes."""
+    above: set[int] = set()
+    while pid not in above and (process := processes.identify(pid)) is not None:
+        above.add(pid)
+        facts = processes.refresh(process)
+        pid = facts.ppid if facts is not None else 0
+    return above
+
+
+def _session_around(context: Context) -> Session | None:
+    """Return the session whose pane the caller runs in, as its tmux server tells it now."""
+    socket = context.settings.tmux_socket
+    pane = context.settings.environ.get("TMUX_PANE")
+    if socket is None or pane is None:
+        return None
+    server = context.tmux.look(socket)
+    if not isinstance(server, Server):
+        return None
+    sessions = (one for one in server.sessions if any(it.id == pane for it in one.panes))
+    return next(sessions, None)

@@ -20,7 +20,6 @@ from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.sessions.caller import Caller
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
@@ -249,10 +248,6 @@ class Context:
         from tmuxreap.proof.reports import row_of_report  # late: rarely needed
 
         return row_of_report(said, at, rows, self.servers, self.processes)
-
-    @cached_property
-    def caller(self) -> Caller:
-        return Caller(self.settings, self.place, self.tool)
 
     @cached_property
     def servers(self) -> Servers:

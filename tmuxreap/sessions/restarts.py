@@ -6,7 +6,7 @@ refused. Looks at no process and starts nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tmuxreap.agents.hooks.events import SESSION_END
 from tmuxreap.core.model import Row
@@ -18,7 +18,6 @@ from tmuxreap.proof.observe import Place
 from tmuxreap.registry.lives import Life, is_same_process, with_beginning
 from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, loss_key, policy_of
 from tmuxreap.registry.transitions import is_lost
-from tmuxreap.sessions.caller import Caller
 from tmuxreap.system.environment import user_here
 
 RESTARTING = "restarting"
@@ -127,8 +126,8 @@ class RestartLog:
         except (ValueError, LedgerUnreadable):
             return False
 
-    def cancel(self, row: Row, verb: str, caller: Caller) -> bool:
-        """Cancel a pending restart; tell whether one was cancelled."""
+    def cancel(self, row: Row, verb: str, by: Callable[[], Mapping[str, object]]) -> bool:
+        """Cancel a pending restart; tell whether one was cancelled. `by`: tells who did."""
         try:
             pending = self.pending(row)
         except ValueError:
@@ -141,7 +140,7 @@ class RestartLog:
             return False
         if pending is None:
             return False
-        facts = {"by": verb, "ended_by": caller.as_recorded(self.books)}
+        facts = {"by": verb, "ended_by": by()}
         return self.decide(row.name, pending.loss, CANCELLED, facts)
 
     def decide(self, name: str, loss: str, kind: str, facts: Mapping[str, object]) -> bool:
