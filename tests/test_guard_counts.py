@@ -70,22 +70,22 @@ tmux_sessions:
 # A registry without a ledger, and no tmux server: 1 client finds that out. A look creates no
 # ledger.
 AT_REST = {
-    (RUNNING, "list"): Budget(modules=219, processes=1, may_import=BOTH),
-    (RUNNING, "list --json"): Budget(modules=219, processes=1, may_import=BOTH),
-    (RUNNING, "show shop"): Budget(modules=224, processes=1, may_import=BOTH),
+    (RUNNING, "list"): Budget(modules=221, processes=1, may_import=BOTH),
+    (RUNNING, "list --json"): Budget(modules=221, processes=1, may_import=BOTH),
+    (RUNNING, "show shop"): Budget(modules=225, processes=1, may_import=BOTH),
     (RUNNING, "events"): Budget(modules=179, may_import=LOOK),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its
     # folder. The ledger is complete before it gets its name: a link, and a sync of its own. Before
     # the first key a trial file takes the room that the new registry will need.
     (RUNNING, "stop shop"): Budget(
-        modules=272, processes=3, written=6, changes=7, fsyncs=4, may_import=WRITE
+        modules=274, processes=3, written=6, changes=7, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "stop shop"): Budget(modules=242, processes=1, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=244, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=268, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
+        modules=269, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "reconcile"): Budget(modules=238, processes=1, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=239, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=245, written=3, changes=6, fsyncs=4, may_import=WRITE),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
@@ -98,11 +98,11 @@ LIFE = {
     ),
     # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
-    "list": Budget(modules=193, processes=2, written=1, changes=1, may_import=LOOK),
+    "list": Budget(modules=194, processes=2, written=1, changes=1, may_import=LOOK),
     "show shop": Budget(
         modules=213, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
-    "reconcile": Budget(modules=212, processes=1, written=1, changes=1, may_import=LOOK),
+    "reconcile": Budget(modules=215, processes=1, written=1, changes=1, may_import=LOOK),
     "stop shop --dry-run": Budget(modules=210, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),

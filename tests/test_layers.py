@@ -21,7 +21,7 @@ ROOMS = {
     "core": "*",
     "system": (
         "files lock own_files environment whereabouts ourselves git headless machine terminals"
-        " timed_masks tmux.sockets tmux.versions processes.procfs"
+        " programs timed_masks tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look lives rows transitions targets edits",
     "ledger": "books records requests surroundings database schema tables copy",
@@ -29,9 +29,9 @@ ROOMS = {
     "proof": "observe ownership servers identity panes reach reports sight see state",
     "sessions": (
         "context caller look conversation results elsewhere registries configuration restarts"
-        " reverted"
+        " reverted seats"
     ),
-    "ending": "end interrupt sets send plan ending outcome one_at_a_time",
+    "ending": "end interrupt sets send plan ending outcome one_at_a_time own_ends",
     "commands": "*",
     "hosts": "*",
     "app": "*",

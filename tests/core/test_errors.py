@@ -15,7 +15,7 @@ CONTRACT = {
         " kill_failed cleanup_failed pane_close_failed ambiguous_conversation session_exists"
         " start_failed not_resumable conversation_in_use registered_elsewhere beyond_reach"
         " timed_out gone not_interruptible declined not_idle unconfirmed"
-        " resume_halted"
+        " respawned resume_halted"
     ),
     2: "usage host_unknown config_invalid",
     3: "session_not_registered process_not_found no_tracked_pid",

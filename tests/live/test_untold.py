@@ -26,14 +26,13 @@ pytestmark = pytest.mark.live
 BANNER = {"kind": "exit-banner", "pattern": "tmuxreap-demo --resume (?P<id>{id})"}
 
 
-def told_by(*locators: object, **more: object) -> None:
+def told_by(*locators: object, background: dict[str, object] | None = None, **more: object) -> None:
     """Set how the demo agent's conversation is found from now on."""
     folder = Path(os.environ["XDG_CONFIG_HOME"], "tmuxreap")
     folder.mkdir()
     talk = {"locators": list(locators), **more}
-    (folder / "agents.yaml").write_text(
-        json.dumps({"agents": {"demo": {"launch": [], "conversation": talk}}})
-    )
+    block = {"launch": [], "conversation": talk, "background": background or {}}
+    (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": block}}))
 
 
 def talked(real: Real, name: str = "acme") -> str:
@@ -156,11 +155,11 @@ def test_without_last_words_the_session_is_ended_and_the_guess_is_kept(real: Rea
 
 
 ROSTER = {
-    "roster": "roster.json",
+    "file": "roster.json",
     "entries": "workers",
     "pid": "pid",
     "started": "start",
-    "end": "demo stop {entry}",
+    "end": ["demo", "stop", "{id}"],
 }
 
 
@@ -173,7 +172,9 @@ def in_the_background(real: Real, conversation: str) -> None:
 
 
 def test_a_conversation_that_continues_is_reported_with_what_ends_it(real: Real) -> None:
-    told_by({"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, goes_on=ROSTER)
+    told_by(
+        {"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, background=ROSTER
+    )
     in_the_background(real, talked(real))
     (warning,) = answer(real.stop())["warnings"]
     assert warning.startswith("goes_on: the conversation goes on in the background session w1 (")
@@ -181,7 +182,9 @@ def test_a_conversation_that_continues_is_reported_with_what_ends_it(real: Real)
 
 
 def test_a_conversation_that_continues_is_not_purged(real: Real) -> None:
-    told_by({"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, goes_on=ROSTER)
+    told_by(
+        {"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, background=ROSTER
+    )
     mine = talked(real)
     in_the_background(real, mine)
     result = purged(real)
@@ -196,12 +199,13 @@ def test_a_conversation_that_continues_is_not_purged(real: Real) -> None:
 
 MOVING = {
     **ROSTER,
-    "id": "own",
+    "conversation": "own",
     "source": "took.over",
     "parents": ["launched_by"],
-    "attach": "demo attach {entry}",
-    "moved": '^{"continued": ?"(?P<id>[^"]+)"',
+    "attach": ["demo", "attach", "{id}"],
+    "end": ["sh", "-c", "kill -9 $(cat ~/.tmuxreap-demo/{id}.pid)"],
 }
+GONE_ON = {"moved": '^{"continued": ?"(?P<id>[^"]+)"'}
 PIDFILE = {"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}
 AFTER = "22222222-6d0c-4f63-9b53-1d5f0c6f2a11"
 
@@ -210,7 +214,7 @@ def moved(real: Real, *, on_disk: bool) -> tuple[str, int]:
     """Let the agent move its conversation, as one key press does in a real one. Return the old ID,
     and the pid of the session in the background."""
     pidfile = {**PIDFILE, "started": "procStart", "parked": "parked"}
-    told_by(pidfile, "launch", goes_on=MOVING)
+    told_by(pidfile, "launch", background=MOVING, goes_on=GONE_ON)
     old = talked(real)
     place = real.store / "conversations" / f"{old}.jsonl"
     if on_disk:
@@ -228,6 +232,7 @@ def listed(real: Real, entry: dict[str, object]) -> int:
     start = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[19]
     workers = {"w1": {"pid": worker, "start": start, **entry}}
     (real.store / "roster.json").write_text(json.dumps({"workers": workers}))
+    (real.store / "w1.pid").write_text(str(worker))
     return worker
 
 
@@ -241,34 +246,40 @@ def warned(item: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_a_conversation_that_was_moved_is_recorded_under_its_new_id(real: Real, verb: str) -> None:
+def test_a_conversation_that_was_moved_is_ended_and_recorded_under_its_new_id(
+    real: Real, verb: str
+) -> None:
     old, worker = moved(real, on_disk=True)
+    (warning,) = answer(real.stop(dry_run=True))["warnings"]
+    for words in ("conversation_forked", old, AFTER, "demo attach w1"):
+        assert words in warning
     result = answer(real.stop() if verb == "stop" else real.kill())
     assert (result["conversation"]["id"], result["resumable"]) == (AFTER, True)
-    assert warned(result) == ["conversation_forked"]
-    (warning,) = result["warnings"]
-    for words in (old, AFTER, "demo attach w1", "demo stop w1"):
-        assert words in warning
+    assert (result["error"], warned(result), alive(worker)) == (None, [], False)
+    assert result["rungs"][0]["name"] == "daemon"
     assert real.row()["demo_conversation_id_own"] == AFTER
-    error = real.resume()["error"]
-    assert (error["code"], "demo attach w1" in error["hint"]) == ("conversation_in_use", True)
-    end(worker)
     resumed = real.resume()
     assert (resumed.get("error"), resumed["conversation_id"]) == (None, AFTER)
 
 
-def test_the_copy_that_was_left_behind_is_never_resumable(real: Real) -> None:
+def test_the_copy_that_was_left_behind_counts_once_nobody_is_in_the_new_one(real: Real) -> None:
     old, worker = moved(real, on_disk=False)
     planned = answer(real.stop(dry_run=True))
     assert (warned(planned), planned["resumable"]) == (["conversation_forked"], False)
     result = answer(real.stop())
-    assert (result["conversation"]["id"], result["resumable"]) == (old, False)
-    assert (result["resume_command"], warned(result)) == (None, ["conversation_forked"])
-    assert real.row()["resumable"] is False
-    error = real.resume()["error"]
-    assert (error["code"], AFTER in error["message"]) == ("not_resumable", True)
-    end(worker)  # nothing was ever said in the new one
-    assert real.resume()["conversation_id"] == old
+    assert (result["conversation"]["id"], result["resumable"]) == (old, True)
+    assert (warned(result), alive(worker)) == ([], False)
+    assert real.resume()["conversation_id"] == old  # nothing was ever said in the new one
+
+
+def test_what_its_daemon_keeps_leaves_the_pane_alone(real: Real) -> None:
+    old, worker = moved(real, on_disk=False)
+    (real.store / "w1.pid").write_text("no pid")
+    result = answer(real.stop())
+    assert (result["outcome"], result["error"]["code"]) == ("survived", "still_running")
+    assert (result["resumable"], alive(worker), real.row()["status"]) == (False, True, "running")
+    assert "acme" in real.sessions()
+    assert old
 
 
 def test_list_and_show_name_the_one_that_lives(real: Real) -> None:
@@ -285,7 +296,7 @@ def test_list_and_show_name_the_one_that_lives(real: Real) -> None:
 
 
 def test_a_session_that_a_tool_launched_is_no_part_of_the_conversation(real: Real) -> None:
-    told_by(PIDFILE, goes_on=MOVING)
+    told_by(PIDFILE, background=MOVING)
     mine = talked(real)
     listed(real, {"own": AFTER, "launched_by": mine})
     assert warned(answer(real.stop(dry_run=True))) == ["children_running"]
@@ -295,7 +306,7 @@ def test_a_session_that_a_tool_launched_is_no_part_of_the_conversation(real: Rea
 
 def test_a_process_of_a_session_in_the_background_is_not_adopted(real: Real) -> None:
     """It answers with the agent's own commands for it."""
-    told_by(PIDFILE, goes_on=MOVING)
+    told_by(PIDFILE, background=MOVING)
     talked(real)
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as worker:
         start = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[19]

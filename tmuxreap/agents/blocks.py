@@ -135,6 +135,12 @@ class Block:
         except re.error as error:
             raise self.bad(key, f"{text!r} is not a valid pattern: {error}") from None
 
+    def check_in_store(self, key: str) -> None:
+        """Raise Misplaced for a path that leads out of the store."""
+        path = self.text(key) or ""
+        if path.startswith(("/", "~")) or ".." in path.split("/"):
+            raise self.bad(key, f"{path!r} does not lie in the store")
+
     def bad(self, key: str, reason: str) -> Misplaced:
         return Misplaced((*self.path, key), reason)
 

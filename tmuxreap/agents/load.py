@@ -20,6 +20,7 @@ from tmuxreap.agents.profiles import (
     LOCATOR_NEEDS,
     LOCATORS,
     UUID,
+    Background,
     Carrier,
     Carriers,
     Flags,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 BLOCK_KEYS = (
     *("about", "like", "verified", "process", "command", "launch", "resume", "flags", "screens"),
     *("keys", "editor", "prompt", "leave_s", "spare", "mates", "store", "conversation", "hooks"),
+    "background",
 )
 TALK_KEYS = (
     *("id", "artifact", "message", "query", "candidates", "folder", "folder_file", "identity"),
@@ -106,6 +108,7 @@ def profile(name: str, data: Block) -> Profile:
         shared=_inside_store(talk, "shared"),
         delete=talk.words("delete"),
         goes_on=_goes_on(talk.inner("goes_on")),
+        background=_background(data.inner("background")),
         hooks=_hooks(data.inner("hooks")),
     )
 
@@ -232,19 +235,19 @@ def _goes_on(data: Block) -> GoesOn | None:
     data.only(GoesOn.__match_args__)
     return GoesOn(
         end=data.text("end") or "",
-        attach=data.text("attach") or "",
-        roster=data.text("roster"),
-        entries=data.text("entries") or "",
-        pid=data.text("pid") or "pid",
-        started=data.text("started") or "started",
-        id=data.text("id"),
-        source=data.text("source"),
-        parents=data.words("parents"),
         moved=data.pattern("moved"),
         began=data.pattern("began"),
         ended=data.pattern("ended"),
         mark=data.text("mark"),
     )
+
+
+def _background(data: Block) -> Background | None:
+    if not data.data:
+        return None
+    from tmuxreap.agents.daemons import background_of  # late: few agents have one
+
+    return background_of(data)
 
 
 def _hooks(data: Block) -> Hooks | None:
@@ -255,8 +258,7 @@ def _hooks(data: Block) -> Hooks | None:
     events = data.words("events")
     if not file or not events or not data.inner("entry").data:
         raise data.bad("file", "hooks need their file, their events and their entry")
-    if file.startswith(("/", "~")) or ".." in file.split("/"):
-        raise data.bad("file", f"{file!r} does not lie in the store")
+    data.check_in_store("file")
     named = data.switch("named", default=True)
     return Hooks(file, events, data.inner("entry").data, data.inner("base").data, named)
 
@@ -289,6 +291,13 @@ class _Agents(Mapping[str, Profile]):
             for program in block.words("process"):
                 agents[program].append(agent)
         return agents
+
+    @cached_property
+    def with_background(self) -> tuple[str, ...]:
+        """The agents whose own daemons run sessions; found without building profiles."""
+        own = {name for name, block in self._blocks.items() if block.data.get("background")}
+        likes = {name: block.data.get("like") for name, block in self._blocks.items()}
+        return tuple(name for name in self._blocks if not own.isdisjoint((name, likes[name])))
 
     def check_blocks_unlike(self, known: Mapping[str, Block]) -> None:
         """Build the profiles of all blocks that differ from `known`, to check them."""

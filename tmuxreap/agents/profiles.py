@@ -196,22 +196,42 @@ class GoesOn:
     """How a conversation may continue without its pane, and what ends it then."""
 
     end: str
-    attach: str = ""
-    roster: str | None = None  # a file in the store that lists background sessions
-    entries: str = ""  # its key with the list
-    pid: str = "pid"
-    started: str = "started"
-    # Keys of an entry, with dots between levels: its own conversation, the one that it took over,
-    # and those that it was launched from. Without `id`, an entry is in each one that it mentions.
-    id: str | None = None
-    source: str | None = None
-    parents: tuple[str, ...] = ()
     # A line in the conversation's file: it went on under the ID of the group `id`.
     moved: re.Pattern[str] | None = None
     # The begin and the end of a turn in the conversation's file, kept open by a shared program.
     began: re.Pattern[str] | None = None
     ended: re.Pattern[str] | None = None
     mark: str | None = None  # the environment variable with the ID, in processes that it started
+
+
+@frozen
+class Background:
+    """How an agent lists the sessions that its own daemon runs, and what ends or shows one. Keys
+    of an entry have dots between levels."""
+
+    file: str  # in the store: the list
+    entries: str  # its key with the entries, by the ID of each
+    end: tuple[str, ...]  # a command; {id} is the session's
+    attach: tuple[str, ...] = ()
+    id: re.Pattern[str] = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
+    daemon: str | None = None  # the key of the whole list with the daemon's pid
+    # The process that holds its terminal, and the agent's own, each with its start.
+    pid: str = "pid"
+    started: str = "started"
+    agent_pid: str | None = None
+    agent_started: str | None = None
+    # Its conversation, the one that it took over, and those that it was launched from. Without
+    # `conversation`, an entry is in each one that it mentions.
+    conversation: str | None = None
+    source: str | None = None
+    parents: tuple[str, ...] = ()
+    folder: str | None = None
+    flags: str | None = None  # those that its daemon starts it with again
+    unused: Mapping[str, str] = field(default_factory=dict)  # an entry with this is no session
+    state_file: str | None = None  # in the store, for each ID: what became of it
+    state: str = "state"
+    ended: tuple[str, ...] = ()  # the words there of one that has ended
+    respawn_s: float = 0.0  # how long its daemon may take to bring one back that it was told to end
 
 
 @frozen
@@ -295,6 +315,7 @@ class Profile:
     shared: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
     goes_on: GoesOn | None = None
+    background: Background | None = None
     hooks: Hooks | None = None
 
     @property

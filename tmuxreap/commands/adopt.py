@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -37,10 +38,17 @@ from tmuxreap.proof.ownership import Wanted
 from tmuxreap.proof.panes import agent_in
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import all_newcomers, describe, owners_of, registered_elsewhere
+from tmuxreap.sessions.elsewhere import (
+    Newcomer,
+    all_newcomers,
+    describe,
+    owners_of,
+    registered_elsewhere,
+)
 from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.tmux.versions import spellings
@@ -58,6 +66,7 @@ class AdoptRequest:
     force: bool = False  # even if another registry has it
     pid: int | None = None
     pane: str | None = None  # a pane of tmux: %3; or of another terminal: kitty:7
+    background: str | None = None  # a session that an agent's own daemon runs: claude:1a2b3c4d
 
     @property
     def tmux_pane(self) -> str | None:
@@ -108,7 +117,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     else:
         sockets = context.servers.default_sockets(context.default_server)
         sights = sights_of(context, rows, unregistered=True)
-    newcomers = all_newcomers(context, rows, sights, sockets)
+    newcomers = _of_this_folder(context, all_newcomers(context, rows, sights, sockets), request)
     if request.only is not None:
         newcomers = [newcomer for newcomer in newcomers if newcomer.name in request.only]
     if not newcomers:
@@ -128,9 +137,25 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
                 newcomer.socket if newcomer.flag else None,
                 request.tags,
                 request.dry_run,
+                background=newcomer.seat,
             )
         )
     return run(context, *requests)
+
+
+def _of_this_folder(
+    context: Context, found: Sequence[Newcomer], request: AdoptAllRequest
+) -> list[Newcomer]:
+    """Leave out what the agents' daemons run in other folders, or all of it where a tmux server was
+    named: one daemon serves every project of the user."""
+    here = os.path.realpath(context.settings.cwd)
+
+    def is_here(one: Newcomer) -> bool:
+        if one.folder is None or request.server:
+            return False
+        return Path(os.path.realpath(one.folder)).is_relative_to(here)
+
+    return [one for one in found if one.seat is None or is_here(one)]
 
 
 def _none_found(
@@ -146,6 +171,7 @@ def _none_found(
         if path.is_socket():
             others.append(str(path))
     found = all_newcomers(context, rows, [], [one for one in others if one not in sockets])
+    found = [one for one in found if one.seat is None]
     for socket in dict.fromkeys(one.socket for one in found):
         count = sum(one.socket == socket for one in found)
         flags = shlex.join(("tmuxreap", "adopt", "--all", *context.servers.flag(socket)))
@@ -172,7 +198,9 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
     old = registered(look, request.name)
     agent = request.agent or (old.agent if old else None)
     agent = agent or context.profiles.by_name_suffix(request.name)
-    if request.pid is not None or request.pane != request.tmux_pane:
+    if request.background is not None:
+        row, sight = _in_daemon(context, request, request.background, look, old)
+    elif request.pid is not None or request.pane != request.tmux_pane:
         row, sight = _outside(context, request, look, old, agent)
     else:
         row, sight = _in_tmux(context, request, old, agent)
@@ -220,10 +248,7 @@ def _outside(
     if request.pid is not None and request.pane is not None:
         reason = "--pid and --pane cannot be combined"
         raise could_not("adopt", name, reason, "name the pane; its process is found")
-    if old is not None and not old.status.ended and sight_of(context, old).live is not Live.GONE:
-        hint = f"take another name, or see it with: {command('show', name)}"
-        reason = "a session of that name is alive"
-        raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
+    _refuse_alive(context, name, old)
     terminal = Terminal.NONE
     pane = RecordedPane()
     if request.pane is not None:
@@ -233,6 +258,42 @@ def _outside(
     row = Row(name, agent=agent, terminal=terminal, pane=pane)
     row = outside.with_process(context, row, leader)
     return outside.recognise_agent(context, row, look)
+
+
+def _in_daemon(
+    context: Context, request: AdoptRequest, seat: str, look: RegistryLook | None, old: Row | None
+) -> tuple[Row, Sight]:
+    """Find a session that an agent's own daemon runs."""
+    from tmuxreap.sessions.seats import row_of, seated  # few sessions need it
+
+    name = request.name
+    agent, _, number = seat.partition(":")
+    profile = context.profiles.of(agent)
+    if profile is None or profile.background is None:
+        known = ", ".join(context.profiles.agents.with_background)
+        hint = f"write --background AGENT:ID; agents with one: {known}"
+        raise could_not("adopt", name, f"{agent!r} is no agent with a daemon of its own", hint)
+    _refuse_alive(context, name, old)
+    found = seated(context, look.usable if look is not None else ())
+    one = next((one for one in found if (one.job.agent, one.job.id) == (agent, number)), None)
+    if one is None:
+        reason = f"the list of {agent} has no living session {number!r}"
+        hint = "see those that are not registered with: tmuxreap list"
+        raise could_not("adopt", name, reason, hint, Code.SESSION_NOT_REGISTERED)
+    if one.row is not None and one.row.name != name:
+        hint = f"see it with: {command('show', one.row.name)}"
+        reason = f"the session {seat} is that of {one.row.name}"
+        raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
+    row = row_of(context, one, name)
+    return row, sight_of(context, row)
+
+
+def _refuse_alive(context: Context, name: str, old: Row | None) -> None:
+    if old is None or old.status.ended or sight_of(context, old).live is Live.GONE:
+        return
+    hint = f"take another name, or see it with: {command('show', name)}"
+    reason = "a session of that name is alive"
+    raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
 
 
 def _planned(spec: Launch, row: Row, sight: Sight) -> Item:
@@ -348,7 +409,9 @@ def _spec(
     own = [it.process for it in sight.owned.own]
     pid = sight.pane.pid if sight.pane else None
     leader = [process for process in own if process.pid == pid]  # what tmux started in the pane
-    folders = (context.processes.cwd(process.id) for process in (*sight.agent, *leader))
+    folders = [context.processes.cwd(process.id) for process in (*sight.agent, *leader)]
+    if sight.job is not None:
+        folders.append(sight.job.folder)
     return Launch(
         name=row.name,
         agent=row.agent,
@@ -360,7 +423,7 @@ def _spec(
         event=Event.ADOPTED,
         conversation=conversation.id,
         source=conversation.source,
-        fields=_fields(context, request, old),
+        fields=_fields(context, request, row, old),
     )
 
 
@@ -370,7 +433,10 @@ def _start_command(context: Context, row: Row, sight: Sight, old: Row | None) ->
     profile = context.profiles.of(row.agent)
     if profile is None or (old is not None and old.start_command):
         return None
-    lines = (context.processes.argv(process.id) for process in sight.agent)
+    lines = [context.processes.argv(process.id) for process in sight.agent]
+    if sight.job is not None:
+        # A process in reserve that took the session up shows none of its flags.
+        lines = [(*profile.command, *sight.job.flags)]
     found = next(filter(None, (repeatable(profile, line) for line in lines if line)), None)
     if found is None:
         return None
@@ -384,12 +450,12 @@ def _start_command(context: Context, row: Row, sight: Sight, old: Row | None) ->
     return shlex.join(found.words)
 
 
-def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[str, Value]:
-    fields: dict[str, Value]
-    if old:
-        fields = {}
-    else:
-        fields = {"created_at": iso(context.clock.now())}
+def _fields(context: Context, request: AdoptRequest, row: Row, old: Row | None) -> dict[str, Value]:
+    fields: dict[str, Value] = {}
+    if not old:
+        fields["created_at"] = iso(context.clock.now())
+    if (parent := parent_of(row)) is not None:
+        fields["parent"] = parent
     if request.tags:
         fields["tags"] = request.tags
     return fields

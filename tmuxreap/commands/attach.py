@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tmuxreap.agents.conversations.jobs import filled
+from tmuxreap.commands.targets import choose_rows
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Row, Server, SwitchClient, Terminal
+from tmuxreap.ending.own_ends import own_environment
+from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import row_invalid
-from tmuxreap.registry.targets import unknown
+from tmuxreap.registry.targets import Wanted, unknown
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import not_registered
 from tmuxreap.sessions.look import sight_of
@@ -24,6 +28,8 @@ def run(
     sight = sight_of(context, row)
     if sight.trouble is not None:
         raise sight.trouble
+    if sight.job is not None and sight.session is None:
+        return _own_attach(context, row, sight)
     if sight.session is None or not isinstance(sight.server, Server):
         if row.resumable is True and resume is not None and resume():
             return run(context, name)
@@ -40,6 +46,19 @@ def run(
     raise could_not("attach to", name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
+def _own_attach(context: Context, row: Row, sight: Sight) -> tuple[str, ...]:
+    """Return the agent's own command that shows a session of its daemon."""
+    profile = context.agents.profile(row, sight)
+    job = sight.job
+    background = profile.background if profile is not None else None
+    if profile is None or background is None or job is None or not background.attach:
+        raise _nothing_to_attach_to(context, row)
+    environment = own_environment(profile, job, context.settings.home)
+    before = ("env", *(f"{name}={value}" for name, value in environment.items()))
+    words = filled(background.attach, job)
+    return (*before, *words) if environment else words
+
+
 def _row(context: Context, name: str) -> Row:
     look = context.registry.look()
     row = look.named(name)
@@ -48,6 +67,9 @@ def _row(context: Context, name: str) -> Row:
     bad = look.bad_row(name)
     if bad is not None and bad.name == name:
         raise row_invalid(look.path, bad)
+    chosen = choose_rows(context, look, (name,), Wanted.ALL, children=True)
+    if chosen.rows:
+        return chosen.rows[0]
     ports = context.servers, context.tmux, context.default_server
     raise not_registered(*ports, name) or unknown(name, look.rows)
 

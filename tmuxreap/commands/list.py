@@ -24,7 +24,7 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import as_trees
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import all_newcomers
+from tmuxreap.sessions.elsewhere import all_newcomers, in_daemons
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.results import session_results
 
@@ -67,11 +67,16 @@ def run(context: Context, request: ListRequest) -> Result:
     rows = look.usable
     warnings = look.warnings
     if request.targets:
-        chosen = choose_rows(context, look, request.targets, Wanted.ALL)
+        chosen = choose_rows(context, look, request.targets, Wanted.ALL, children=True)
         rows = tuple(chosen.rows)
         items = not_chosen(look, chosen, Session)
         warnings = ()
     sights = sights_of(context, rows, unregistered=True, briefly=True)
+    if request.tree:
+        children = _children(context, look, rows, sights)
+        rows = (*rows, *children)
+        if children:
+            sights += sights_of(context, children, briefly=True)
     found = session_results(context, rows, sights)
     sessions: Sequence[Session] = [one for one in found if _wanted(one, request)]
     context.books.write_cache(look)
@@ -93,6 +98,19 @@ def run(context: Context, request: ListRequest) -> Result:
         more=more,
         greeting=_greeting(look, rows),
     )
+
+
+def _children(
+    context: Context, look: RegistryLook, rows: Sequence[Row], sights: Sequence[Sight]
+) -> list[Row]:
+    """Return what these rows launched in their agents' own daemons, as rows for a tree."""
+    from tmuxreap.sessions.seats import row_of, seated  # late: rarely needed
+
+    names = {row.name for row in rows}
+    others = [row for row in look.usable if row.name not in names]
+    found = seated(context, [*rows, *others], sights)
+    below = [one for one in found if one.parent is not None and one.parent.name in names]
+    return [row_of(context, one) for one in below if one.name not in names]
 
 
 def _everywhere(context: Context, request: ListRequest) -> Result:
@@ -173,7 +191,7 @@ def _not_registered(
         if isinstance(sight.server, Server):
             servers[sight.socket] = sight.server
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
-        return []
+        return [newcomer.as_json() for newcomer in in_daemons(context, rows, sights)]
 
     if rows:
         near = []

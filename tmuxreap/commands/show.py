@@ -16,7 +16,7 @@ from tmuxreap.sessions.results import processes_of, shown_result
 
 def run(context: Context, targets: Sequence[str]) -> Result:
     look = context.registry.look()
-    chosen = choose_rows(context, look, targets, Wanted.ALL)
+    chosen = choose_rows(context, look, targets, Wanted.ALL, children=True)
     pulses = context.books.pulses()
     sights = sights_of(context, chosen.rows)
     processes: list[ProcessId] = []

@@ -52,7 +52,13 @@ def run(context: Context, request: EndRequest) -> Result:
     look, starting = _after_starts(context, look, request)
     kill = request.policy.verb is EndVerb.KILL
     chosen = choose_rows(
-        context, look, request.targets, Wanted.RUNNING, leftovers=kill, skip_protected=True
+        context,
+        look,
+        request.targets,
+        Wanted.RUNNING,
+        leftovers=kill,
+        skip_protected=True,
+        children=True,
     )
     chosen = _with_pending_restarts(context, look, chosen, request)
     chosen = replace(
@@ -76,9 +82,15 @@ def run(context: Context, request: EndRequest) -> Result:
             refused = _unconfirmed(context, chosen.rows, rest, request)
         if refused is not None:
             return refused
-        items = end_rows(context, chosen.rows, request.policy)
+        items = _ended(context, chosen.rows, request.policy)
     items = warned_of_children(look, items)
     return _result(context, request, [*items, *rest, *_unregistered_items(context, names, request)])
+
+
+def _ended(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
+    """End these sessions; what agents' own daemons run below a row stands in no registry."""
+    items = end_rows(context, [row for row in rows if row.index >= 0], policy)
+    return [*items, *(end_unregistered(context, row, policy) for row in rows if row.index < 0)]
 
 
 def _after_starts(

@@ -11,12 +11,13 @@ from tmuxreap.core.model import EndVerb, Row
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import parent_of, row_invalid, running_below
+from tmuxreap.registry.rows import below, parent_of, row_invalid, running_below
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 
 HINTED = 5
+BELOW = "/"  # between a row's name and the ID of what it launched
 
 
 def check_targets(context: Context, targets: Sequence[str]) -> None:
@@ -46,11 +47,13 @@ def choose_rows(
     *,
     leftovers: bool = False,
     skip_protected: bool = False,
+    children: bool = False,
 ) -> Chosen:
     """Choose rows.
 
     `leftovers`: patterns also select ended rows with live processes. `skip_protected`: patterns
-    leave out protected rows, with a warning."""
+    leave out protected rows, with a warning. `children`: `NAME/ID` and `tree:NAME` also select what
+    a row launched in its agent's own daemon, as rows that stand in no registry."""
     check_targets(context, targets)
     rows = look.usable
 
@@ -70,7 +73,32 @@ def choose_rows(
     chosen = choose(look.rows, targets, wanted, ask, skip_protected=skip_protected)
     if chosen.protected:
         context.warnings.append(left_out(chosen.protected))
+    if children:
+        chosen = _with_children(context, look, targets, chosen)
     return replace(chosen, missing=tuple(_explained(context, one) for one in chosen.missing))
+
+
+def _with_children(
+    context: Context, look: RegistryLook, targets: Sequence[str], chosen: Chosen
+) -> Chosen:
+    """Add the sessions in agents' own daemons that these targets mean."""
+    trees = [target for target in targets if target.startswith("tree:")]
+    named = {one.target for one in chosen.missing if BELOW in one.target}
+    if not (trees or named):
+        return chosen
+    from tmuxreap.sessions.seats import row_of, seated  # late: rarely needed
+
+    parents: set[str] = set()
+    for tree in trees:
+        name = tree.removeprefix("tree:")
+        parents |= {name, *below(look.usable, name)}
+    launched = ((one.parent.name, one) for one in seated(context, look.usable) if one.parent)
+    meant = [one for parent, one in launched if one.name in named or parent in parents]
+    return replace(
+        chosen,
+        rows=(*chosen.rows, *(row_of(context, one) for one in meant)),
+        missing=tuple(it for it in chosen.missing if it.target not in {one.name for one in meant}),
+    )
 
 
 def left_out(names: Sequence[str]) -> str:

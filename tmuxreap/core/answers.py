@@ -372,6 +372,7 @@ class Session(Item):
     restart: str | None = None
     start_command: str | None = None
     socket: str | None = None
+    seat: str | None = None  # where it sits: a pane, or a session of the agent's own daemon
 
     @property
     def ended(self) -> bool:

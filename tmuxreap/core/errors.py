@@ -45,6 +45,7 @@ class Code(Enum):
     DECLINED = ("declined", Exit.FAILED)
     NOT_IDLE = ("not_idle", Exit.FAILED)
     UNCONFIRMED = ("unconfirmed", Exit.FAILED)
+    RESPAWNED = ("respawned", Exit.FAILED)
     RESUME_HALTED = ("resume_halted", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     HOST_UNKNOWN = ("host_unknown", Exit.USAGE)

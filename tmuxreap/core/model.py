@@ -41,6 +41,7 @@ class Terminal(Enum):
     NONE = "none"
     KITTY = "kitty"
     WEZTERM = "wezterm"
+    BACKGROUND = "background"  # none: the agent's own daemon runs it
 
 
 class EndVerb(Enum):
@@ -71,6 +72,7 @@ class StoppedBy(Word):
     SIGTERM = "sigterm"
     SIGKILL = "sigkill"
     ALREADY_GONE = "already_gone"
+    DAEMON = "daemon"  # by the agent's own command to its own daemon
 
 
 class Outcome(Word):

@@ -137,6 +137,7 @@ class Ending:
     stopped_by: StoppedBy | None = None
     swept_by: StoppedBy | None = None  # the rung that ended the last process, agent or not
     trouble: Failure | None = None
+    unended: Failure | None = None  # why the agent's own daemon has the session still
     purged: Purged | None = None
     twins: tuple[Row, ...] = ()  # other rows of the same pane, recorded together with this one
 

@@ -209,6 +209,8 @@ def failure_of(ending: Ending) -> Failure | None:
         return foreign_panes(ending.sight.foreign, ending.policy.verb, ending.name)
     if ending.outcome is not Outcome.SURVIVED:
         return None
+    if ending.unended is not None:
+        return ending.unended
     if ending.cut_off:
         return out_of_reach(ending.policy.verb, ending.name, ending.beyond)
     return _still_alive(ending)

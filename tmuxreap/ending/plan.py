@@ -29,6 +29,7 @@ from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
+DAEMON_WAIT_S = 10.0
 LAST = "last"  # the newest set
 LONGEST_NAME = 100
 REPEATS = 3  # how often keys are sent, at most
@@ -40,6 +41,7 @@ WHILE_KEYS = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
 
 
 class Rung(Enum):
+    DAEMON = "daemon"  # the agent's own command, for a session that its own daemon runs
     KEYS = "keys"
     HANGUP = "hangup"
     TERM = "term"
@@ -52,6 +54,11 @@ RUNGS: dict[EndVerb, tuple[Rung, ...]] = {
     EndVerb.INTERRUPT: (Rung.KEYS,),
     EndVerb.SEND: (Rung.KEYS,),
 }
+
+
+# Of a session that an agent's own daemon runs, without a terminal.
+RUNGS_IN_DAEMON = (Rung.DAEMON, Rung.TERM, Rung.KILL)
+ENDING_VERBS = (EndVerb.STOP, EndVerb.KILL)
 
 
 REASONS: dict[EndVerb, str] = {EndVerb.STOP: "manual_stop", EndVerb.KILL: "killed"}  # the defaults
@@ -340,10 +347,18 @@ def make_plan(
     """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt."""
     keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
     rungs = []
-    for rung in RUNGS[policy.verb]:
+    for rung in _rungs(sight, policy):
         rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
     options = options if keys_skipped is None else ()
     return Plan(name, agent, policy, sight, screen, tuple(rungs), options)
+
+
+def _rungs(sight: Sight, policy: Policy) -> tuple[Rung, ...]:
+    if sight.job is None or policy.verb not in ENDING_VERBS:
+        return RUNGS[policy.verb]
+    if sight.session is None:
+        return RUNGS_IN_DAEMON
+    return (Rung.DAEMON, *RUNGS[policy.verb])
 
 
 def why_no_keys(
@@ -415,6 +430,9 @@ def _rung(
         if timeout_s is None:
             timeout_s = keys_wait_s(profile, screen)
         return PlannedRung(rung, timeout_s, keys_skipped)
+    if rung is Rung.DAEMON:
+        background = profile.background if profile is not None else None
+        return PlannedRung(rung, DAEMON_WAIT_S + (background.respawn_s if background else 0.0))
     if rung is Rung.KILL:
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
     no_term = rung is Rung.TERM and policy.grace == 0

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Process, ProcessId, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
@@ -27,6 +29,9 @@ from tmuxreap.proof.ownership import (
     places_of,
 )
 from tmuxreap.system.whereabouts import tmux_server_of
+
+if TYPE_CHECKING:
+    from tmuxreap.proof.seats import Lists
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -48,7 +53,11 @@ class Place:
 class Observer:
     """Looks at the world; reads the trace of each process once a look."""
 
-    def __init__(self, tmux: Tmux, processes: Processes, place: Place) -> None:
+    def __init__(
+        self, tmux: Tmux, processes: Processes, place: Place, home: Path | None = None
+    ) -> None:
+        """`home`: the user's, with the stores of agents."""
+        self._home = home
         self._tmux = tmux
         self._processes = processes
         self._place = place
@@ -140,8 +149,14 @@ class Observer:
             protected=ancestors(self._place.pid, processes),
             unregistered=wanted.unregistered,
             places={socket: places_of(server, ttys) for socket, server in servers.items()},
+            lists=self._lists,
         )
         return self.latest
+
+    def _lists(self) -> Lists:
+        from tmuxreap.proof.seats import Lists  # late: few rows need it
+
+        return Lists(self._processes, self._home)
 
     def _ask_servers(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
         return {socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}

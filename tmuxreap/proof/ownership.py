@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Pane, Process, ProcessId, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen
+
+if TYPE_CHECKING:
+    from tmuxreap.proof.seats import Lists
 
 TMUX_SERVER = "tmux: server"
 INHERITED = ("mark", "environment", "descriptor", "scope")  # inherited evidence, the weakest
@@ -305,6 +309,11 @@ EVERYTHING = Wanted(unregistered=True, any_process=True)
 NAMELESS = Names((), None)
 
 
+def no_lists() -> Lists:
+    """Return no lists: of a look that was not asked for any."""
+    raise LookupError
+
+
 @frozen
 class World:
     """One look: every process, the tmux servers that were asked, and the place of this program
@@ -323,6 +332,7 @@ class World:
     protected: frozenset[int]  # this process and its ancestors
     unregistered: bool  # whether sessions without a row were included
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
+    lists: Callable[[], Lists] = no_lists  # of the agents' own daemons
 
     def places_on(self, server: ServerLook) -> Places:
         return self.places.get(server.socket, NO_PLACES)

@@ -110,6 +110,13 @@ def headless_reach(leader: Process | None, past: Past) -> Reach:
     )
 
 
+def job_reach(own: frozenset[ProcessId], past: Past) -> Reach:
+    """Return the evidence of a session that a daemon runs: its processes, as the agent's list and
+    earlier looks tell them."""
+    nothing: frozenset[str] = frozenset()
+    return Reach(None, nothing, own, frozenset(), nothing, None, past.remembered)
+
+
 def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
     """Return the pid of the server that the session was on, or None if that is not certain: a new
     server on the socket counts panes from %0 again, and may even have the same pid after a boot."""

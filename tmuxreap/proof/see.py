@@ -3,9 +3,21 @@ pane and which processes are the agent's. Never looks itself."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.core.errors import Code, Failure, could_not
-from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, Session, Terminal
+from tmuxreap.core.model import (
+    Live,
+    Pane,
+    Process,
+    ProcessId,
+    Row,
+    Server,
+    ServerLook,
+    Session,
+    Terminal,
+)
 from tmuxreap.core.values import replace
 from tmuxreap.proof.identity import (
     find_session,
@@ -32,6 +44,7 @@ from tmuxreap.proof.panes import (
 from tmuxreap.proof.reach import (
     belongings_of,
     headless_reach,
+    job_reach,
     reach_of,
     recorded_leader,
     spare_reason,
@@ -39,6 +52,9 @@ from tmuxreap.proof.reach import (
     unproven_of,
 )
 from tmuxreap.proof.sight import Past, Sight
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Job
 
 
 def see(
@@ -48,6 +64,8 @@ def see(
     trouble = why_unknown(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    if row.terminal is Terminal.BACKGROUND:
+        return _see_job(row, socket, profile, spares, world, past)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, socket, profile, spares, world, past)
     session = find_session(row, server, profile, world)
@@ -112,6 +130,8 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     trouble = why_unknown(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
+    if row.terminal is Terminal.BACKGROUND:
+        return _see_job(row, first.socket, profile, spares, world, past)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, profile, spares, world, past)
     whole = _session_still_there(first, server, world)
@@ -163,14 +183,29 @@ def _with_agent(
     keyed = on_terminal(pane, agent, world)
     if carrier:
         keyed = (carrier.process,)
+    job, daemon = _parked(row, agent, profile, world)
     return replace(
         sight,
+        job=job,
+        daemon=daemon,
         live=Live.ALIVE if carrier else live_in(pane, agent, world),
         pane=pane,
         agent=agent,
         keyed=keyed,
         carrier=carrier,
     )
+
+
+def _parked(
+    row: Row, agent: tuple[Process, ...], profile: Profile | None, world: World
+) -> tuple[Job | None, int | None]:
+    """Return the session in its own daemon that the agent in the pane moved its conversation to."""
+    if profile is None or not profile.parks:
+        return None, None
+    jobs, job = world.lists().parked(row, profile, tuple(process.id for process in agent))
+    if job is None or not job.lives:
+        return None, None
+    return job, jobs.daemon
 
 
 def _judge_first(
@@ -262,6 +297,47 @@ def _see_headless(
     return Sight(
         live, socket, server, agent=agent, owned=belongings, reach=reach, contains_caller=inside
     )
+
+
+def _see_job(
+    row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
+) -> Sight:
+    """Judge a session that the agent's own daemon runs, by the agent's list and its processes."""
+    server = world.servers[socket]
+    jobs = world.lists().of_row(row, profile)
+    if not jobs.is_known:
+        return Sight(Live.UNKNOWN, socket, server, trouble=_unlisted(row))
+    job = jobs.of(row.pane.id or "")
+    own: frozenset[ProcessId] = frozenset()
+    if job is not None:
+        own = frozenset(job.processes)
+    spare = spare_reason(spares, world)
+    known = own | past.remembered
+    reach = job_reach(own, past)
+    belongings = owned(world.index, reach, lambda it: None if it.id in known else spare(it))
+    process = None
+    if job is not None and job.process is not None:
+        process = world.index.living(job.process)
+    live = Live.GONE
+    # One that its daemon has not brought back yet lives, too.
+    if job is not None and (own or (jobs.daemon is not None and not job.ended)):
+        live = Live.ALIVE
+    return Sight(
+        live,
+        socket,
+        server,
+        agent=(process,) if process is not None else (),
+        owned=belongings,
+        reach=reach,
+        contains_caller=_contains_caller(belongings, world),
+        job=job if live is Live.ALIVE else None,
+        daemon=jobs.daemon,
+    )
+
+
+def _unlisted(row: Row) -> Failure:
+    reason = f"the list of {row.agent}'s own daemon could not be read"
+    return could_not("look at", row.name, reason, "try again", Code.TMUX_UNREACHABLE)
 
 
 def _untracked(row: Row) -> Failure:

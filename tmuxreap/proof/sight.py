@@ -5,6 +5,7 @@ Never looks or judges, and never writes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session
@@ -13,6 +14,9 @@ from tmuxreap.ledger.records import News, SeenPane
 from tmuxreap.proof.ownership import Belonging, Owned, Reach, Wanted, World
 from tmuxreap.proof.panes import Carried, Nested, leader_of
 from tmuxreap.system.tmux.versions import spellings
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Job
 
 
 @frozen
@@ -57,6 +61,8 @@ class Sight:
     # named, never signalled.
     unproven: tuple[Process, ...] = ()
     found: str | None = None  # the only agent that runs there, where the row names none
+    job: Job | None = None  # the session in the agent's own daemon that has the row's conversation
+    daemon: int | None = None  # the living daemon of that session
 
     @property
     def named_only(self) -> tuple[Belonging, ...]:
@@ -66,6 +72,11 @@ class Sight:
     def adopts_unproven(self, name: str) -> str:
         """Return the command that records what is unproven as the row's."""
         return command("adopt", name, "--pid", str(self.unproven[0].pid))
+
+    @property
+    def is_seated(self) -> bool:
+        """Whether the session, or what it is by now, is run by the agent's own daemon."""
+        return self.job is not None
 
     @property
     def agent_gone(self) -> bool:

@@ -23,7 +23,7 @@ from tmuxreap.agents.profiles import Carriers, Profile
 from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
 from tmuxreap.core.cache import cache_entry, cache_stamp, cached_value
 from tmuxreap.core.masking import mask_secrets
-from tmuxreap.core.model import SUSPENDED, AgentState, Live, Process, Row
+from tmuxreap.core.model import SUSPENDED, AgentState, Live, Process, ProcessId, Row
 from tmuxreap.core.ports import Clock, Processes, Question, Tmux, ask_each
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.values import frozen, replace
@@ -293,7 +293,7 @@ class States:
         known: _RecordEntry | None,
     ) -> _RecordEntry:
         """Read an agent's record, unless its files are as they were."""
-        agents = tuple(process.id for process in sight.agent)
+        agents = _recorders(sight)
         drawn_at = _drawn_at(sight)
         if known is None:
             store = self._store(row, sight, profile)
@@ -387,20 +387,29 @@ def state_of(
 def _keeps_record(sight: Sight, profile: Profile | None) -> bool:
     return (
         sight.live is Live.ALIVE
-        and bool(sight.agent)
+        and bool(_recorders(sight))
         and profile is not None
         and profile.keeps_record
     )
 
 
+def _recorders(sight: Sight) -> tuple[ProcessId, ...]:
+    """Return the processes whose record tells the state: not that of a pane whose conversation went
+    on elsewhere."""
+    if sight.job is not None:
+        return sight.job.processes[-1:]
+    return tuple(process.id for process in sight.agent)
+
+
 def _record_key(sight: Sight) -> str:
-    return " ".join(f"{process.id.pid}:{process.id.start}" for process in sight.agent)
+    return " ".join(f"{process.pid}:{process.start}" for process in _recorders(sight))
 
 
 def has_screen(sight: Sight, profile: Profile | None) -> bool:
     return (
         sight.live is Live.ALIVE
         and sight.pane is not None
+        and sight.job is None  # its pane shows another session, or a list of them
         and profile is not None
         and bool(profile.screens)
     )

@@ -5,5 +5,6 @@ Never changes a session. What is true of a row is judged by `proof`.
 
 Doors: `context` (the parts of a command), `caller` (who calls, and in which session),
 `configuration`, `look`, `conversation`, `results`, `registries` (of all projects), `elsewhere`
-(sessions without a row here), `restarts` (pending restarts), `reverted` (rows that went back in
-time). Main types: `Context`, `Finder` (of conversations), `RestartLog`."""
+(sessions without a row here), `seats` (sessions in agents' own daemons), `restarts` (pending
+restarts), `reverted` (rows that went back in time). Main types: `Context`, `Finder` (of
+conversations), `RestartLog`."""

@@ -227,7 +227,7 @@ class Context:
 
     @cached_property
     def observer(self) -> Observer:
-        return Observer(self.tmux, self.processes, self.place)
+        return Observer(self.tmux, self.processes, self.place, self.settings.home)
 
     @cached_property
     def finder(self) -> Finder:

@@ -101,7 +101,7 @@ class Finder:
 
     def followed(self, profile: Profile | None, known: Known) -> Known:
         """Follow a conversation that its agent continued under another ID."""
-        if profile is None or profile.goes_on is None:
+        if profile is None:
             return known
         parked = find.parked_session(profile, known.clues)
         store = known.clues.store
@@ -145,12 +145,12 @@ class Finder:
         has not ended yet, so that a turn in it is no matter."""
         conversation = known.conversation
         store = known.clues.store
-        if profile is None or profile.goes_on is None or conversation.id is None or store is None:
+        if profile is None or conversation.id is None or store is None:
             return ()
         if planned:
-            jobs = launched_sessions(profile.goes_on, store, conversation, self.processes)
+            jobs = launched_sessions(profile, store, conversation.id, self.processes)
         else:
-            jobs = lingering(profile, profile.goes_on, store, conversation, self.processes)
+            jobs = lingering(profile, store, conversation, self.processes)
         if known.forked is not None:
             told = {job.where for job in known.forked.jobs}
         else:
@@ -163,16 +163,16 @@ class Finder:
         store = known.clues.store
         if known.forked is not None:
             return list(known.forked.jobs)
-        if profile is None or profile.goes_on is None or conversation.id is None or store is None:
+        if profile is None or conversation.id is None or store is None:
             return []
-        return sessions_in(profile.goes_on, store, conversation.id, self.processes)
+        return sessions_in(profile, store, conversation.id, self.processes)
 
     def session_of(self, process: Process, profile: Profile) -> Lingering | None:
         """Return the session in the agent's background that a process serves."""
         store = self._store_of(profile, process, self.processes.cwd(process.id))
-        if profile.goes_on is None or store is None:
+        if store is None:
             return None
-        return session_of(profile.goes_on, store, process, self.processes)
+        return session_of(profile, store, process, self.processes)
 
     def forked_of(self, row: Row, sight: Sight, profile: Profile | None) -> Forked | None:
         """Return how the conversation of a living agent was continued in its background, if its

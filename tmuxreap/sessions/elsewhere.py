@@ -111,10 +111,14 @@ class Newcomer:
     agent: str
     socket: str
     flag: tuple[str, ...] = ()  # selects its server on a command line
+    seat: str | None = None  # where the agent's own daemon runs it
+    folder: str | None = None  # there
 
     @property
     def command(self) -> str:
         """The command that registers it."""
+        if self.seat is not None:
+            return command("adopt", self.name, "--background", self.seat)
         return command("adopt", self.name, "--agent", self.agent, *self.flag)
 
     def as_json(self) -> dict[str, object]:
@@ -124,12 +128,26 @@ class Newcomer:
 def all_newcomers(
     context: Context, rows: Sequence[Row], sights: Sequence[Sight], sockets: Iterable[str] = ()
 ) -> list[Newcomer]:
-    """Find newcomers on the servers that were looked at for these rows, and on these sockets."""
+    """Find newcomers on the servers that were looked at for these rows, on these sockets, and in
+    the agents' own daemons."""
     servers = {sight.socket: sight.server for sight in sights}
     more = [socket for socket in dict.fromkeys(sockets) if socket not in servers]
     if more:
         servers |= context.observer.look(more, 0, servers).servers
-    return without_row(context, rows, sights, servers)
+    return [*without_row(context, rows, sights, servers), *in_daemons(context, rows, sights)]
+
+
+def in_daemons(
+    context: Context, rows: Sequence[Row], sights: Sequence[Sight] = ()
+) -> list[Newcomer]:
+    """Find the sessions in agents' own daemons that no row means."""
+    from tmuxreap.sessions.seats import seated  # late: it is read by few commands
+
+    found = [one for one in seated(context, rows, sights) if one.row is None]
+    return [
+        Newcomer(f"{it.job.agent}-{it.job.id}", it.job.agent, "", (), it.job.seat, it.job.folder)
+        for it in found
+    ]
 
 
 def describe(found: Sequence[Newcomer]) -> str:

@@ -107,7 +107,7 @@ def session_result(
         live=sight.live,
         tmux_server=row.tmux_server,
         pane_id=pane.id if pane else row.pane.id,
-        pid=pid_of(row, pane),
+        pid=_pid(row, sight),
         cwd=row.pane.cwd,
         tags=row.tags,
         conversation_id=recorded_conversation(row, agent),
@@ -134,7 +134,28 @@ def session_result(
         restart=row.restart,
         start_command=row.start_command,
         socket=sight.socket,
+        seat=seat_of(row, sight),
     )
+
+
+def _pid(row: Row, sight: Sight) -> int | None:
+    """Return the process of the row; a daemon may have brought its session back in another one."""
+    if row.terminal is Terminal.BACKGROUND and sight.job is not None and sight.job.processes:
+        return sight.job.processes[0].pid
+    return pid_of(row, sight.pane)
+
+
+def seat_of(row: Row, sight: Sight) -> str | None:
+    """Return where a session sits, as `adopt` takes it: `%3`, `kitty:7`, `claude:1a2b3c4d`; None
+    where it is a process without a terminal, or of a row that names no pane."""
+    if sight.job is not None:
+        return sight.job.seat
+    if row.terminal is Terminal.BACKGROUND:
+        return f"{row.agent}:{row.pane.id}"
+    number = sight.pane.id if sight.pane is not None else row.pane.id
+    if row.terminal is Terminal.TMUX or number is None:
+        return number
+    return f"{row.terminal.value}:{number}"
 
 
 def drift_of(row: Row, sight: Sight) -> str | None:

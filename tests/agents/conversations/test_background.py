@@ -39,9 +39,8 @@ def processes() -> FakeProcesses:
 def found(
     profile: Profile, store: Path, processes: FakeProcesses, path: Path | None = None
 ) -> list[Lingering]:
-    assert profile.goes_on is not None
     conversation = Conversation(ONE, "pidfile", str(path) if path else None, exists=True)
-    return lingering(profile, profile.goes_on, store, conversation, processes)
+    return lingering(profile, store, conversation, processes)
 
 
 # In the agent's own list
@@ -87,7 +86,7 @@ def test_a_session_in_the_background_is_reported_with_what_ends_it(
     roster(tmp_path, worker, own=ONE)
     where = f"the background session 11d5b0df ({worker.pid})"
     (session,) = found(CLAUDE, tmp_path, processes)
-    assert session == Lingering(where, END, ATTACH)
+    assert (session.where, session.end, session.attach) == (where, END, ATTACH)
     assert session.warning == (
         f"goes_on: the conversation goes on in {where}; attach to it with: {ATTACH}; end it with:"
         f" {END}"

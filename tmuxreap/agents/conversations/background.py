@@ -4,21 +4,19 @@ changes nothing."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator
 from enum import Enum
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tmuxreap.agents.conversations.find import is_id, with_path
-from tmuxreap.agents.conversations.records import is_turn_open, last_match, read_json, tail
-from tmuxreap.agents.profiles import GoesOn, Profile
-from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.agents.conversations.jobs import Job, filled, read_jobs
+from tmuxreap.agents.conversations.records import is_turn_open, last_match, tail
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.model import Process
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Conversation
-from tmuxreap.core.values import frozen, replace
+from tmuxreap.core.values import frozen
 
 WORDS_SHOWN = 60
 ZOMBIE = "Z"
@@ -39,6 +37,7 @@ class Lingering:
     attach: str = ""
     bond: Bond = Bond.SAME
     conversation: str = ""  # its own one, if it is another
+    job: Job | None = None
 
     @property
     def warning(self) -> str:
@@ -86,15 +85,18 @@ def follow(
 ) -> tuple[Conversation, Forked | None]:
     """Follow a conversation that its agent continued under another ID, as far as that is on disk.
     `parked`: the session in the background that the agent's own pid file names."""
-    goes_on = profile.goes_on
     first = conversation.id
     seen = {conversation.id}
-    if goes_on is None or store is None or first is None:
+    knows = profile.goes_on is not None or profile.background is not None
+    if not knows or store is None or first is None:
         return conversation, None
-    while (after := _moved_to(profile, goes_on, store, conversation, parked)) not in (None, *seen):
+    while (after := _moved_to(profile, store, conversation, processes, parked)) not in (
+        None,
+        *seen,
+    ):
         assert after is not None  # noqa: S101 - for mypy
         seen.add(after)
-        jobs = tuple(sessions_in(goes_on, store, after, processes))
+        jobs = tuple(sessions_in(profile, store, after, processes))
         found = with_path(profile, store, after, conversation.source)
         if found.exists:
             conversation = found
@@ -104,47 +106,53 @@ def follow(
             break  # nothing was ever said in it, and nobody is in it
     if conversation.id in (None, first):
         return conversation, None
-    jobs = tuple(sessions_in(goes_on, store, conversation.id, processes))
+    jobs = tuple(sessions_in(profile, store, conversation.id, processes))
     return conversation, Forked(first, conversation.id, is_on_disk=True, jobs=jobs)
 
 
 def _moved_to(
     profile: Profile,
-    goes_on: GoesOn,
     store: Path,
     conversation: Conversation,
+    processes: Processes,
     parked: str | None,
 ) -> str | None:
     """Return the ID under which the agent says that it continued this conversation: in its file,
-    unless a message follows, or in the roster, for the entry that its pid file names."""
+    unless a message follows, or in its list, for the entry that its pid file names."""
     after = None
-    if goes_on.moved is not None and conversation.path is not None:
+    moved = None
+    if profile.goes_on is not None:
+        moved = profile.goes_on.moved
+    if moved is not None and conversation.path is not None:
         text = tail(Path(conversation.path))
-        last = max(goes_on.moved.finditer(text), key=lambda match: match.start(), default=None)
+        last = max(moved.finditer(text), key=lambda match: match.start(), default=None)
         if last is not None and last_match(profile.message, text) < last.start():
             after = last["id"]
-    if after is None and parked is not None and goes_on.id and goes_on.source:
-        entry = _entries(goes_on, store).get(parked)
-        if isinstance(entry, dict) and str(conversation.id) in _at(entry, goes_on.source):
-            after = _at(entry, goes_on.id)
+    if after is None and parked is not None:
+        job = read_jobs(profile, store, processes).of(parked)
+        if job is not None and str(conversation.id) in job.source:
+            after = job.conversation
     if after is not None and is_id(profile, after):
         return after
     return None
 
 
 def sessions_in(
-    goes_on: GoesOn, store: Path, conversation: str, processes: Processes
+    profile: Profile, store: Path, conversation: str, processes: Processes
 ) -> list[Lingering]:
     """Return the living sessions in the background that are in this conversation themselves."""
-    found = _in_roster(goes_on, store, conversation, processes)
+    found = launched_sessions(profile, store, conversation, processes)
     return [session for session in found if session.bond is Bond.SAME]
 
 
 def lingering(
-    profile: Profile, goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
+    profile: Profile, store: Path, conversation: Conversation, processes: Processes
 ) -> list[Lingering]:
     """Return what continues the conversation or a copy of it, or was launched from it."""
-    result = launched_sessions(goes_on, store, conversation, processes)
+    goes_on = profile.goes_on
+    result = launched_sessions(profile, store, conversation.id, processes)
+    if goes_on is None:
+        return result
     if (
         goes_on.began is not None
         and conversation.path
@@ -152,7 +160,8 @@ def lingering(
     ):
         holder = _holder(profile, conversation.path, processes)
         if holder is not None:
-            result.append(_lingering_in(goes_on, holder.comm, holder.pid, conversation.id, ""))
+            end = goes_on.end.replace("{id}", conversation.id or "")
+            result.append(Lingering(f"{holder.comm} ({holder.pid})", end))
     if goes_on.mark is not None and conversation.id is not None:
         result += _started_processes(goes_on.mark, conversation.id, processes)
     return result
@@ -173,92 +182,38 @@ def _started_processes(mark: str, conversation: str, processes: Processes) -> It
 
 
 def launched_sessions(
-    goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
+    profile: Profile, store: Path, conversation: str | None, processes: Processes
 ) -> list[Lingering]:
     """Return the living sessions in the background that are in the conversation, took a copy of it,
     or were launched from it."""
-    if conversation.id:
-        return [*_in_roster(goes_on, store, conversation.id, processes)]
-    return []
-
-
-def _in_roster(
-    goes_on: GoesOn, store: Path, conversation: str, processes: Processes
-) -> Iterator[Lingering]:
-    """Yield the entries of the agent's roster about the conversation, if their processes live."""
-    for name, entry in _entries(goes_on, store).items():
-        bond = None
-        if isinstance(entry, dict):
-            bond = _bond(goes_on, entry, conversation)
-        process = None
-        if bond is not None:
-            process = _entry_process(goes_on, entry, processes)
-        if process is not None and bond is not None:
-            where = f"the background session {name}"
-            found = _lingering_in(goes_on, where, process.pid, conversation, name)
-            own = _at(entry, goes_on.id or "")
-            if bond is Bond.SAME:
-                yield found
-            else:
-                yield replace(found, bond=bond, conversation=own)
+    if conversation is None:
+        return []
+    jobs = [job for job in read_jobs(profile, store, processes).listed if job.lives]
+    bonds = [(job, bond_of(job, conversation)) for job in jobs]
+    return [lingering_in(profile, job, bond) for job, bond in bonds if bond is not None]
 
 
 def session_of(
-    goes_on: GoesOn, store: Path, process: Process, processes: Processes
+    profile: Profile, store: Path, process: Process, processes: Processes
 ) -> Lingering | None:
     """Return the session in the background that a process serves: as its entry says, or the one
     above it, which holds its terminal."""
-    for name, entry in _entries(goes_on, store).items():
-        listed = None
-        if isinstance(entry, dict):
-            listed = _entry_process(goes_on, entry, processes)
-        if listed is not None and listed.pid in (process.pid, process.ppid):
-            where = f"the background session {name}"
-            return _lingering_in(goes_on, where, listed.pid, _at(entry, goes_on.id or ""), name)
+    for job in read_jobs(profile, store, processes).listed:
+        if not {one.pid for one in job.processes}.isdisjoint((process.pid, process.ppid)):
+            return lingering_in(profile, job)
     return None
 
 
-def _entries(goes_on: GoesOn, store: Path) -> Mapping[str, Any]:
-    listed = None
-    if goes_on.roster:
-        listed = read_json(store / goes_on.roster)
-    entries = None
-    if isinstance(listed, dict):
-        entries = listed.get(goes_on.entries)
-    return entries if isinstance(entries, dict) else {}
-
-
-def _bond(goes_on: GoesOn, entry: Mapping[str, object], conversation: str) -> Bond | None:
-    if goes_on.id is None:
-        if conversation in json.dumps(entry):
-            return Bond.SAME
-        return None
-    if _at(entry, goes_on.id) == conversation:
+def bond_of(job: Job, conversation: str) -> Bond | None:
+    """Return what a session in the background has to do with a conversation."""
+    if job.conversation is None:
+        return Bond.SAME if conversation in job.words else None
+    if job.conversation == conversation:
         return Bond.SAME
-    if goes_on.source is not None and conversation in _at(entry, goes_on.source):
+    if conversation in job.source:
         return Bond.COPY
-    launched = any(conversation in _at(entry, key) for key in goes_on.parents)
+    launched = any(conversation in words for words in job.parents)
     return Bond.CHILD if launched else None
-
-
-def _at(entry: Mapping[str, object], key: str) -> str:
-    """Return the word under a key with dots between levels; empty if there is none."""
-    value: object = entry
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def _entry_process(
-    goes_on: GoesOn, entry: Mapping[str, object], processes: Processes
-) -> ProcessId | None:
-    pid = entry.get(goes_on.pid)
-    process = None
-    if isinstance(pid, int) and pid > 1:
-        process = processes.identify(pid)
-    if process is None or str(process.start) != str(entry.get(goes_on.started)):
-        return None
-    return process
 
 
 def _holder(profile: Profile, path: str, processes: Processes) -> Process | None:
@@ -270,9 +225,16 @@ def _holder(profile: Profile, path: str, processes: Processes) -> Process | None
     return None
 
 
-def _lingering_in(
-    goes_on: GoesOn, where: str, pid: int, conversation: str | None, entry: str
-) -> Lingering:
-    named = {"{entry}": entry, "{id}": conversation or ""}
-    filled = partial(re.sub, r"\{entry\}|\{id\}", lambda found: named[found[0]])
-    return Lingering(f"{where} ({pid})", filled(goes_on.end), filled(goes_on.attach))
+def lingering_in(profile: Profile, job: Job, bond: Bond = Bond.SAME) -> Lingering:
+    """Return the session in the background, with the agent's own commands for it."""
+    background = profile.background
+    assert background is not None  # noqa: S101 - it has a list
+    pids = [process.pid for process in job.processes[:1]]
+    return Lingering(
+        where=" ".join([f"the background session {job.id}", *(f"({pid})" for pid in pids)]),
+        end=shlex.join(filled(background.end, job)),
+        attach=shlex.join(filled(background.attach, job)),
+        bond=bond,
+        conversation="" if bond is Bond.SAME else job.conversation or "",
+        job=job,
+    )

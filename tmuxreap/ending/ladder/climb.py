@@ -13,6 +13,7 @@ from tmuxreap.core.errors import Code
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import Sent
 from tmuxreap.ending.ending import Ending, RungReport
+from tmuxreap.ending.ladder.daemons import end_in_daemon
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -37,6 +38,7 @@ CLEAN_LOOKS = 2
 ACTIONS = {Rung.HANGUP: (TERM, True), Rung.TERM: (TERM, False), Rung.KILL: (KILL, True)}
 
 STOPPED_BY: dict[Rung, StoppedBy] = {
+    Rung.DAEMON: StoppedBy.DAEMON,
     Rung.KEYS: StoppedBy.EXIT_KEYS,
     Rung.HANGUP: StoppedBy.HANGUP,
     Rung.TERM: StoppedBy.SIGTERM,
@@ -60,12 +62,16 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
     gone = False
     for planned in ending.plan.rungs:
         skipped = planned.skipped or _exited_before_keys(ending, planned)
+        skipped = skipped or _kept_by_daemon(ending, planned)
         skipped = skipped or ("nothing was left" if gone else None)
         if skipped is not None:
             ending.rungs.append(RungReport(planned.rung, skipped=skipped))
             continue
         if not (yield from ask(Checkpoint(planned.rung))):
             return Outcome.TAKEN_OVER
+        if planned.rung is Rung.DAEMON:
+            gone = yield from _run_in_daemon(ending, planned)
+            continue
         if planned.rung is Rung.KEYS and ending.now > ending.looked_at + FRESH_S:
             yield from _look(ending)
         if not ending.blocked:
@@ -76,6 +82,8 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
             break
     if gone and ending.sight.unproven:
         return Outcome.SURVIVED
+    if gone:
+        ending.unended = None  # its daemon was gone, and its processes were ended
     if gone:
         ending.stopped_by = _stopped_by(ending)
         if ending.last:
@@ -89,6 +97,25 @@ def _exited_before_keys(ending: Ending, planned: PlannedRung) -> str | None:
     waited = ending.plan.after_turn_s is not None and ending.last is None
     exited = planned.rung is Rung.KEYS and waited and ending.agent_left
     return "the agent left by itself" if exited else None
+
+
+def _kept_by_daemon(ending: Ending, planned: PlannedRung) -> str | None:
+    """Return why a rung after the agent's own command is left out: its daemon lives, and would
+    bring back what was signalled; or the session would be cut off from its pane."""
+    if ending.unended is None or planned.rung is Rung.DAEMON:
+        return None
+    alone = ending.sight.session is None and ending.sight.daemon is None
+    return None if alone else "its agent's own daemon has it still"
+
+
+def _run_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+    """End the part that the agent's own daemon runs; return True when nothing else is left."""
+    started = ending.now
+    ended = yield from end_in_daemon(ending, planned)
+    ending.last = planned.rung
+    ending.touched = ending.touched or ended
+    ending.rungs.append(RungReport(planned.rung, ending.now - started, ended))
+    return ended and ending.sight.session is None and not ending.sight.owned.own
 
 
 def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from signal import Signals
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import faults, model
@@ -18,7 +18,7 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
-from tmuxreap.ending.plan import WHILE_KEYS, Rung
+from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS, Rung
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.proof.panes import in_foreground
 from tmuxreap.proof.see import see_again
@@ -26,6 +26,9 @@ from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.proof.state import visible_screen, with_record
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_exit, record_of
+
+if TYPE_CHECKING:
+    from tmuxreap.ending.own_ends import OwnEnd
 
 
 def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> list[Deed]:
@@ -103,6 +106,7 @@ COALESCE_S = 0.005
 PATIENCE_S = 0.1
 
 FAULT_OF_RUNG = {
+    Rung.DAEMON: Step.HANGUP,
     Rung.KEYS: Step.KEYS,
     Rung.HANGUP: Step.HANGUP,
     Rung.TERM: Step.HANGUP,
@@ -129,6 +133,7 @@ class Executor:
         self._processes = context.processes
         self._clock = context.clock
         self._books = context.books
+        self._settings = context.settings
         self._ladders: dict[Ending, Steps[None]] = {}
         self._requests: dict[Ending, Request[Any]] = {}
         self._done: list[Ending] = []
@@ -210,6 +215,11 @@ class Executor:
             case requests.KeepDraft(text):
                 event = self._books.note(ending.name, "draft", {"text": text})
                 self._deliver(ending, request, event)
+            case requests.BeginOwnEnd():
+                self._deliver(ending, request, self._begin_own_end(ending))
+            case requests.Follow():
+                before = replace(ending.known, forked=None)
+                self._deliver(ending, request, self._finder.followed(ending.profile, before))
             case requests.MayEdit():
                 from tmuxreap.sessions.conversation import may_open  # late: rarely needed
 
@@ -233,6 +243,15 @@ class Executor:
                 self._deliver(ending, request, state)
             case _:
                 raise AssertionError(request)
+
+    def _begin_own_end(self, ending: Ending) -> OwnEnd:
+        from tmuxreap.ending.own_ends import begin_own_end  # late: few sessions need it
+
+        job = ending.sight.job
+        settings = self._settings
+        assert job is not None  # noqa: S101 - the rung checks it
+        ports = settings.environ, settings.home
+        return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
 
     def _still_owns(self, ending: Ending) -> bool:
         return ending.intent is None or self._books.still_open(ending.intent.id)

@@ -19,6 +19,7 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.conversation import Known, Trace
 
 if TYPE_CHECKING:
+    from tmuxreap.ending.own_ends import OwnEnd  # noqa: F401 - in a string
     from tmuxreap.sessions.conversation import Opened  # noqa: F401 - in a string
 
 T = TypeVar("T")
@@ -136,6 +137,16 @@ class Capture(Request[Known]):
 class ReadTurn(Request["str | None"]):
     """Which state did the agent's hooks report last? Empty without hooks; None if this process does
     not own the ending any more."""
+
+
+@frozen
+class BeginOwnEnd(Request["OwnEnd"]):
+    """Begin the agent's own command that ends the session in its daemon: how is it getting on?"""
+
+
+@frozen
+class Follow(Request[Known]):
+    """Follow the conversation again, now that nobody is in it."""
 
 
 @frozen

@@ -179,6 +179,7 @@ MOST_ROWS = 200  # a table of thousands is slow and unreadable
 MORE_NAME = 8  # extra cells that a name gets before less important columns
 NAME_CELLS = 24
 RUNGS: dict[Enum, str] = {
+    Rung.DAEMON: "own daemon",
     Rung.KEYS: "exit keys",
     Rung.HANGUP: "hanging up",
     Rung.TERM: "SIGTERM",

@@ -65,6 +65,7 @@ Fact = tuple[str, str | None]
 def _living(one: answers.Session) -> Iterator[Fact]:
     """Yield what a look shows."""
     yield "agent", one.agent
+    yield "seat", one.seat if one.seat != one.pane_id else None
     if one.pane_id or one.pid:
         yield "pane", f"{one.pane_id or '-'} (pid {one.pid or '-'})"
     yield "folder", one.cwd

@@ -15,6 +15,7 @@ from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.text.report import terminal_columns
 
 WORDS: dict[Enum, str] = {
+    Rung.DAEMON: "its agent's own daemon ends it",
     Rung.KEYS: "sending its exit keys",
     Rung.HANGUP: "ending what is left of it",  # its session may be gone
     Rung.TERM: "sending SIGTERM",

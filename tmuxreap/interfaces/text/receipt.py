@@ -13,13 +13,20 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.ledger.records import RecordedPlan
 
 WAYS: dict[str, str] = {
+    StoppedBy.DAEMON: "ended by its agent's own daemon",
     StoppedBy.EXIT_KEYS: "exited on its own exit keys",
     StoppedBy.HANGUP: "ended by SIGHUP or SIGTERM",
     StoppedBy.SIGTERM: "ended by SIGTERM",
     StoppedBy.SIGKILL: "ended by SIGKILL",
     StoppedBy.ALREADY_GONE: "had exited before",
 }
-STEPS = {"keys": "exit keys", "hangup": "hangup", "term": "SIGTERM", "kill": "SIGKILL"}
+STEPS = {
+    "daemon": "own daemon",
+    "keys": "exit keys",
+    "hangup": "hangup",
+    "term": "SIGTERM",
+    "kill": "SIGKILL",
+}
 SHOWN_NAMES = 6
 
 

@@ -203,12 +203,21 @@ def do_adopt(
             help="One of several panes: %N, or of another terminal: kitty:ID, wezterm:ID.",
         ),
     ] = None,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            "--background",
+            metavar="AGENT:ID",
+            help="A session that the agent's own daemon runs, as `list` names it.",
+        ),
+    ] = None,
 ) -> Result:
     """Register sessions that are already running."""
     from tmuxreap.commands.adopt import AdoptAllRequest, AdoptRequest, run, run_all
 
     tags = tuple(tag or ())
-    alone = pid is not None or pane is not None
+    ways = [way for way in (pid, pane, background) if way is not None]
+    alone = bool(ways)
     if everything and not (names or agent or force or alone):
         ask = _ask if call.asks else None
         return run_all(call.context, AdoptAllRequest(server, tags, dry_run, yes, ask))
@@ -216,11 +225,16 @@ def do_adopt(
         reason = "could not tell what to adopt: give names of sessions, or --all alone"
         raise Failure(Code.USAGE, reason, "tmuxreap adopt NAME..., or: tmuxreap adopt --all")
     if alone and len(names) > 1:
-        reason = "could not adopt several: --pid and --pane are of one"
+        reason = "could not adopt several: --pid, --pane and --background are of one"
         raise Failure(Code.USAGE, reason, "give one name")
+    if background is not None and len(ways) > 1:
+        reason = "could not read the command: --background stands alone"
+        raise Failure(Code.USAGE, reason, "leave out --pid and --pane")
     requests = []
     for name in dict.fromkeys(names):
-        requests.append(AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane))
+        requests.append(
+            AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane, background)
+        )
     return run(call.context, *requests)
 
 

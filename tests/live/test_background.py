@@ -1,0 +1,252 @@
+"""Sessions that an agent's own daemon runs: listed, adopted, ended by the agent's own command, and
+proven by its own list."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.background import ONE, TWO, Daemon, said, told_as
+from tests.real import Real, alive, answer, until
+from tmuxreap.commands import adopt, attach, stop
+from tmuxreap.commands import list as listing
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import EndVerb
+from tmuxreap.core.results import Result
+from tmuxreap.ending.plan import Policy
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def daemon(real: Real) -> Iterator[Daemon]:
+    found = Daemon(real)
+    yield found
+    found.close()
+
+
+def adopted(real: Real, seat: str = "demo:w1", name: str = "acme") -> dict[str, Any]:
+    with real.app() as app:
+        return answer(adopt.run(app, adopt.AdoptRequest(name, background=seat)))
+
+
+def listed(real: Real, *targets: str, tree: bool = False) -> Result:
+    with real.app() as app:
+        return listing.run(app, listing.ListRequest(targets, tree=tree))
+
+
+def test_an_unregistered_background_session_is_listed_with_the_command_that_adopts_it(
+    real: Real, daemon: Daemon
+) -> None:
+    daemon.begin()
+    (told,) = listed(real).more["unregistered"]
+    command = "tmuxreap adopt demo-w1 --background demo:w1"
+    assert told == {"name": "demo-w1", "agent": "demo", "command": command}
+
+
+def test_a_process_in_reserve_is_no_session(real: Real, daemon: Daemon) -> None:
+    daemon.begin(source="spare")
+    assert listed(real).more["unregistered"] == []
+
+
+def test_it_is_adopted_and_listed_with_its_state(real: Real, daemon: Daemon) -> None:
+    said(real)
+    pid = daemon.begin(status="waiting", asks="may I?")
+    adopted(real)
+    row = real.row()
+    assert (row["terminal"], row["pane"]["id"], row["pane"]["pid"]) == ("background", "w1", pid)
+    assert row["demo_conversation_id_own"] == ONE
+    (one,) = real.list()
+    assert (one["live"], one["state"], one["seat"]) == ("alive", "waiting", "demo:w1")
+    assert (one["waiting_for"], one["conversation_id"]) == ("may I?", ONE)
+    assert listed(real).more["unregistered"] == []
+
+
+def test_all_of_this_folder_are_adopted(real: Real, daemon: Daemon) -> None:
+    daemon.begin("w1")
+    daemon.begin("w2", own=TWO, cwd="/")
+    with real.app() as app:
+        app.settings = type(app.settings)(
+            app.settings.environ, real.folder, os.getuid(), os.getpid(), app.settings.platform
+        )
+        adopt.run_all(app, adopt.AdoptAllRequest(yes=True))
+    assert list(real.rows()) == ["demo-w1"]
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_it_is_ended_by_its_own_command_and_stays_gone(
+    real: Real, daemon: Daemon, verb: str
+) -> None:
+    said(real)
+    pid = daemon.begin()
+    adopted(real)
+    result = answer(real.stop() if verb == "stop" else real.kill())
+    assert (result["error"], result["stopped_by"]) == (None, "daemon")
+    assert [rung["name"] for rung in result["rungs"] if rung["enough"]] == ["daemon"]
+    assert (result["conversation"]["id"], result["resumable"]) == (ONE, True)
+    assert (alive(pid), daemon.told(), daemon.process.poll()) == (False, [], None)
+    assert real.row()["status"] == "stopped"
+    assert answer(real.stop())["outcome"] == "already_stopped"
+
+
+def test_what_its_daemon_keeps_is_not_called_gone(real: Real, daemon: Daemon) -> None:
+    """Nor is it signalled: the daemon would bring it back."""
+    pid = daemon.begin()
+    daemon.mode(deaf=True)
+    adopted(real)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tmuxreap.ending.plan.DAEMON_WAIT_S", 0.5)
+        result = answer(real.stop())
+    assert (result["outcome"], result["error"]["code"]) == ("survived", "still_running")
+    assert (alive(pid), real.row()["status"]) == (True, "running")
+    assert "stop w1" in result["error"]["hint"]
+
+
+def test_a_session_that_comes_back_is_reported_as_respawned(real: Real, daemon: Daemon) -> None:
+    told_as(respawn_s=5)
+    daemon.begin()
+    daemon.mode(revives=0.5)
+    adopted(real)
+    result = answer(real.stop())
+    assert (result["outcome"], result["error"]["code"]) == ("survived", "respawned")
+    assert real.row()["status"] == "running"
+
+
+def test_it_is_followed_to_another_process(real: Real, daemon: Daemon) -> None:
+    """Its daemon brought it back."""
+    pid = daemon.begin()
+    adopted(real)
+    os.kill(pid, signal.SIGKILL)
+    until("its new process", lambda: daemon.pid() not in (None, pid))
+    (one,) = real.list()
+    assert (one["live"], one["pid"], one["drift"]) == ("alive", daemon.pid(), None)
+    assert answer(real.stop())["error"] is None
+
+
+def test_a_session_between_two_processes_is_not_gone(real: Real, daemon: Daemon) -> None:
+    pid = daemon.begin()
+    adopted(real)
+    daemon.mode(respawn_s=60)
+    os.kill(pid, signal.SIGKILL)
+    until("its end", lambda: not alive(pid))
+    (one,) = real.list()
+    assert (one["live"], one["state"]) == ("alive", "unknown")
+    result = answer(real.stop())
+    assert (result["error"], result["stopped_by"], daemon.told()) == (None, "daemon", [])
+
+
+def test_without_its_daemon_it_is_a_process_like_any_other(real: Real, daemon: Daemon) -> None:
+    told_as(end=["false"])
+    pid = daemon.begin()
+    adopted(real)
+    daemon.kill()
+    result = answer(real.stop())
+    assert (result["error"], result["stopped_by"]) == (None, "sigterm")
+    assert not alive(pid)
+
+
+def test_a_list_that_cannot_be_read_is_unknown(real: Real, daemon: Daemon) -> None:
+    daemon.begin()
+    adopted(real)
+    daemon.process.send_signal(signal.SIGSTOP)
+    text = (daemon.store / "roster.json").read_text()
+    (daemon.store / "roster.json").write_text(text[:20])
+    assert real.list()[0]["live"] == "unknown"
+    assert answer(real.stop())["error"]["code"] == "tmux_unreachable"
+    (daemon.store / "roster.json").write_text(text)
+
+
+def test_a_session_that_ended_by_itself_is_found_dead(real: Real, daemon: Daemon) -> None:
+    said(real)
+    daemon.begin()
+    adopted(real)
+    (daemon.store / "wanted.json").write_text("{}")
+    os.kill(daemon.pid() or 0, signal.SIGKILL)
+    until("its end", lambda: "w1" not in daemon.list()["workers"])
+    with real.app() as app:
+        drifts = reconcile.run(app).as_json()["drifts"]
+    assert [(it["name"], it["drift"]) for it in drifts] == [("acme", "dead")]
+    assert (real.row()["status"], real.row()["resumable"]) == ("terminated", True)
+
+
+# What a row launched
+
+
+def test_what_a_row_launched_stands_below_it(real: Real, daemon: Daemon) -> None:
+    real.start()
+    parent = real.session_file()["sessionId"]
+    daemon.begin(own=TWO, launched_by=parent)
+    told = [(it.name, it.depth, it.seat) for it in listed(real, tree=True).results]  # type: ignore[attr-defined]
+    assert told == [("acme", 0, "%0"), ("acme/w1", 1, "demo:w1")]
+    assert real.show("acme/w1")["parent"] == "acme"
+
+
+def test_a_child_is_ended_alone_and_its_parent_goes_on(real: Real, daemon: Daemon) -> None:
+    real.start()
+    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
+    result = answer(real.stop("acme/w1"))
+    assert (result["error"], result["stopped_by"], alive(pid)) == (None, "daemon", False)
+    assert (list(real.rows()), real.row()["status"], daemon.told()) == (["acme"], "running", [])
+
+
+def test_the_end_of_a_parent_names_what_it_launched(real: Real, daemon: Daemon) -> None:
+    real.start()
+    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
+    real.say("hello")
+    (warning,) = answer(real.stop())["warnings"]
+    assert warning.startswith("children_running: it launched the background session w1")
+    assert alive(pid)
+    # also when the parent is gone
+    assert answer(real.stop("acme/w1"))["error"] is None
+
+
+def test_a_tree_is_ended_with_what_it_launched(real: Real, daemon: Daemon) -> None:
+    real.start()
+    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
+    request = stop.EndRequest(("tree:acme",), Policy(EndVerb.STOP, "manual_stop"), yes=True)
+    with real.app() as app:
+        items = stop.run(app, request).results
+    assert [(it.name, it.error) for it in items] == [("acme", None), ("acme/w1", None)]
+    assert not alive(pid)
+
+
+def test_all_means_rows_alone(real: Real, daemon: Daemon) -> None:
+    real.start()
+    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
+    request = stop.EndRequest(("all",), Policy(EndVerb.STOP, "manual_stop"), yes=True)
+    with real.app() as app:
+        items = stop.run(app, request).results
+    assert ([it.name for it in items], alive(pid)) == (["acme"], True)
+
+
+# Shown, and taken up
+
+
+def test_it_is_shown_by_its_own_command(real: Real, daemon: Daemon) -> None:
+    daemon.begin()
+    adopted(real)
+    with real.app() as app:
+        words = attach.run(app, "acme")
+    assert words is not None
+    assert words[-2:] == ("attach", "w1")
+
+
+def test_once_it_has_ended_it_is_taken_up_in_tmux(real: Real, daemon: Daemon) -> None:
+    said(real)
+    daemon.begin(flags=["--plain"])
+    adopted(real)
+    error = real.resume()["error"]
+    assert error["code"] == "session_exists"
+    answer(real.stop())
+    assert "--plain" in str(real.row()["start_command"])
+    with real.app() as app:
+        app.defaults = {"server": real.socket}
+    real.edit("name: acme\n", f"name: acme\n    tmux_server: {real.socket}\n")
+    resumed = real.resume()
+    assert (resumed.get("error"), resumed["conversation_id"]) == (None, ONE)
+    assert (real.row()["terminal"], real.row()["status"]) == ("tmux", "running")
+    assert answer(real.stop())["stopped_by"] == "exit_keys"
