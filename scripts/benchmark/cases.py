@@ -221,22 +221,40 @@ class Case:
             for verb in ("stop", "kill") if count == 100 else ("stop",):
                 yield from self._many(verb, count)
 
-    def _many(self, verb: str, count: int) -> Iterator[Line]:
+        yield from self._claudes()
+
+    def _claudes(self) -> Iterator[Line]:
+        """Stop what has the profile of a real agent, whose screen is read between its keys."""
+        world = self.world
+        kinds = {"rows of ours": world.adopt_all, "rows of another tool": world.register_by_hand}
+        for kind, register in kinds.items():
+            yield from self._many("stop", 100, world.claude, register, f", {kind}, claude")
+
+    def _many(
+        self,
+        verb: str,
+        count: int,
+        agent: Path | None = None,
+        register: Callable[[], None] | None = None,
+        kind: str = "",
+    ) -> Iterator[Line]:
         turns = 1 if self.quick else 3
         names = [f"m{number}" for number in range(count)]
+        agent = agent or self.world.agent
         ours, theirs = Samples(less=LEAVES_S if verb == "stop" else 0.0), Samples()
         for _ in range(turns):
-            self.world.sessions(names, f"{self.world.agent} {LEAVES_S}")
-            self.world.register()
+            self.world.sessions(names, f"{agent} {LEAVES_S}")
+            (register or self.world.register)()
             ours.seconds.append(timed(lambda: self.world.run(verb, "all", "--yes")))
-            self.world.sessions(names, f"{self.world.agent} {LEAVES_S}")
+            self.world.sessions(names, f"{agent} {LEAVES_S}")
             script = "".join(f"kill-session -t ={name}\n" for name in names)
             theirs.seconds.append(timed(lambda: self.world.tmux("source-file", "-", given=script)))  # noqa: B023
             self.world.clear()
-        self.points.setdefault(f"{verb} all", []).append((count, ours.median))
+        if not kind:
+            self.points.setdefault(f"{verb} all", []).append((count, ours.median))
         ratio = ours.median / theirs.median
         limit = 2.5 if (verb, count) == ("stop", 100) else None
-        what = f"{verb} {count} at once"
+        what = f"{verb} {count} at once{kind}"
         yield Line(
             what,
             "tmuxreap",

@@ -30,6 +30,18 @@ printf '> '
 dd bs=1 count=1 >/dev/null 2>&1
 exec sleep "$1"
 """
+# Looks like claude as far as its profile reads it: an empty prompt, what is typed into it, and gone
+# $1 seconds after the Enter.
+CLAUDE = """#!/bin/bash
+rule=────────────────────────────────────────
+show() { printf '\\033[H\\033[2J%s\\n\\u276f %s\\n%s\\n' "$rule" "$1" "$rule"; }
+stty -echo -icanon min 1 time 0 2>/dev/null
+show ''
+IFS= read -rsn5 typed
+show "$typed"
+IFS= read -rsn1 typed
+exec sleep "$1"
+"""
 STUBBORN = """#!/bin/sh
 trap '' HUP TERM INT
 printf '> '
@@ -45,6 +57,7 @@ class World:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "home/.config/tmuxreap/agents.yaml").write_text(PROFILE)
         self.agent = self._program("bin/benchagent", AGENT)
+        self.claude = self._program("bin/claude", CLAUDE)
         self.stubborn = self._program("stubborn/benchagent", STUBBORN)
         self.sleeper = self.folder / "benchagent"
         self.sleeper.symlink_to(shutil.which("sleep") or "/bin/sleep")
@@ -123,7 +136,8 @@ class World:
         time.sleep(0.3)
 
     def _prompts(self, name: str) -> bool:
-        return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
+        shown = self.tmux("capture-pane", "-p", "-t", f"={name}:")
+        return ">" in shown or "\u276f" in shown
 
     def say(self, name: str, text: str) -> None:
         """Send a prompt to the demo agent, so that its conversation can be resumed."""
@@ -162,6 +176,26 @@ class World:
         self.registry.write_text("tmux_sessions:\n" + "".join(rows))
         self.run("forget", "dummy")
         self.run("list")
+
+    def register_by_hand(self) -> None:
+        """Write the rows of another tool: a name, a status, and the pane's process."""
+        for path in self.registry.parent.iterdir():
+            path.unlink()
+        rows = []
+        for line in self.panes():
+            name, pid = line.split()[:2]
+            rows.append(
+                f"  - name: {name}\n    status: running\n"
+                f"    pane: {{pid: {pid}, cmd: claude, cwd: {self.folder}}}\n"
+            )
+        self.registry.write_text("tmux_sessions:\n" + "".join(rows))
+
+    def adopt_all(self) -> None:
+        """Write the rows that `adopt` makes of all sessions, into an empty registry."""
+        for path in self.registry.parent.iterdir():
+            path.unlink()
+        self.registry.write_text("tmux_sessions: []\n")
+        self.run("adopt", "--all", "--yes")
 
     def copied(self, name: str) -> Path:
         """Return a folder with a copy of the registry, for a contender that writes it."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fakes import FakeAgent, Story
 from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import Row
+from tmuxreap.proof.servers import Servers
 
 
 def twins(story: Story, **more: object) -> FakeAgent:
@@ -121,3 +125,28 @@ def test_all_rows_of_a_pane_at_once_press_its_keys_once(story: Story) -> None:
     outcomes = [item.as_json()["outcome"] for item in story.stop("twin", "acme", "third").results]
     assert outcomes[:2] == ["stopped", "already_stopped"]
     assert agent.heard == ["/exit", "Enter"]
+
+
+def test_a_stop_of_many_rows_resolves_the_server_of_a_row_only_where_its_pane_may_be_the_one(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find a socket's path takes system calls; a hundred endings ask of ten thousand pairs."""
+    names = [f"a{number}" for number in range(10)]
+    for name in names:
+        story.agent(name)
+    rows = [story.row(name) for name in names]
+    story.path.write_text("tmux_sessions: []\n")
+    for row in rows:
+        pane = {"pid": row["pane"]["pid"], "cmd": "demo", "cwd": "/srv"}  # type: ignore[index]
+        story.add_row({"name": row["name"], "status": "running", "pane": pane})
+    asked: list[str] = []
+    of = Servers.of
+
+    def counted(servers: Servers, row: Row) -> str:
+        asked.append(row.name)
+        return of(servers, row)
+
+    monkeypatch.setattr(Servers, "of", counted)
+    results = story.stop(*names).results
+    assert {item.as_json()["outcome"] for item in results} == {"stopped"}
+    assert len(asked) < 10 * 5
