@@ -19,30 +19,17 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm, workers
+from tests import warm
 from tests.fakes import Story
 from tests.kinds import RealKind
 from tests.real import Real, until
+from tests.together import order_of
 from tmuxreap.system import files, whereabouts
 from tmuxreap.system.processes import procfs
 
 GUARD = "TESTED_BY"
 LEAVING_S = 20.0
 COLLECTED_AT = (20_000, 20, 50)  # rarely: a worker lives for two minutes
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("workers")
-    group._addoption("-n", dest="workers", type=int, default=0, help="so many tests at a time")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    how_many = session.config.getoption("workers")
-    if not how_many or session.testsfailed or session.config.option.collectonly:
-        return None
-    workers.run(session, how_many)
-    return True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -85,14 +72,23 @@ def _freeze() -> None:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Begin only where no registry is found upwards: each test in an empty folder would use it."""
+    if _is_worker(session.config):
+        return
     if above := _registries_above(session.config):
         pytest.exit(f"could not begin: {above[0]} is above the tests; move it away", returncode=2)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run that wrote a registry above its own folder."""
+    if _is_worker(session.config):
+        return
     if above := _registries_above(session.config):
         pytest.exit(f"a test has written {above[0]}, above its own folder", returncode=1)
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    """Tell whether this process is one of several that share the tests."""
+    return hasattr(config, "workerinput")
 
 
 def _registries_above(config: pytest.Config) -> list[Path]:
@@ -102,7 +98,8 @@ def _registries_above(config: pytest.Config) -> list[Path]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()
+    if not config.option.numprocesses:  # who only hands out tests collects none
+        gc.disable()
     _hear_signals()
     warm.begin()
 
@@ -238,6 +235,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("only_long")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    if _is_worker(config):
+        workers = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        items[:] = [items[number] for number in order_of([item.nodeid for item in items], workers)]
     for item in items:
         if item.get_closest_marker("live") and isinstance(item, pytest.Function):
             item.fixturenames.insert(0, "no_leftovers")

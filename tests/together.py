@@ -1,5 +1,8 @@
-"""Groups tests that share expensive setup, to run in one worker, and puts the longest first, so
-that no worker is left with them at the end."""
+"""Orders the tests for pytest-xdist: the longest first, so that no worker is left with them at the
+end, and those that share an expensive setup beside each other.
+
+With `--dist worksteal` each worker begins with an equal part of the list, and one that has run out
+takes over the end of another's part."""
 
 from __future__ import annotations
 
@@ -25,7 +28,15 @@ FIRST = tuple(
 )
 
 
-def units_of(names: Sequence[str]) -> list[list[int]]:
+def order_of(names: Sequence[str], workers: int) -> list[int]:
+    """Return the numbers of the tests in the order in which so many workers share them."""
+    parts: list[list[int]] = [[] for _ in range(workers)]
+    for unit in _units_of(names):
+        min(parts, key=len).extend(unit)
+    return [number for part in parts for number in part]
+
+
+def _units_of(names: Sequence[str]) -> list[list[int]]:
     """Return the test numbers in starting order, in units that stay together."""
     units: dict[str, list[int]] = {}
     for number, name in enumerate(names):

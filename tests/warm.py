@@ -1,5 +1,5 @@
-"""The program without its startup: one process per worker has imported everything, and each call is
-a fork of it, with the caller's arguments, environment, folder and streams.
+"""The program without its startup: one process has imported everything, and each call is a fork of
+it, with the caller's arguments, environment, folder and streams. All workers call the same one.
 
 For tests of the program's output and actions. Its startup, its own terminal, its parents, its early
 signals and the program that it becomes (`attach`) need the real one: `python -m tmuxreap`."""
@@ -41,22 +41,26 @@ posix._exit(status[0])
 REHEARSED = (("list",), ("list", "--json"), ("reconcile", "--json"), ("stop", "none", "--json"))
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD)
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+PROGRAM = "TESTED_PROGRAM"  # in the environment: the workers are children of who began it
 _warm: list[Warm] = []
 
 
 def begin() -> None:
     """Start before tests are imported: forking a small process is fast."""
-    _warm.append(Warm())
+    if PROGRAM not in os.environ:
+        _warm.append(Warm())
+        os.environ[PROGRAM] = str(_warm[-1].program)
 
 
 def end() -> None:
     while _warm:
         _warm.pop().close()
+        del os.environ[PROGRAM]
 
 
 def program() -> str:
     """Return the program; outside of a test run the installed one."""
-    return str(_warm[-1].program if _warm else Path(sys.executable).with_name("tmuxreap"))
+    return os.environ.get(PROGRAM) or str(Path(sys.executable).with_name("tmuxreap"))
 
 
 class Warm:
