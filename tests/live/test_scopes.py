@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.kinds import ALL, FEW, for_each
-from tests.real import Real, alive, answer, until
+from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.core.model import EndVerb, Scope
 from tmuxreap.ledger.database import ledger_path
 
@@ -264,3 +264,26 @@ def test_its_task_is_given_back(real: Real, status: str) -> None:
     agents = asked(real, "SELECT status, task_id FROM agent_lifecycle")
     assert tasks == [("T-7", status, "Agent killed: killed")]
     assert agents == [("killed", "T-7")]
+
+
+@pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
+def test_the_whole_session_of_several_agents_that_no_row_tells_apart(
+    real: Real, verb: EndVerb
+) -> None:
+    real.bystander()
+    real.tmux("new-session", "-d", "-s", "acme", "-c", str(real.folder), *DEMO)
+    other = beside(real, *DEMO)
+    row = {"name": "acme", "status": "running", "agent": "demo", "tmux_server": real.socket}
+    real.registry.write_text(f"tmux_sessions:\n- {json.dumps(row)}\n")
+    first = real.pid()
+    end = real.stop if verb is EndVerb.STOP else real.kill
+    refused = answer(end())
+    assert (refused["outcome"], refused["error"]["code"]) == ("refused", "ambiguous_pane")
+    assert alive(first) and alive(other)
+    told = answer(end(scope=Scope.SESSION))
+    assert (told["outcome"], told["error"]) == (
+        {EndVerb.STOP: "stopped", EndVerb.KILL: "killed"}[verb],
+        None,
+    )
+    assert not alive(first) and not alive(other)
+    assert real.sessions() == {"quiet"}

@@ -15,7 +15,7 @@ from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, Stopp
 from tmuxreap.core.results import Conversation, Counts, Draft, Item, local, problem_of
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.values import field, frozen, replace, slotted
-from tmuxreap.ending.plan import Plan, Policy, Rung
+from tmuxreap.ending.plan import Plan, Policy, Rung, trouble_for
 from tmuxreap.ledger.records import Intent
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Past, Sight
@@ -182,7 +182,11 @@ class Ending:
     def blocked(self) -> bool:
         """Nothing more can be done. An unreachable server is not asked again at every rung: each
         question would take its full timeout."""
-        return self.sight.trouble is not None or self.barred
+        return self.hindered_by is not None or self.barred
+
+    @property
+    def hindered_by(self) -> Failure | None:
+        return trouble_for(self.sight, self.policy.scope)
 
     @property
     def beyond(self) -> str | None:

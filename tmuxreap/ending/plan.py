@@ -295,15 +295,21 @@ def set_of(intent: Intent) -> str:
     return intent.recorded.set or f"{intent.owner.pid}-{intent.owner.start}"
 
 
+def trouble_for(sight: Sight, scope: Scope) -> Failure | None:
+    """Return what hinders an ending of this scope: which pane is the agent's does not matter where
+    all of them are ended."""
+    trouble = sight.trouble
+    if trouble is not None and scope is Scope.SESSION and trouble.code is Code.AMBIGUOUS_PANE:
+        return None
+    return trouble
+
+
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
     """Return why this session must not be touched, or None."""
-    code = None
-    if sight.trouble is not None:
-        code = sight.trouble.code
-    replaced = code is Code.SESSION_REPLACED
-    any_pane = code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
-    if sight.trouble is not None and not any_pane and not (status.ended and replaced):
-        return sight.trouble
+    trouble = trouble_for(sight, policy.scope)
+    replaced = trouble is not None and trouble.code is Code.SESSION_REPLACED
+    if trouble is not None and not (status.ended and replaced):
+        return trouble
     # A live session under the name of an ended row belongs to something else.
     if status.ended and (replaced or sight.session is not None):
         reason = f"its row is {status.value}, yet a session of that name is alive"

@@ -50,7 +50,7 @@ def climb(ending: Ending) -> Steps[None]:
     """Climb the ladder from the first key to the proof of death."""
     ending.agent_left = ending.sight.agent_gone
     ending.outcome = yield from _run_rungs(ending)
-    ending.trouble = ending.sight.trouble
+    ending.trouble = ending.hindered_by
 
 
 def _run_rungs(ending: Ending) -> Steps[Outcome]:
@@ -234,7 +234,7 @@ def _note_swept(ending: Ending) -> None:
 
 def _outcome(ending: Ending, gone: bool) -> Outcome:
     if not gone:
-        trouble = ending.sight.trouble
+        trouble = ending.hindered_by
         moved = trouble is not None and trouble.code is Code.SESSION_REPLACED
         if ending.barred or (moved and not ending.touched):
             return Outcome.REFUSED
