@@ -287,3 +287,14 @@ def test_the_whole_session_of_several_agents_that_no_row_tells_apart(
     )
     assert not alive(first) and not alive(other)
     assert real.sessions() == {"quiet"}
+
+
+def test_a_pane_that_runs_what_is_shared_is_no_part_of_the_whole_session(real: Real) -> None:
+    real.start()
+    daemon = beside(real, "ssh-agent", "-D", "-a", str(real.folder / "agent"))
+    until("the daemon", (real.folder / "agent").exists)
+    told = answer(real.stop(scope=Scope.SESSION))
+    assert (told["outcome"], told["error"]["code"]) == ("refused", "foreign_panes")
+    assert f"ssh-agent ({daemon})" in told["error"]["message"]
+    told = answer(real.stop(scope=Scope.PANE))
+    assert (told["outcome"], alive(daemon)) == ("stopped", True)

@@ -321,6 +321,10 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         return could_not(policy.verb.phrase, name, reason, hint, Code.OWN_SESSION)
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)
+    if policy.scope is Scope.SESSION and (shared := _shared_in_panes(sight)):
+        reason = f"a pane of it runs {shared}, which is shared and not its own to end"
+        hint = "end only the agent's pane with --pane-only"
+        return could_not(policy.verb.phrase, name, reason, hint, Code.FOREIGN_PANES)
     if sight.nested is None:
         return None
     agent = sight.nested.agent
@@ -331,6 +335,14 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     listing = f"tmux -S {socket} ls" if socket else "tmux ls"
     hint = f"end it there: its sessions are told by: {listing}"
     return could_not(policy.verb.phrase, name, reason, hint, Code.BEYOND_REACH)
+
+
+def _shared_in_panes(sight: Sight) -> str:
+    """Return the spared programs that panes of the session were opened with: closing the session
+    would end them."""
+    leaders = {pane.pid for pane in sight.session.panes} if sight.session else set()
+    spared = (belonging.process for belonging in sight.owned.spared)
+    return ", ".join(f"{it.comm} ({it.pid})" for it in spared if it.pid in leaders)
 
 
 def foreign_panes(panes: Iterable[Pane], verb: EndVerb, name: str) -> Failure:
