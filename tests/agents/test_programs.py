@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxreap.agents import profiles
 from tmuxreap.agents.profiles import program_names
 
 
@@ -27,3 +28,12 @@ from tmuxreap.agents.profiles import program_names
 )
 def test_what_a_program_may_be_called(argv: tuple[str, ...], names: set[str]) -> None:
     assert set(program_names(argv, "", None)) == names
+
+
+def test_what_is_remembered_of_command_lines_does_not_grow_with_each_session() -> None:
+    before = profiles._names.cache_info().currsize
+    for number in range(500):
+        program_names(("node", "--inspect", "/x/bin/agent.js", "--resume", f"{number}"), "x", None)
+        program_names(("python3", "-m", "agent", f"--session={number}"), "x", None)
+        program_names(("agent", f"{number}", "a prompt"), "x", None)
+    assert profiles._names.cache_info().currsize - before <= 3

@@ -27,11 +27,22 @@ SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
     """Return the names of a process: its program, and for a wrapper the program that it runs."""
-    return _names(tuple(argv), comm, executable)
+    return _names(_leading(tuple(argv)), comm, executable)
 
 
-# Asked several times of each process, and a thousand agents have the same command line.
-@lru_cache(maxsize=4096)
+def _leading(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that a name may come from, without those that differ in each call."""
+    if not argv or not _is_wrapper(_file_name(argv[0].lstrip("-"))):
+        return argv[:1]
+    at = _first_word(argv)
+    if argv[at : at + 1] == ("-m",):
+        return argv[: at + 2]
+    return argv[:at] + _leading(argv[at:])
+
+
+# Asked several times of each process, and a thousand agents have the same command line. The words
+# behind it are no part of the key: a watch would keep those of all that ever ran.
+@lru_cache(maxsize=1024)
 def _names(argv: tuple[str, ...], comm: str, executable: str | None) -> tuple[str, ...]:
     names = [comm, _file_name(executable or ""), *_words(list(argv))]
     return tuple(dict.fromkeys(name for name in names if name))
@@ -41,16 +52,26 @@ def _words(argv: list[str]) -> list[str]:
     if not argv:
         return []
     program = _file_name(argv[0].lstrip("-"))
-    rest = argv[1:]
-    if program not in WRAPPERS and not _PYTHON.match(program):
+    if not _is_wrapper(program):
         return [program]
-    while rest and (rest[0].startswith("-") or "=" in rest[0]) and rest[0] != "-m":
-        rest = rest[1:]
+    rest = argv[_first_word(argv) :]
     if rest[:1] == ["-m"]:
         return [program, *rest[1:2]]
     if not rest:
         return [program]
     return [program, _script(rest[0]), *_package(rest[0]), *_words(rest)]
+
+
+def _is_wrapper(program: str) -> bool:
+    return program in WRAPPERS or _PYTHON.match(program) is not None
+
+
+def _first_word(argv: Sequence[str]) -> int:
+    """Return the place of what a wrapper runs, behind its options and variables."""
+    at = 1
+    while at < len(argv) and (argv[at].startswith("-") or "=" in argv[at]) and argv[at] != "-m":
+        at += 1
+    return at
 
 
 def _package(path: str) -> list[str]:
