@@ -119,6 +119,28 @@ def test_verbs_go_over_ssh_and_the_connection_is_kept(over_ssh: Fleet) -> None:
     assert over_ssh.rows("b")["db"]["status"] == "stopped"
 
 
+def test_the_connection_that_the_user_has_is_used_first(over_ssh: Fleet) -> None:
+    """Only it works: no new one could be made, as with a second factor."""
+    config = over_ssh.folder / "ssh_config"
+    before = config.read_text()
+    own = Path(over_ssh.environ["XDG_RUNTIME_DIR"]) / "own"
+    text = before.replace("Host far\n", f"Host far\n ControlPath {own}\n", 1)
+    config.write_text(text)
+    ssh = [str(SSH), "-F", str(config), "-o", "ControlPersist=yes"]
+    master = subprocess.Popen([*ssh, "-M", "-N", "far"], stdin=subprocess.DEVNULL)
+    try:
+        until("the user's connection", own.exists)
+        config.write_text(text.replace(str(over_ssh.folder / "client"), "/nonexistent"))
+        told = over_ssh.run("list", "--host", "b", "--json")
+        assert told.exit == 0, told
+        assert [one["target"] for one in told.results] == ["web@b", "db@b"]
+        assert own.exists()
+    finally:
+        subprocess.run([*ssh, "-O", "exit", "far"], capture_output=True, check=False)
+        master.kill()
+        master.wait()
+
+
 def test_a_host_that_is_down_stops_no_other(over_ssh: Fleet) -> None:
     result = over_ssh.run("list", "--host", "all", "--json")
     assert result.exit == 4

@@ -16,10 +16,12 @@ from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.programs import run
 from tmuxreap.system.whereabouts import without_caller
 
 AT = "at"
 CONNECT_S = 10
+CHECK_S = 2.0  # for what ssh tells of its own connections
 KEPT_S = 60
 SPECIAL = frozenset('%" ')  # ssh expands or splits them in its options
 LONGEST_SOCKET = 104 - 18  # the kernel's limit, less the suffix that ssh adds temporarily
@@ -55,9 +57,19 @@ def engine_of(host: Host, settings: Settings, *, unshared: bool = False) -> Engi
     else:
         socket = _shared_socket(host.ssh, settings)
     flags: list[str] = []
-    for option in (*ALWAYS, *_sharing_options(socket)):
+    sharing = _sharing_options(socket)
+    if not unshared and (socket is None or not socket.exists()) and _has_own(host.ssh, clean):
+        sharing = ("ControlMaster=no",)
+        socket = None
+    for option in (*ALWAYS, *sharing):
         flags += ("-o", option)
     return Engine(("ssh", "-T", *flags, "--", host.ssh, host.program, AT), clean, shared=socket)
+
+
+def _has_own(destination: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether the user's ssh keeps a connection to this host: it may have taken a second
+    factor or a key that nobody can give again now."""
+    return run(("ssh", "-O", "check", "--", destination), environ, CHECK_S)[1] is None
 
 
 def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
