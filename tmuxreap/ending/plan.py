@@ -340,7 +340,9 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
 def _shared_in_panes(sight: Sight) -> str:
     """Return the spared programs that panes of the session were opened with: closing the session
     would end them."""
-    leaders = {pane.pid for pane in sight.session.panes} if sight.session else set()
+    if sight.session is None:
+        return ""
+    leaders = {pane.pid for pane in sight.session.panes}
     spared = (belonging.process for belonging in sight.owned.spared)
     return ", ".join(f"{it.comm} ({it.pid})" for it in spared if it.pid in leaders)
 
