@@ -16,7 +16,8 @@ WHAT_AND_WHY = re.compile(r"could not [a-z{][^:]*(?:: ?.+|$)", re.DOTALL)
 # Phrases of earlier messages that read like a translation.
 STILTED = re.compile(
     r"\b(?:way out|mend(?:ed|s)?|such a one|such one|for want of|it is not known how|what is meant"
-    r"|exclude each other|(?<!there )is no (?:verb|flag|span)|before that is)\b"
+    r"|exclude each other|(?<!there )is no (?:verb|flag|span)|before that is|anew|under way"
+    r"|all the same|stands? (?:there|in|before|after|beside|for)|nobody can)\b"
 )
 
 
@@ -81,3 +82,24 @@ def test_a_second_argument_of_a_failure_is_a_message_and_a_third_a_hint() -> Non
             if hint and hint[0] is not None and (not hint[0] or hint[0].endswith(".")):
                 wrong.append((path.name, node.lineno, hint[0]))
     assert not wrong
+
+
+def test_what_could_not_be_done_has_a_verb_a_thing_a_reason_and_a_hint() -> None:
+    """Checked for literal arguments only."""
+    calls, wrong = 0, []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "could_not"):
+                continue
+            calls += 1
+            given = [template(one) for one in node.args]
+            verb, _, reason, *hint = (*given, None)[:4]
+            if verb is not None and not re.match(r"[a-z{]", verb):
+                wrong.append((path.name, node.lineno, verb))
+            wrong += [
+                (path.name, node.lineno, text)
+                for text in (reason, *hint)
+                if text is not None and (not text.strip() or text.endswith((".", "!", ":", " ")))
+            ]
+    assert calls > 50
+    assert wrong == []

@@ -128,7 +128,7 @@ def _failure_of(words: list[str], error: BaseException) -> Failure:
             raise OutputLost(error.errno, error.strerror) from None
         if error.errno in OUT_OF_DESCRIPTORS:
             # The look at the world failed or is incomplete: the state is unknown, which is no bug.
-            reason = "could not go on: this process may open no more files"
+            reason = "could not continue: this process may open no more files"
             return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
     if hasattr(error, "format_message"):  # a usage error of the command line
         from tmuxreap.interfaces.cli.main import usage
@@ -137,7 +137,7 @@ def _failure_of(words: list[str], error: BaseException) -> Failure:
     import traceback
 
     traceback.print_exception(error)
-    reason = f"could not go on: {type(error).__name__}: {error}"
+    reason = f"could not continue: {type(error).__name__}: {error}"
     return Failure(Code.BUG, reason, "this is a bug: please report it with the lines above")
 
 

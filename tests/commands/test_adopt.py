@@ -109,7 +109,7 @@ def test_a_secret_on_its_command_line_is_left_out_with_a_warning(story: Story) -
     started_by_hand(story, "claude", "--settings", f'{{"apiKey": "{key}"}}', "--model", "opus")
     (warning,) = run(story.app(), AdoptRequest("acme")).warnings
     assert story.row()["start_command"] == "claude --model opus"
-    assert warning.startswith("flags_not_recorded: acme: a secret stands after --settings;")
+    assert warning.startswith("flags_not_recorded: acme: a secret follows --settings;")
     assert key not in story.path.read_text() + warning
 
 
@@ -129,7 +129,7 @@ def test_a_pane_names_one_of_several_agents(story: Story) -> None:
     started_by_hand(story, "claude", "--model", "one")
     (session,) = story.tmux.servers[story.SOCKET].sessions
     story.tmux.split(story.SOCKET, session, "claude", "claude", "--model", "two")
-    with pytest.raises(Failure, match="could not tell the agent's pane") as caught:
+    with pytest.raises(Failure, match="could not determine the agent's pane") as caught:
         run(story.app(), AdoptRequest("acme"))
     assert "tmuxreap adopt acme --pane %0" in (caught.value.hint or "")
     run(story.app(), AdoptRequest("acme", pane="%0"))

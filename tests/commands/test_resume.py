@@ -53,7 +53,7 @@ def test_why_it_cannot_be_taken_up(story: Story, fields: dict[str, object], why:
         resumable(story.app(), row)
     assert (caught.value.code.text, caught.value.hint) == (
         "not_resumable",
-        "begin a new conversation: tmuxreap start acme",
+        "start a new conversation: tmuxreap start acme",
     )
 
 

@@ -28,7 +28,7 @@ def test_without_a_target_nothing_is_guessed(story: Story) -> None:
 
 def test_a_purge_that_nobody_can_be_asked_about_needs_a_yes(story: Story) -> None:
     agent = story.agent()
-    with pytest.raises(Failure, match="that deletes for good") as caught:
+    with pytest.raises(Failure, match="that deletes permanently") as caught:
         run(story.app(), EndRequest(("acme",), PURGE))
     assert caught.value.hint == "look at the plan with --dry-run, then add --yes"
     assert story.processes.alive(agent.process)

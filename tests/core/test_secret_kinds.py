@@ -41,7 +41,7 @@ def test_no_rule_is_slow(kind: SecretKind) -> None:
 
 HEADS = {
     "private key": ("-----BEGIN PRIVATE KEY-----", "-----BEGIN "),
-    "private key whose head is out of sight": ("a" * 76 + "\n", "-----END PRIVATE KEY-----"),
+    "private key whose first line is not shown": ("a" * 76 + "\n", "-----END PRIVATE KEY-----"),
     "Authorization header": ("Authorization: Basic ", "authorization=bearer "),
     "bearer": ('Bearer "', "bearer "),
     "named value": ("api_key=", 'apikey="', "_TOKEN: '", '_key=\\"'),

@@ -186,7 +186,7 @@ def test_one_at_a_time(story: Story, verb: str) -> None:
     agent = story.agent()
     intent_of(story, story.app(), verb, 4242)
     one = refused(story, agent)
-    assert f"another {verb} of it is under way, by process 4242" in one["error"]["message"]
+    assert f"another {verb} of it is in progress, by process 4242" in one["error"]["message"]
 
 
 def test_an_ending_that_was_cut_off_is_not_overwritten(story: Story) -> None:

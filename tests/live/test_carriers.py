@@ -119,7 +119,7 @@ def test_no_key_to_an_agent_that_nobody_named(real: Real, container: Container) 
     (agent,) = container.agents()
     real.edit("    agent: demo\n", "")
     result = answer(real.stop("acme-demo", grace_s=1.0))
-    assert keys_of(result) == "it is behind docker, and nobody said which agent it is"
+    assert keys_of(result) == "it is behind docker, and the row does not say which agent it is"
     assert (result["error"]["code"], alive(agent)) == ("beyond_reach", True)
 
 

@@ -131,7 +131,7 @@ def test_none_is_made_in_a_folder_that_others_share(
     for words in (["start", "x", "--agent", "demo"], ["adopt", "--all"], ["adopt", "api"]):
         refused = tmuxreap(*words, "--json")
         assert (refused.exit, refused.error["code"]) == (6, "registry_not_found")
-        assert f"could not make a registry in {folder}: " in refused.error["message"]
+        assert f"could not create a registry in {folder}: " in refused.error["message"]
         assert "--registry" in refused.error["hint"]
     assert not (folder / ".hermes").exists()
     assert "--registry PATH" in tmuxreap("list", "--json").error["hint"]
@@ -177,7 +177,7 @@ def test_adopt_all_names_the_servers_where_it_looked(project: Path) -> None:
     waited = tmuxreap("wait", "all", "--until", "working")
     assert (waited.exit, waited.out) == (
         0,
-        f"nobody to wait for: no session in {registry} is running\n",
+        f"nothing to wait for: no session in {registry} is running\n",
     )
     assert tmuxreap("forget", "all").exit == 0
     for verb in ("stop", "kill", "interrupt", "forget"):

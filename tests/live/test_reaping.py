@@ -146,7 +146,7 @@ def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
     assert told(result) == {"idle": ("idle", "stopped")}, kept(result)
     assert "a child of it is at work: sh (" in kept(result)["parent"]
     assert "it waits for a person" in kept(result)["asks"]
-    assert kept(result)["watched"] == "somebody is attached to it"
+    assert kept(result)["watched"] == "a client is attached to it"
     assert "it is busy" in kept(result)["works"]
     assert ("tool", "approved") not in real.said()
     assert real.sessions() == {"asks", "watched", "parent", "works"}

@@ -128,7 +128,7 @@ def test_after_a_reboot_it_is_back(real: Real) -> None:
         db.execute("UPDATE events SET data = replace(data, ?, ?)", (boot, earlier))
     with watching(real, "--interval", "1h") as watch:
         come_back(watch)
-    assert real.events("dead")[0]["cause"] == "the machine was started anew"
+    assert real.events("dead")[0]["cause"] == "the machine was rebooted"
     real.shows("acme", "You said: this is acme")
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.live
 
 
 def begin(real: Real, verb: str) -> subprocess.Popen[bytes]:
-    """Begin a start or a resume that takes a while, and wait until it is under way."""
+    """Begin a start or a resume that takes a while, and wait until it is in progress."""
     words = [sys.executable, "-m", "tmuxreap", verb, "acme", "--registry", str(real.registry)]
     if verb == "start":
         words += ["--agent", "demo", "--cwd", str(real.folder), "--server", real.socket]

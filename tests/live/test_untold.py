@@ -177,7 +177,7 @@ def test_a_conversation_that_continues_is_reported_with_what_ends_it(real: Real)
     )
     in_the_background(real, talked(real))
     (warning,) = answer(real.stop())["warnings"]
-    assert warning.startswith("goes_on: the conversation goes on in the background session w1 (")
+    assert warning.startswith("goes_on: the conversation continues in the background session w1 (")
     assert warning.endswith("); end it with: demo stop w1")
 
 

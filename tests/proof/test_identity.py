@@ -72,7 +72,7 @@ def test_a_pane_that_is_elsewhere_moved(seen: tuple[Row, Server, World]) -> None
         row, replace(server, sessions=(other,)), None, replace(world, sessions={})
     )
     assert code(failure) == "session_replaced"
-    assert "its pane stands in the session other now" in str(failure)
+    assert "its pane is in the session other now" in str(failure)
 
 
 def test_a_row_of_another_host_cannot_be_checked_from_here(seen: tuple[Row, Server, World]) -> None:

@@ -221,7 +221,7 @@ def test_an_agent_that_is_stopped_is_not_called_idle_by_an_interrupt(
     one = first(interrupt.run(story.app(), InterruptRequest(("acme",))))
     assert (one["outcome"], one["error"]["code"]) == ("refused", "not_interruptible")
     assert "is stopped" in one["error"]["message"]
-    assert one["error"]["hint"] == f"let it go on: kill -CONT {agent.process.pid}"
+    assert one["error"]["hint"] == f"continue it: kill -CONT {agent.process.pid}"
     assert agent.heard == []
 
 

@@ -146,7 +146,7 @@ def test_an_anchor_that_nobody_repeats_blocks_nothing() -> None:
     assert set_one(text, {("tags",): []}) == text.replace("&t # why\n  - x", "[] # why")
     assert set_one(text, {("pane", "pid"): 7}) == text.replace("&p {}", "&p {pid: 7}")
     assert set_one(text, {("status",): "x"}) == text + "  status: x\n"
-    with pytest.raises(Unsafe, match="an anchor stands before its text"):
+    with pytest.raises(Unsafe, match="an anchor precedes its text"):
         set_one(text, {("n",): "y"})
 
 

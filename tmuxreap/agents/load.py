@@ -176,7 +176,7 @@ def _locator(block: Block) -> Locator:
     for key in {"open-file": ("path",), "exit-banner": ("pattern",)}.get(kind, ()):
         pattern = block.pattern(key, UUID)
         if pattern is not None and "id" not in pattern.groupindex:
-            raise block.bad(key, "no group (?P<id>...) says where in it the ID stands")
+            raise block.bad(key, "no group (?P<id>...) says where the ID is")
     block.words("flags")
     return Locator(kind, {str(key): value for key, value in block.data.items() if key != "kind"})
 
@@ -264,7 +264,7 @@ def _hooks(data: Block) -> Hooks | None:
 
 
 READING = "profiles"
-EDIT = "correct the block; docs/agents.md and the head of agents.yaml say what stands there"
+EDIT = "correct the block; docs/agents.md and the head of agents.yaml say what may be in it"
 BUILT_IN = Path(__file__).with_name("agents.yaml")
 PARSED = BUILT_IN.with_suffix(".json")  # the parsed file, under its checksum
 

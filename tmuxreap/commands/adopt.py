@@ -193,7 +193,7 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
         hint = "to adopt every agent's session: tmuxreap adopt --all"
         if request.name != "all":
             hint = "rename it: tmux rename-session"
-        reason = "the name is reserved, as a target of commands"
+        reason = "the name is reserved for commands"
         raise could_not("adopt", repr(request.name), reason, hint)
     old = registered(look, request.name)
     agent = request.agent or (old.agent if old else None)
@@ -220,7 +220,7 @@ def _not_seen(name: str, agent: str, sight: Sight) -> str:
     owned = [f"{it.process.comm} ({it.process.pid})" for it in sight.owned.own][:SHOWN_NAMES]
     return (
         f"agent_not_seen: no {agent} is seen in {name}, only {', '.join(owned) or 'a dead pane'}:"
-        " a stop or kill ends that; if it is somebody's own, drop the row:"
+        " a stop or kill would end that; if it is a person's own, drop the row:"
         f" {command('forget', name, '--force')}"
     )
 
@@ -441,11 +441,11 @@ def _start_command(context: Context, row: Row, sight: Sight, old: Row | None) ->
     if found is None:
         return None
     if found.unknown:
-        left_out = f"it is not known which flags of {profile.name} may be repeated"
+        left_out = f"which flags of {profile.name} a resume may repeat is not known"
         context.warnings.append(f"flags_not_recorded: {row.name}: {left_out}; a resume has none")
     elif found.secret:
         flags = ", ".join(found.secret)
-        left_out = f"a secret stands after {flags}; a resume leaves it out"
+        left_out = f"a secret follows {flags}; a resume leaves it out"
         context.warnings.append(f"flags_not_recorded: {row.name}: {left_out}")
     return shlex.join(found.words)
 

@@ -85,7 +85,7 @@ def _nothing_to_attach_to(context: Context, row: Row) -> Failure:
 
 
 def _ended(row: Row) -> Failure:
-    hint = f"start it anew with: {command('start', row.name)}"
+    hint = f"start a new session with: {command('start', row.name)}"
     if row.resumable is True:
         hint = f"resume it with: {command('resume', row.name)}"
     return could_not("attach to", row.name, "it has no session", hint, Code.SESSION_NOT_REGISTERED)

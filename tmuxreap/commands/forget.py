@@ -93,12 +93,12 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
         return
     if not row.status.ended:
         stop = command("stop", row.name)
-        hint = f"stop it first: {stop}, or forget it all the same with --force"
+        hint = f"stop it first: {stop}, or forget it anyway with --force"
         reason = "the registry says that it is running"
         raise could_not("forget", row.name, reason, hint, Code.SESSION_ALIVE)
     intent = context.books.open_intents().get(row.name)
     if intent is not None and ActiveIntents.of(context).is_in_progress(intent):
-        hint = "wait for that, or forget it all the same with --force"
+        hint = "wait for that, or forget it anyway with --force"
         reason = "it is being ended right now"
         raise could_not("forget", row.name, reason, hint, Code.SESSION_ALIVE)
 

@@ -16,7 +16,7 @@ from tmuxreap.sessions.context import Context
 
 def run(context: Context, name: str | None, state: str | None) -> Result:
     if state is not None and state not in events.STATES:
-        reason = f"could not read --state: {state!r} is no state"
+        reason = f"could not read --state: {state!r} is not a state"
         raise Failure(Code.USAGE, reason, f"give one of {', '.join(events.STATES)}")
     look = context.registry.look()
     if name is not None:
@@ -46,6 +46,6 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     enclosing = rows_around_caller(context, running)
     if len(enclosing) == 1:
         return enclosing[0].name
-    reason = "could not tell whose heartbeat this is: this command runs in no registered session"
+    reason = "could not attribute the heartbeat: this command runs in no registered session"
     hint = "give its name: tmuxreap heartbeat NAME"
     raise Failure(Code.SESSION_NOT_REGISTERED, reason, hint)

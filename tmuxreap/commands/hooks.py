@@ -149,7 +149,7 @@ def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]
     switch = settings_file.switched_off_by(after)
     if switch is None:
         return []
-    return [f"hooks_switched_off: {switch} stands in {path}: no hook is called while it does"]
+    return [f"hooks_switched_off: {switch} is set in {path}: while it is, no hook is called"]
 
 
 def _failed(request: HooksRequest, reason: str, hint: str, code: Code = Code.USAGE) -> Failure:

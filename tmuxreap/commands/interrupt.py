@@ -48,7 +48,7 @@ def _agreed(
         plan = interrupt_rows(context, rows, dry_run=True)
         return request.ask(context.result("interrupt", [*plan, *rest]))
     if is_inside(context):
-        reason = "an agent that means more than named sessions has to say so"
+        reason = "for more than named sessions an agent has to confirm"
         hint = "look at the plan with --dry-run, then add --yes"
         targets = " ".join(request.targets)
         raise Failure(Code.USAGE, f"could not interrupt {targets}: {reason}", hint)

@@ -210,7 +210,7 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
         if known.forked is not None:
             raise _moved(row, known.forked)
         reason = f"the conversation {conversation} is not on disk, or has no message"
-    hint = f"begin a new conversation: {command('start', row.name)}"
+    hint = f"start a new conversation: {command('start', row.name)}"
     raise could_not("resume", row.name, reason, hint, Code.NOT_RESUMABLE)
 
 

@@ -62,7 +62,7 @@ def checked_text(text: str) -> str:
 
 
 def _unfit(reason: str) -> Failure:
-    hint = "put what is long or unusual into a file, and send the name of that file"
+    hint = "send plain text of up to 100 kB, or put it into a file and send its name"
     return Failure(Code.USAGE, f"could not send the text: {reason}", hint)
 
 

@@ -197,7 +197,7 @@ def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
 def _changed(comparison: Comparison) -> Failure:
     names = ", ".join(comparison.names("changed"))
     where = f"in {comparison.folder} somebody changed {names}"
-    hint = "look at the difference; --yes puts ours in its place, --dest DIR installs elsewhere"
+    hint = "compare them; --yes replaces them with ours, --dest DIR installs elsewhere"
     return Failure(Code.USAGE, f"could not install {comparison.skill.name}: {where}", hint)
 
 

@@ -135,7 +135,7 @@ def check_name(name: str) -> None:
     """Refuse names that tmux would change, or that tmux or tmuxreap reads as something else."""
     reason = None
     if name in RESERVED or name.startswith(PREFIXES):
-        reason = "the name is reserved, as a target of commands"
+        reason = "the name is reserved for commands"
     elif not name:
         reason = "it is empty"
     elif not _PLAIN.fullmatch(name) or not name.isprintable():

@@ -149,7 +149,7 @@ def _end_without_registry(context: Context, request: EndRequest) -> Result:
 
 
 def _unconfirmed_purge(request: EndRequest) -> Failure:
-    reason = "that deletes for good, and nobody can be asked here"
+    reason = "that deletes permanently, and without a terminal no question can be asked"
     hint = "look at the plan with --dry-run, then add --yes"
     verb = request.policy.verb.value
     return Failure(Code.USAGE, f"could not {verb} and purge: {reason}", hint)

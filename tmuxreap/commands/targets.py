@@ -159,9 +159,9 @@ def check_spares(context: Context, verb: EndVerb) -> None:
     if lost is None:
         return
     if verb is EndVerb.STOP:
-        hint = f"{lost.hint}; to end it all the same: tmuxreap kill"
-        message = f"{lost.message}; it is not known which programs you spare"
+        hint = f"{lost.hint}; to end it anyway: tmuxreap kill"
+        message = f"{lost.message}; your list of spared programs cannot be read"
         raise Failure(lost.code, f"could not stop anything: {message}", hint)
     context.warnings.append(
-        f"{lost.code.text}: it is not known which programs you spare: they are ended, too"
+        f"{lost.code.text}: your list of spared programs cannot be read: they are ended, too"
     )

@@ -89,7 +89,7 @@ def run(context: Context, request: WaitRequest, waiter: AnyWaiter | None = None)
     for one in awaited:
         items.append(_answer(one, request, in_time=in_time, done=done))
     items += not_chosen(look, chosen, Awaited)
-    nobody = f"nobody to wait for: no session in {look.path} is running"
+    nobody = f"nothing to wait for: no session in {look.path} is running"
     return context.result("wait", items, greeting=None if items else nobody)
 
 

@@ -129,7 +129,7 @@ def command(verb: str, name: str, *more: str) -> str:
 
 
 def interrupted() -> Failure:
-    hint = "what was under way is finished by: tmuxreap reconcile"
+    hint = "to finish what was in progress: tmuxreap reconcile"
     return Failure(Code.INTERRUPTED, "could not finish: interrupted", hint)
 
 

@@ -157,7 +157,7 @@ KINDS: tuple[SecretKind, ...] = (
         rf"-----BEGIN {_PEM_LABEL}(?:[^-]|-(?!----))*(?:-----[^\n-]{{0,80}}(?:-----)?)?",
     ),
     SecretKind(
-        "private key whose head is out of sight",
+        "private key whose first line is not shown",
         ("private key",),
         rf"(?m)(?:^[A-Za-z0-9+/=]{{32,76}}[ \t]{{0,4}}\n){{0,64}}(?:^[A-Za-z0-9+/=]{{1,76}}["
         rf" \t]{{0,4}}\n)?"

@@ -97,7 +97,7 @@ def remove_worktree(context: Context, row: Row) -> str | Failure | None:
     if tree is None or not tree.strip():
         return None
     if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
-        reason = f"{tree} is told from a folder that the row does not name"
+        reason = f"{tree} is a relative path, and the row names no folder"
         return _cleanup_failed(row, reason, "write its whole path")
     path = _path_of(row, tree)
     users = []

@@ -191,7 +191,7 @@ def _problem_writing(registry: Path, report: JobReport) -> str | None:
 
 
 def _warning(report: JobReport, reason: str) -> str:
-    failed = f"could not tell the job {report.job[:80]!r} that it is {report.event}"
+    failed = f"could not report to the job {report.job[:80]!r} that it is {report.event}"
     return f"job_not_told: {failed}: {reason}"
 
 

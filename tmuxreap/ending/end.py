@@ -365,7 +365,7 @@ def finish_ending(context: Context, name: str, policy: Policy) -> str:
     """End what is left of a session and return a message about the result."""
     lost = context.spares_lost
     if policy.verb is EndVerb.STOP and lost is not None:
-        return f"it is not ended while it is not known which programs you spare: {lost.message}"
+        return f"it is not ended while your list of spared programs cannot be read: {lost.message}"
     row = context.registry.look().named(name)
     if row is not None:
         ended = end_rows(context, [row], policy)

@@ -73,7 +73,8 @@ def out_of_reach(verb: EndVerb, name: str, carrier: str | None) -> Failure:
     """Return the failure for an agent of which only the carrier was ended."""
     what = f"what {name} ran behind {carrier}"
     reason = (
-        f"only {carrier} itself was ended; what it carried cannot be seen from here and may go on"
+        f"only {carrier} itself was ended; what ran behind it cannot be seen from here and may"
+        " continue"
     )
     hint = f"end it where it runs: {command(verb.value, name, '--host', 'HOST')}"
     return could_not(verb.value, what, reason, hint, Code.BEYOND_REACH)

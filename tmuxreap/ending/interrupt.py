@@ -89,8 +89,10 @@ def _report(context: Context, ending: Ending, pulse: Pulse | None) -> StateRepor
 
 
 def _stopped(ending: Ending) -> Failure:
-    reason = "a process of it is stopped (SIGSTOP, C-z), and its screen does not tell its state"
-    hint = f"let it go on: kill -CONT {ending.sight.agent[0].pid}"
+    reason = (
+        "a process of it is stopped (SIGSTOP, C-z), and its state cannot be read from its screen"
+    )
+    hint = f"continue it: kill -CONT {ending.sight.agent[0].pid}"
     return could_not("interrupt", ending.name, reason, hint, Code.NOT_INTERRUPTIBLE)
 
 
@@ -111,8 +113,8 @@ def _refusal(ending: Ending, busy: bool) -> Failure | None:
         hint = "call from another session" if own else failure.hint
         return Failure(failure.code, failure.message, hint)
     if ending.answer is not None or ending.sight.live is Live.GONE:
-        hint = f"take up its conversation: {command('resume', name)}"
-        return could_not("interrupt", name, "there is no agent any more", hint, Code.GONE)
+        hint = f"resume its conversation: {command('resume', name)}"
+        return could_not("interrupt", name, "its agent has ended", hint, Code.GONE)
     if busy:
         return not_interruptible(name, "it is being ended, or started, at this moment")
     reason = ending.plan.rungs[0].skipped

@@ -177,7 +177,7 @@ def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
         if ending.draft:
             kept = "what it showed is kept"
         else:
-            kept = "its last screen stands in the row"
+            kept = "its last screen is in the row"
         lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
         yield f"draft_lost: {lost}; {kept}"
     if gone and not ending.cut_off:

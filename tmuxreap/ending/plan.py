@@ -317,7 +317,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         return could_not(policy.verb.phrase, name, reason, hint, Code.SESSION_ALIVE)
     if sight.contains_caller and not policy.own_session:
         reason = "this command runs inside it"
-        hint = "use --self to end it all the same, or call from another session"
+        hint = "use --self to end it anyway, or call from another session"
         return could_not(policy.verb.phrase, name, reason, hint, Code.OWN_SESSION)
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)
@@ -333,7 +333,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         f"its agent {agent.comm} ({agent.pid}) lives in another tmux, which its pane only shows"
     )
     listing = f"tmux -S {socket} ls" if socket else "tmux ls"
-    hint = f"end it there: its sessions are told by: {listing}"
+    hint = f"end it there; to list its sessions: {listing}"
     return could_not(policy.verb.phrase, name, reason, hint, Code.BEYOND_REACH)
 
 
@@ -399,7 +399,7 @@ def why_no_keys(
         return "no keys are known for this agent"
     carrier = sight.carrier
     if carrier is not None and not agent_named:
-        return f"it is behind {carrier.program}, and nobody said which agent it is"
+        return f"it is behind {carrier.program}, and the row does not say which agent it is"
     if carrier is not None and carrier.nested:
         return f"{carrier.nested} takes the keys behind {carrier.program}"
     if not sight.agent and carrier is None:

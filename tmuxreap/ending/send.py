@@ -89,8 +89,8 @@ def _lasting_refusal(ending: Ending, text: str) -> Failure | None:
         hint = "an agent gives itself no prompt; call from another session"
         return Failure(failure.code, failure.message, hint if own else failure.hint)
     if ending.answer is not None or ending.sight.live in (Live.GONE, Live.AGENT_GONE):
-        hint = f"take up its conversation: {command('resume', name)}"
-        return could_not("send to", name, "there is no agent any more", hint, Code.GONE)
+        hint = f"resume its conversation: {command('resume', name)}"
+        return could_not("send to", name, "its agent has ended", hint, Code.GONE)
     return _why_never(ending, text)
 
 
@@ -118,7 +118,7 @@ def _why_never(ending: Ending, text: str) -> Failure | None:
     unknown = AgentState.UNKNOWN
     if profile is None or not profile.has_keys or State.IDLE not in profile.screens:
         hint = f"type it there: {command('attach', name)}"
-        return not_idle(name, unknown, "it is not known what its empty input looks like", hint)
+        return not_idle(name, unknown, "its empty input cannot be recognised", hint)
     if pane is not None and pane.synchronized:
         hint = "end that first: tmux set-option -p synchronize-panes off"
         return not_idle(name, unknown, "the keys of its pane go to others too", hint)
@@ -127,7 +127,7 @@ def _why_never(ending: Ending, text: str) -> Failure | None:
         hint = "begin the prompt with a word, or type the command yourself"
         raise could_not("send to", name, reason, hint)
     if "\n" in text and not profile.prompt.whole:
-        reason = f"it is not known that {ending.agent} takes several lines whole"
+        reason = f"it has not been tested that {ending.agent} takes several lines whole"
         hint = "send one line, such as the name of a file to read"
         raise could_not("send to", name, reason, hint)
     return None
@@ -178,7 +178,7 @@ def _intent(context: Context, ending: Ending, confirm_s: float) -> Iterator[None
         (answer,) = context.books.begin([new], active.is_in_progress, take_over=False)
         if isinstance(answer, Busy):
             other = answer.intent
-            reason = f"another {other.verb} of it is under way, by process {other.owner.pid}"
+            reason = f"another {other.verb} of it is in progress, by process {other.owner.pid}"
             raise not_idle(name, AgentState.UNKNOWN, reason)
         if not isinstance(answer, Begun):  # the ledger could not be written, which is a warning
             yield

@@ -39,7 +39,7 @@ def members_of(books: Books, look: RegistryLook, wanted: str) -> Members:
             ended.add(event.name)
     names = {row.name for row in look.rows}
     if not running and ended.isdisjoint(names):
-        raise _not_found(f"could not find the set {name!r}: no row was ended with it last")
+        raise _not_found(f"could not find the set {name!r}: no session was last ended in it")
     return Members(name, frozenset(ended), tuple(running))
 
 
@@ -50,5 +50,5 @@ def known_sets(books: Books) -> list[str]:
 
 
 def _not_found(message: str) -> Failure:
-    hint = "see which sets there were with: tmuxreap events --json"
+    hint = "list the sets with: tmuxreap events --json"
     return Failure(Code.SESSION_NOT_REGISTERED, message, hint)

@@ -47,7 +47,7 @@ def _select(word: str, hosts: Hosts) -> list[Host]:
     known = ", ".join([*hosts.found, LOCAL])
     raise Failure(
         Code.HOST_UNKNOWN,
-        f"could not tell which host is meant: {kind} {word.lstrip('@')!r}",
+        f"could not choose a host: {kind} {word.lstrip('@')!r}",
         f"known: {known}; hosts are listed in {hosts.path or 'hosts.yaml'}",
     )
 

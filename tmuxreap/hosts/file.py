@@ -176,7 +176,7 @@ def _document(text: str) -> object:
         duplicate = next((key for at, key in enumerate(keys) if key in keys[:at]), None)
         if duplicate is not None:
             raise yaml.constructor.ConstructorError(
-                None, None, f"{duplicate!r} stands there twice", node.start_mark
+                None, None, f"{duplicate!r} appears twice", node.start_mark
             )
         return loader.construct_mapping(node, deep=True)
 
@@ -228,14 +228,14 @@ def _text(name: str, key: str, fields: Mapping[str, object]) -> str | None:
     value = fields.get(key)
     if value is None or _is_text(value):
         return value
-    raise ValueError(f"{name}: {key}: text is due where {value!r} stands")
+    raise ValueError(f"{name}: {key}: expected text instead of {value!r} stands")
 
 
 def _words(name: str, key: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     words: Any = fields.get(key, [])
     fits = isinstance(words, list) and all(map(_is_text, words))
     if not fits or (key == "via" and (not words or words[0].startswith("-"))):
-        raise ValueError(f"{name}: {key}: a list of words is due where {words!r} stands")
+        raise ValueError(f"{name}: {key}: expected a list of words instead of {words!r} stands")
     return tuple(words)
 
 
@@ -252,7 +252,7 @@ def _is_text(value: object) -> TypeGuard[str]:
 def _invalid(path: Path, reason: str, hint: str = "") -> Failure:
     message = f"could not read the hosts in {path}: {reason}"
     return Failure(
-        Code.CONFIG_INVALID, message, hint or f"edit {path}; docs/hosts.md shows what stands there"
+        Code.CONFIG_INVALID, message, hint or f"edit {path}; docs/hosts.md shows an example"
     )
 
 

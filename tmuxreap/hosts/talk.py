@@ -205,7 +205,7 @@ def _answer(host: Host, talk: Talk) -> Reply:
         if line.say is Say.UNKNOWN:
             return _outcome_unknown(host, "it ended there without an answer")
         if line.say is Say.NEVER:
-            reason = "the connection broke before anything was begun there; nothing was done"
+            reason = "the connection broke before anything was started there; nothing was done"
             raise unreachable(host, reason)
 
 

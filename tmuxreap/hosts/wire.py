@@ -173,9 +173,9 @@ def reply_of(host: Host, facts: Mapping[str, object], version: str) -> Reply:
     if isinstance(answer, dict):
         results = answer.get("results")
     if not isinstance(answer, dict) or not isinstance(results, list):
-        raise ValueError("its answer is none of ours")
+        raise ValueError("its answer is not one of tmuxreap's")
     if not all(isinstance(one, dict) for one in results):
-        raise ValueError("its answer is none of ours")
+        raise ValueError("its answer is not one of tmuxreap's")
     texts = facts.get("texts")
     if not isinstance(texts, list) or len(texts) != len(results):
         texts = [[]] * len(results)

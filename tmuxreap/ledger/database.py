@@ -112,8 +112,8 @@ class Database:
             raise LedgerUnavailable(self.path, reason) from error
         if aside is not None:
             self.warnings.append(
-                f"could not read the ledger {self.path}: {reason}; it was kept as {aside.name} and"
-                " made anew"
+                f"could not read the ledger {self.path}: {reason}; it was kept as {aside.name}, and"
+                " a new one was created"
             )
 
     @property

@@ -137,7 +137,8 @@ def _find_respelled(
         return None
     return Failure(
         Code.SESSION_REPLACED,
-        f"could not tell whether {other.name} is {row.name}: tmux changes some letters in names",
+        f"could not determine whether {other.name} is {row.name}: tmux changes some letters of"
+        " names",
         f"if it is the one you mean, record it: {command('adopt', row.name)}",
     )
 
@@ -168,7 +169,7 @@ def _has_agent(row: Row, session: Session, profile: Profile | None, world: World
 def moved_failure(row: Row, holder: Session) -> Failure:
     """Return the failure for a pane that is in another session now (join-pane, move-window), or
     whose session was renamed."""
-    reason = f"its pane stands in the session {holder.name} now"
+    reason = f"its pane is in the session {holder.name} now"
     return _not_taken(
         row, reason, f"record that one: {command('adopt', holder.name)}, or move the pane back"
     )
@@ -236,7 +237,7 @@ def pick_pane(
     meant = (running or session.panes)[0].id
     return Failure(
         Code.AMBIGUOUS_PANE,
-        f"could not tell the agent's pane in {row.name}: it has"
+        f"could not determine the agent's pane in {row.name}: it has"
         f" {describe_panes(with_names(session.panes, world))}",
         f"record the one that you mean: {command('adopt', row.name, '--pane', meant)}, or end them"
         " all with --whole-session",

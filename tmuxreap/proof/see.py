@@ -341,7 +341,7 @@ def _unlisted(row: Row) -> Failure:
 
 
 def _untracked(row: Row) -> Failure:
-    reason = "its row has no process that could be told from a stranger with its pid"
+    reason = "its row does not identify its process: another one may have the pid by now"
     hint = (
         "record pane.pid together with pane.created_epoch (the start of that process, in seconds)"
     )

@@ -180,7 +180,7 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
         reason = f"the edited text would be no registry: {error.reason}"
         raise Unsafe(reason, error.line, error.column) from error
     if result.frame != document.frame or len(result.rows) != len(wanted):
-        raise Unsafe("the edit would change what stands around the rows", 1, 1)
+        raise Unsafe("the edit would change text around the rows", 1, 1)
     for row, want in zip(result.rows, wanted, strict=True):
         if isinstance(want, RowText):
             kept = row.meaning == want.meaning or (text != edited and _reads_the_same(row, want))
@@ -302,7 +302,7 @@ def _lines_of(document: Document, row: RowText) -> Splice:
     start = line_start(text, dash)
     end = _own_end(text, row, document.list.column)
     if text[start:dash].strip(" "):
-        raise CannotSplice("something stands before its dash", dash)
+        raise CannotSplice("there is text before its dash", dash)
     return Splice(start, after_break(text, end), "")
 
 

@@ -164,7 +164,7 @@ class Registry:
             raise Failure(
                 Code.REGISTRY_NOT_FOUND,
                 f"could not read the registry {self.path}: {reason}",
-                "check the path, or make one with: tmuxreap start NAME --agent AGENT",
+                "check the path, or create one with: tmuxreap start NAME --agent AGENT",
             ) from None
         except (IsADirectoryError, NotADirectoryError):
             raise invalid(self.path, "it is a folder, not a file", 0, 0) from None

@@ -199,6 +199,6 @@ def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
         hint = ""
     return Failure(
         Code.SESSION_NOT_REGISTERED,
-        f"could not find {target!r}: nothing in the registry matches it",
+        f"could not find {target!r}: no registered session matches",
         hint + "see all sessions with: tmuxreap list",
     )

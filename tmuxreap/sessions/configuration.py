@@ -91,7 +91,7 @@ def _fault(
     file: Path, key: str, reason: str, text: str, *, remembered: bool, hint: str = ""
 ) -> Fault:
     message = f"could not read the defaults in {file}: {reason}"
-    hint = hint or f"edit {file}; docs/configuration.md shows what stands there"
+    hint = hint or f"edit {file}; docs/configuration.md lists the keys"
     return Fault(key, message, hint, text, remembered=remembered)
 
 
@@ -220,7 +220,7 @@ def _truth(value: object) -> bool:
 
 
 def _only_in_the_file(value: object) -> Value:
-    raise ValueError("that stands in the file alone")
+    raise ValueError("that can be set in the file only")
 
 
 READERS: dict[str, Callable[[object], Value]] = {

@@ -25,14 +25,12 @@ FAILED = "restart_failed"
 CANCELLED = "restart_cancelled"
 GIVEN_UP = "restart_given_up"
 START_EVENTS = ("started", "resumed", "adopted")
-START_UNKNOWN = (
-    "the ledger does not tell of its start: whether anybody here ever began it is not known"
-)
+START_UNKNOWN = "the ledger has no start of it, so it may never have run here"
 DEAD = "dead"
 AGENT_GONE = "agent_gone"
 GOOD_EXIT = "exit status 0"
 SERVER = "its tmux server ended"
-REBOOT = "the machine was started anew"
+REBOOT = "the machine was rebooted"
 SAME_MOMENT_S = 1.0
 TASK_OVER = frozenset({"completed", "cancelled", "canceled"})
 

@@ -87,7 +87,7 @@ def why_reverted(row: Row, newer: Newer) -> str:
         reason = now.stop_reason or now.termination_mode or "no reason is recorded"
         ended = f"it was {now.status.value} at {now.ended_at} ({reason})"
         return f"{ended}, and the registry went back to before that"
-    began = f"it was begun again after it was {row.status.value}"
+    began = f"it was started again after it was {row.status.value}"
     return f"{began}, its session lives, and the registry went back to before that"
 
 

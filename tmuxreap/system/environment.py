@@ -202,7 +202,7 @@ def registry_or_new(settings: Settings, given: str | None, *, makes: bool = True
         if makes and not named:
             shared_by = settings.shared_by
         if shared_by is not None:
-            message = f"could not make a registry in {settings.cwd}: {shared_by} would use it"
+            message = f"could not create a registry in {settings.cwd}: {shared_by} would use it"
             hint = (
                 f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}"
             )

@@ -23,7 +23,7 @@ def run(
     if done.status == 0:
         return done.text, None
     if done.status is None:  # whatever it said may be half of it
-        return "", f"{words[0]} ended, and nobody could be told how: SIGCHLD is ignored"
+        return "", f"{words[0]} ended, and its exit status is unknown: SIGCHLD is ignored"
     code = os.waitstatus_to_exitcode(done.status)
     reason = done.err.decode("utf-8", "replace").strip() or f"exit {code}"
     if reason.startswith("Traceback "):  # kitty is a Python program

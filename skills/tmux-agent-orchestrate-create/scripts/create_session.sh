@@ -40,7 +40,7 @@ while [ "$left" -gt 0 ]; do
     *) refuse "could not read '$word'; it takes --session NAME [--agent A] [--cwd DIR] ... [-- COMMAND...]" ;;
     esac
 done
-[ -n "$session" ] || refuse "could not tell which session: give --session NAME, or set SESSION_NAME"
+[ -n "$session" ] || refuse "could not choose a session: give --session NAME, or set SESSION_NAME"
 command -v "$tmuxreap" >/dev/null || refuse "could not find $tmuxreap: install it, or name it with TMUXREAP=/path/to/tmuxreap"
 if [ -n "${AGENT_SESSIONS_YAML-}" ]; then export TMUXREAP_REGISTRY="$AGENT_SESSIONS_YAML"; fi
 exec "$tmuxreap" start ${server:+--server "$server"} "$session" "$@"

@@ -28,7 +28,7 @@ while [ "$left" -gt 0 ]; do
     esac
 done
 case $session in
-'') refuse "could not tell which session: give --session NAME, or set SESSION_NAME" ;;
+'') refuse "could not choose a session: give --session NAME, or set SESSION_NAME" ;;
 all | - | *[*?[]* | tag:* | agent:* | task:* | tree:* | pid:*) refuse "could not resume '$session': that is no name of one session" ;;
 esac
 command -v "$tmuxreap" >/dev/null || refuse "could not find $tmuxreap: install it, or name it with TMUXREAP=/path/to/tmuxreap"

@@ -88,7 +88,7 @@ def test_a_session_in_the_background_is_reported_with_what_ends_it(
     (session,) = found(CLAUDE, tmp_path, processes)
     assert (session.where, session.end, session.attach) == (where, END, ATTACH)
     assert session.warning == (
-        f"goes_on: the conversation goes on in {where}; attach to it with: {ATTACH}; end it with:"
+        f"goes_on: the conversation continues in {where}; attach to it with: {ATTACH}; end it with:"
         f" {END}"
     )
 
@@ -97,7 +97,9 @@ def test_a_copy_that_lives_on_is_reported_as_one(tmp_path: Path, processes: Fake
     roster(tmp_path, processes.add("claude", "claude", "bg-pty-host"))
     (session,) = found(CLAUDE, tmp_path, processes)
     assert session.bond is Bond.COPY
-    assert session.warning.startswith(f"conversation_forked: a copy of it goes on as {TWO} in the")
+    assert session.warning.startswith(
+        f"conversation_forked: a copy of it continues as {TWO} in the"
+    )
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,13 @@ def test_twice_is_as_good_as_once(store: Path) -> None:
 @pytest.mark.parametrize(
     ("profile", "conversation", "why"),
     [
-        (None, talk(), "it is not known what such an agent keeps"),
-        (Profile("other"), talk(), "it is not known what such an agent keeps"),
-        (DEMO, talk(None), "it is not known which one is its own"),
+        (None, talk(), "the files that this agent keeps of a conversation are not known"),
+        (
+            Profile("other"),
+            talk(),
+            "the files that this agent keeps of a conversation are not known",
+        ),
+        (DEMO, talk(None), "which one is its own is not certain"),
         (DEMO, talk(source=GUESS), "is only the likeliest"),
         (DEMO, talk("../../etc"), "is not a conversation ID"),
         (DEMO, talk("*"), "is not a conversation ID"),

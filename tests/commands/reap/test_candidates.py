@@ -95,7 +95,7 @@ def test_an_attached_session_is_kept(story: Story, kind: Kind) -> None:
     _ttl(story, "1m")
     passes(story, 3 * HOUR_S)
     story.tmux.servers[story.SOCKET].sessions[0].attached = 1
-    assert kept(reaped(story, kind)) == "somebody is attached to it"
+    assert kept(reaped(story, kind)) == "a client is attached to it"
     assert story.processes.alive(agent.process)
 
 
@@ -104,7 +104,7 @@ def test_a_session_attached_through_another_session_is_kept(story: Story) -> Non
     sessions = story.tmux.servers[story.SOCKET].sessions
     twin = FakeSession("$9", "twin", 1, panes=sessions[0].panes, attached=1, grouped=True)
     sessions.append(twin)
-    assert kept(reaped(story, Kind.STALLED)) == "somebody is attached to it"
+    assert kept(reaped(story, Kind.STALLED)) == "a client is attached to it"
     assert story.processes.alive(agent.process)
     twin.attached = 0
     assert told(reaped(story, Kind.STALLED, yes=False)) == {"acme": ("stalled", "planned")}

@@ -188,7 +188,7 @@ def test_an_agent_that_reported_waiting_is_kept(kind: Kind) -> None:
     [
         (
             {"session": WATCHED, "server": Server("/s", 5, 9, (WATCHED,))},
-            "somebody is attached to it",
+            "a client is attached to it",
         ),
         ({"contains_caller": True}, "this command runs inside it"),
         ({"live": Live.UNKNOWN}, "it could not be looked at"),
@@ -224,10 +224,10 @@ def test_no_output_for_two_hours_means_idle() -> None:
     [
         ({"output_at": NOW - 7200}, AT_REST, "it did something 2h ago"),
         ({"said": said("idle", 60, "turn_end")}, AT_REST, "it did something 1m ago"),
-        ({"output_at": None}, AT_REST, "it is not known when it last showed something"),
+        ({"output_at": None}, AT_REST, "its last output cannot be dated"),
         ({}, CloserLook(State.BUSY), "it is busy"),
         ({"said": said("working", 7900)}, CloserLook(State.UNKNOWN), "it is busy"),
-        ({"said": None}, CloserLook(State.UNKNOWN), "its screen does not tell what it does"),
+        ({"said": None}, CloserLook(State.UNKNOWN), "its state cannot be read from its screen"),
         ({}, replace(AT_REST, children=(TOOL,)), "bash (7, tool)"),
         (
             {},

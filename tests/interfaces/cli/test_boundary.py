@@ -110,7 +110,7 @@ def test_an_interrupted_question_says_that_nothing_was_begun(
             raise KeyboardInterrupt
 
     monkeypatch.setattr("sys.stdin", Interrupted())
-    with pytest.raises(Failure, match="nothing was begun") as caught:
+    with pytest.raises(Failure, match="nothing was started") as caught:
         boundary.confirm("stop them?")
     assert (caught.value.code, caught.value.hint) == (Code.INTERRUPTED, "")
     assert capsys.readouterr().err == "stop them? [y/N] \n"

@@ -57,6 +57,6 @@ def test_a_ctrl_c_at_the_question_begins_nothing(
     registry.write_text(REGISTRY)
     said, status = typed_at_the_question([*words, "--registry", str(registry)])
     assert status == 130, said
-    assert "nothing was begun: the question was interrupted" in said
+    assert "nothing was started: the question was interrupted" in said
     assert "reconcile" not in said
     assert registry.read_text() == REGISTRY

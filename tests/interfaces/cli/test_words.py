@@ -75,7 +75,7 @@ def test_a_registry_that_is_given_twice_is_an_error(registry: Path) -> None:
 def test_attach_says_why_it_cannot(registry: Path) -> None:
     registry.write_text(ROWS)
     answer = tmuxreap("attach", "a")
-    assert (answer.exit, "no terminal" in answer.err) == (2, True)
+    assert (answer.exit, "is not a terminal" in answer.err) == (2, True)
 
 
 def test_a_question_names_the_sessions_and_their_number(

@@ -103,7 +103,7 @@ def test_a_long_call_reports_progress_and_a_second_one_joins_it() -> None:
         first = await begun(found)
         assert (first["ok"], first["exit_code"], first["results"]) == (False, 1, [])
         assert first["error"]["code"] == "timed_out"
-        assert "under way, 0 of 2 ended: acme: keys" in first["error"]["message"]
+        assert "in progress, 0 of 2 ended: acme: keys" in first["error"]["message"]
         assert "stop_session again with the same arguments" in first["error"]["hint"]
         (one,) = first["under_way"]
         assert (one["name"], one["at"]) == ("acme", "keys")

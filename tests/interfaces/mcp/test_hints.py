@@ -26,8 +26,8 @@ STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
             'adopt_session {"names": ["my agent"], "agent": "claude", "server": "work"}',
         ),
         (
-            "go to it: tmuxreap attach x; or register it: tmuxreap adopt x",
-            "go to it: (in a shell) tmuxreap attach x; or register it: adopt_session"
+            "attach to it: tmuxreap attach x; or register it: tmuxreap adopt x",
+            "attach to it: (in a shell) tmuxreap attach x; or register it: adopt_session"
             ' {"names": ["x"]}',
         ),
         (

@@ -44,7 +44,10 @@ ANSWER = {
 def test_a_list_is_as_long_and_as_wide_as_was_asked_for() -> None:
     told = ListSessions(limit=2, fields=["state"]).trimmed(dict(ANSWER))
     assert told["results"] == [{"name": f"a{n}", "state": "idle", "error": None} for n in range(2)]
-    assert told["warnings"] == ["before", "2 of 3 sessions are told: raise limit, or ask for fewer"]
+    assert told["warnings"] == [
+        "before",
+        "2 of 3 sessions are shown: raise limit, or ask for fewer",
+    ]
     assert ListSessions().trimmed(dict(ANSWER)) == ANSWER
 
 

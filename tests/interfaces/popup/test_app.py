@@ -160,7 +160,7 @@ def test_work_in_progress_is_shown_and_closing_waits_for_it(story: Story) -> Non
         await pilot.press("s")
         await until(pilot, lambda: "stopping" in rows(popup)[0])
         await pilot.press("s", "q")
-        assert "under way" in text(popup, "#said")
+        assert "in progress" in text(popup, "#said")
         assert popup.is_running
         desk.may_end.set()
         await until(pilot, lambda: not popup.is_running)
@@ -315,7 +315,7 @@ def test_a_bug_is_not_kept_quiet(story: Story) -> None:
 def test_without_a_terminal_it_says_what_to_use(story: Story) -> None:
     answer = tmuxreap("popup", "--registry", str(story.path))
     assert answer.exit == 2
-    assert "could not open the popup: this is no terminal" in answer.err
+    assert "could not open the popup: standard input is not a terminal" in answer.err
     assert "tmuxreap list --json" in answer.err
 
 

@@ -56,7 +56,7 @@ def test_a_list_without_rows(text: str) -> None:
         ("tmux_sessions: {a: 1}\n", "`tmux_sessions` is not a list", 1, 16),
         (
             "tmux_sessions: []\nb: 1\ntmux_sessions: []\n",
-            "`tmux_sessions` stands there twice",
+            "`tmux_sessions` appears twice",
             3,
             1,
         ),
@@ -117,13 +117,13 @@ def test_invalid_yaml_is_reported_with_its_place(text: str, line: int, column: i
         ("- *d\n", {"z": 1}, "it is an alias", 3, 3),
         ("- a: *t\n", {"a": "1"}, "there is a tag in it", 3, 6),
         ("- a: 1\n  <<: x\n", {"a": 1}, "there is a merge key in it without a mapping", 4, 3),
-        ("- <<: *d\n  <<: *d\n", {"z": 1}, "the key '<<' stands there twice", 4, 3),
+        ("- <<: *d\n  <<: *d\n", {"z": 1}, "the key '<<' appears twice", 4, 3),
         ("- a: !!str 1\n", {"a": "1"}, "there is a tag in it", 3, 6),
         ("- a: !foreign x\n", {"a": "x"}, "there is a tag in it", 3, 6),
         (
             "- a: 1\n  b:\n    a: 2\n    a: 3\n",
             {"a": 1, "b": {"a": 3}},
-            "the key 'a' stands there twice",
+            "the key 'a' appears twice",
             6,
             5,
         ),
@@ -168,7 +168,7 @@ def test_aliases_that_multiply_cost_nothing(number: int) -> None:
     bomb = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 201))
     text = f"a0: &a0 x\n{bomb}tmux_sessions:\n- name: x\n- boom: *a{number}\n"
     assert set_one(text, {("name",): "z"}) == text.replace("name: x", "name: z")
-    large = "its aliases stand for too many values" if number > 3 else None
+    large = "its aliases expand to too many values" if number > 3 else None
     trouble = parse(text).rows[1].trouble  # named: a failure must not print its data
     assert trouble == large
 

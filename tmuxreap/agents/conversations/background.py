@@ -44,9 +44,9 @@ class Lingering:
         if self.bond is Bond.CHILD:
             return f"children_running: it launched {self.where}, still running; {self.way_out}"
         if self.bond is Bond.COPY:
-            copy = f"a copy of it goes on as {self.conversation} in {self.where}"
+            copy = f"a copy of it continues as {self.conversation} in {self.where}"
             return f"conversation_forked: {copy}; {self.way_out}"
-        return f"goes_on: the conversation goes on in {self.where}; {self.way_out}"
+        return f"goes_on: the conversation continues in {self.where}; {self.way_out}"
 
     @property
     def way_out(self) -> str:

@@ -34,11 +34,11 @@ def why_not_purgeable(
     """Return why this conversation cannot be purged; asked before any key is sent."""
     reason = None
     if profile is None or not (profile.purge or profile.delete):
-        reason = "it is not known what such an agent keeps of a conversation"
+        reason = "the files that this agent keeps of a conversation are not known"
     elif conversation.id is None:
-        reason = "it is not known which one is its own"
+        reason = "which one is its own is not certain"
     elif store is None:
-        reason = "it is not known where the agent keeps its conversations"
+        reason = "where this agent keeps its conversations is not known"
     elif conversation.source == GUESS:
         reason = f"the conversation {conversation.id} is only the likeliest"
     elif not is_id(profile, conversation.id):

@@ -250,7 +250,9 @@ def check_sockets(setup: Setup) -> Iterator[Finding]:
             hint = "send its server a SIGUSR1: that makes the socket again"
             if pid:
                 hint = f"kill -USR1 {pid}"
-            yield problem(f"{socket} was deleted, and its server lives: nobody can reach it", hint)
+            yield problem(
+                f"{socket} was deleted while its server runs: no client can reach it", hint
+            )
 
 
 def _folder(setup: Setup) -> Iterator[Finding]:

@@ -147,7 +147,7 @@ def check_ledger(setup: Setup, trouble: str | None) -> Iterator[Finding]:
         hint = f"move it away: mv {_word(ledger)} {_word(ledger)}.old"
         yield problem(f"{ledger} is no file", hint)
     elif trouble is not None:
-        hint = "tmuxreap reconcile (keeps it aside, and makes it anew)"
+        hint = "tmuxreap reconcile (sets it aside and creates a new one)"
         yield problem(f"{ledger} cannot be read: {trouble}", hint)
     elif info.st_uid == app.settings.uid and stat.S_IMODE(info.st_mode) & OPEN_TO_OTHERS:
         message = f"{ledger} can be read by others, and holds drafts"
@@ -166,7 +166,7 @@ def check_intents(setup: Setup) -> Iterator[Finding]:
         return
     for name, intent in setup.app.books.open_intents().items():
         if ActiveIntents.of(setup.app).is_in_progress(intent):
-            yield note(f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}")
+            yield note(f"a {intent.verb} of {name} is in progress, by process {intent.owner.pid}")
 
 
 def check_sessions(setup: Setup) -> Iterator[Finding]:

@@ -235,7 +235,7 @@ def why_exempt(sight: Sight, *, under_way: bool) -> str | None:
     if sight.foreign:
         return f"other panes of its session are at work: {describe_panes(sight.foreign)}"
     if _is_watched(sight):
-        return "somebody is attached to it"
+        return "a client is attached to it"
     return None
 
 
@@ -289,7 +289,7 @@ def _stalled(seen: RowFacts, limits: Limits) -> Claim:
         return evidence
     still_s = _still_s(seen, said, age)
     if still_s is None:
-        return "it is not known when it last drew something"
+        return "its last output cannot be dated"
     if still_s <= limits.stalled_after_s:
         return f"it drew something {short_duration(max(0.0, still_s))} ago"
     return {**evidence, "screen_still_s": round(still_s)}
@@ -314,7 +314,7 @@ def _still_s(seen: RowFacts, said: Pulse, age: Age) -> float | None:
 
 def _idle(seen: RowFacts, limits: Limits) -> Claim:
     if seen.output_at is None:
-        return "it is not known when it last showed something"
+        return "its last output cannot be dated"
     said = _current_report(seen)
     last = max(seen.output_at, said.at if said else 0.0)
     idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
@@ -375,7 +375,7 @@ def _no_idling(seen: RowFacts, closer: CloserLook) -> str | None:
         return "it is busy"
     said = _current_report(seen)
     if closer.state is State.UNKNOWN and (said is None or said.state not in ("idle", "ended")):
-        return "its screen does not tell what it does"
+        return "its state cannot be read from its screen"
     return _working([child for child in closer.children if child.working], closer)
 
 

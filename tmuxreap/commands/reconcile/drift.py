@@ -226,7 +226,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Ro
             event = Event.PURGED
         else:
             event = EVENT_OF_VERB[EndVerb(intent.verb)]
-        why = f"; {intent.verb} ({intent.reason}) was under way when its owner died"
+        why = f"; {intent.verb} ({intent.reason}) was in progress when its process died"
     ending = End(
         event=event,
         at=context.clock.now(),
@@ -249,8 +249,8 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Ro
 def _half_done(row: Row, intent: Intent) -> RowDrift:
     """Complete an ending whose agent has exited: only a shell or a dead pane is left to end."""
     evidence = (
-        f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the"
-        " rest"
+        f"a {intent.verb} of it ({intent.reason}) ended the agent, and its process died before the"
+        " rest was done"
     )
     policy = recorded_policy(intent)
     return RowDrift(row.name, DriftKind.INTENT, evidence, finish=policy)

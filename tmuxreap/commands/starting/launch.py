@@ -189,7 +189,7 @@ def _check_no_remains(context: Context, spec: Launch) -> None:
         return
     process = process_of(context, intent)
     if process is not None:
-        reason = f"one that nobody recorded runs there ({process.pid})"
+        reason = f"one that is not recorded runs there ({process.pid})"
         hint = f"record it: {command('adopt', spec.name, '--pid', str(process.pid))}"
         raise could_not("start", spec.name, reason, hint, Code.SESSION_EXISTS)
 
@@ -300,7 +300,7 @@ def _not_created(context: Context, spec: Launch, error: str) -> Failure:
     hint = "check the setup with: tmuxreap doctor"
     folder = os.path.dirname(spec.socket)  # noqa: PTH120 - a string, as tmux takes it
     if not os.path.isdir(folder):  # noqa: PTH112
-        hint = f"make the folder of that socket: mkdir -p -m 700 {shlex.quote(folder)}"
+        hint = f"create the folder of that socket: mkdir -p -m 700 {shlex.quote(folder)}"
     return could_not("start", spec.name, f"tmux said: {error}", hint, Code.START_FAILED)
 
 
@@ -323,7 +323,7 @@ def session_exists(
         other = "take another name"
     else:
         other = f"register it: {command('adopt', name)}"
-    hint = f"go to it: {command('attach', name)}; stop it first with --replace; or {other}"
+    hint = f"attach to it: {command('attach', name)}; stop it first with --replace; or {other}"
     reason = "a tmux session of that name is already running"
     return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
 
@@ -339,7 +339,7 @@ def _taken(context: Context, name: str, server: Server, session: TmuxSession) ->
         return session_exists(name)
     reason = f"a session of that name is already running for {project_of(owner.registry)}"
     there = command("attach", owner.name, "--registry", str(owner.registry))
-    hint = f"take another name, or go to it: {there}"
+    hint = f"take another name, or attach to it: {there}"
     return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
 
 
@@ -351,7 +351,7 @@ def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) ->
         else:
             missing = "the working directory was removed"
         raise could_not(
-            "start", name, missing, "make it, or name another with --cwd DIR", otherwise
+            "start", name, missing, "create it, or name another with --cwd DIR", otherwise
         )
     check_encodable(name, cwd)
     return os.path.realpath(cwd)

@@ -117,7 +117,7 @@ def why_not_interruptible(screen: Screen | None, profile: Profile) -> str | None
     if screen.setup:
         return "it asks something before its first prompt, and any key could be the answer"
     if screen.state is State.DIALOG and not profile.turn_keys_in(screen.state):
-        return "it asks something, and goes on in its turn whatever the answer"
+        return "it asks a question, and its turn continues whatever the answer"
     return None
 
 

@@ -225,7 +225,7 @@ def confirm(asked: str) -> bool:
         answer = sys.stdin.readline()
     except KeyboardInterrupt:
         print(file=sys.stderr)
-        reason = "nothing was begun: the question was interrupted"
+        reason = "nothing was started: the question was interrupted"
         raise Failure(Code.INTERRUPTED, reason) from None
     if not answer.endswith("\n"):  # the end of the input is no end of the line
         print(file=sys.stderr)

@@ -21,6 +21,15 @@ LASTING_OBJECTS = 10_000  # of who runs for hours: garbage is collected as often
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
+class OneVerb(typer.core.TyperCommand):
+    """The help of one verb."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name a required argument as the pages do, NAME, and not {NAME}; choices keep theirs."""
+        pieces: list[str] = super().collect_usage_pieces(ctx)
+        return [piece if "|" in piece else piece.strip("{}") for piece in pieces]
+
+
 class Grouped(typer.core.TyperGroup):
     """The help of the whole program."""
 
@@ -65,7 +74,8 @@ def program(verbs: Iterable[Verb]) -> Any:
     for verb in verbs:
         for word in filter(None, (verb.called, verb.alias)):
             hidden = verb.group is None or word == verb.alias
-            app.command(word, hidden=hidden, context_settings=SETTINGS)(function(verb))
+            declare = app.command(word, cls=OneVerb, hidden=hidden, context_settings=SETTINGS)
+            declare(function(verb))
     command = typer.main.get_command(app)
     complete.use_our_shells()
     return command
@@ -174,7 +184,7 @@ def check_words(words: Sequence[str]) -> None:
 def usage(words: Sequence[str], error: Any) -> Failure:
     """Turn a parser error into a Failure that refers to the verb's help."""
     verb = verb_of(words)
-    reason = error.format_message()
+    reason = _reason(error)
     if verb:
         hint = f"see: tmuxreap {verb} --help"
     else:
@@ -186,6 +196,15 @@ def usage(words: Sequence[str], error: Any) -> Failure:
         reason = f"{verb} works on this machine only"
         hint = f"run it there, as in: ssh HOST tmuxreap {verb} --help"
     return Failure(Code.USAGE, f"could not read the command: {reason}", hint)
+
+
+def _reason(error: Any) -> str:
+    """Return typer's message as the rest of a sentence."""
+    message: str = error.format_message().rstrip(".")
+    unknown = getattr(error, "option_name", None)
+    if unknown is not None and message.startswith("No such option"):
+        return f"there is no option {unknown}"
+    return message[:1].lower() + message[1:]
 
 
 __all__ = ["PUBLIC", "main", "program"]

@@ -41,9 +41,21 @@ Host: TypeAlias = Annotated[
         autocompletion=complete.hosts,
     ),
 ]
+
+
+def _hosts_at_once(word: str) -> int:
+    number = int(word) if word.isascii() and word.isdigit() else 0
+    if not 1 <= number <= 1000:
+        raise typer.BadParameter(f"{word!r} is not a number from 1 to 1000")
+    return number
+
+
 HostsAtOnce: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--hosts-at-once", metavar="N", help="Hosts to ask at the same time. [32]", min=1, max=1000
+        "--hosts-at-once",
+        metavar="N",
+        help="Hosts to ask at the same time. [32]",
+        parser=_hosts_at_once,
     ),
 ]

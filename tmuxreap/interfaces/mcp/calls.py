@@ -234,7 +234,7 @@ class Calls:
             return as_answer(tool, call.raw, result)
         except Exception as error:  # noqa: BLE001 - the boundary of a call: others go on
             traceback.print_exception(error)
-            message = f"could not go on: {type(error).__name__}: {error}"
+            message = f"could not continue: {type(error).__name__}: {error}"
             hint = "this is a bug: please report it with what the server wrote to stderr"
             return _failed(tool, context, Failure(Code.BUG, message, hint)).as_json()
 
@@ -259,7 +259,7 @@ class Calls:
         failure = Failure(
             Code.TIMED_OUT,
             f"could not finish {call.tool.verb} in {time.monotonic() - call.began:.0f} s: it is"
-            f" under way{ended}{': ' + steps if steps else ''}",
+            f" in progress{ended}{': ' + steps if steps else ''}",
             _call_again(call.tool),
         )
         context = self.context(looks=True)
@@ -278,7 +278,7 @@ def _kind(tool: Tool) -> str:
 def _call_again(tool: Tool) -> str:
     if tool.read_only:
         return f"call {tool.name} again, for fewer sessions"
-    return f"call {tool.name} again with the same arguments: it joins what is under way"
+    return f"call {tool.name} again with the same arguments: it joins the one in progress"
 
 
 async def _await_result(call: Call, report: Report | None) -> None:

@@ -138,7 +138,7 @@ class Reap(Arguments):
     reason: Reason
     stalled: bool = Field(False, description="Working, then silent. None of the four: all.")
     stalled_after: Seconds = Field(STALLED_AFTER_S, description="Seconds.")
-    idle: bool = Field(False, description="No output, nobody attached, not busy.")
+    idle: bool = Field(False, description="No output, no client attached, not busy.")
     idle_after: Seconds = Field(IDLE_AFTER_S, description="Seconds.")
     expired: bool = Field(False, description="Past their ttl.")
     orphans: bool = Field(False, description="Processes of ended sessions.")
@@ -219,7 +219,7 @@ def _limited(
     results = answer["results"]
     if len(results) <= limit:
         return dict(answer)
-    warning = f"{limit} of {len(results)} {what} are told: raise limit, or ask for fewer"
+    warning = f"{limit} of {len(results)} {what} are shown: raise limit, or ask for fewer"
     kept = results[-limit:] if last else results[:limit]
     return {**answer, "warnings": [*answer["warnings"], warning], "results": kept}
 
@@ -326,8 +326,8 @@ class AdoptSession(Arguments):
 
     def run(self, context: Context) -> Result:
         if self.everything == bool(self.names):
-            reason = "could not tell what to adopt: give names, or all alone"
-            raise Failure(Code.USAGE, reason, "with dry_run and all the answer tells who is there")
+            reason = "could not choose what to adopt: give names, or all alone"
+            raise Failure(Code.USAGE, reason, "with dry_run and all the answer lists what is there")
         if not self.everything:
             return super().run(context)
         of_one = {"agent": None, "force": False, "pane": None}
@@ -369,19 +369,19 @@ ENDS: dict[str, bool] = {"destructive": True, "idempotent": True}
 ALL = (
     Tool("list_sessions", "List sessions", ListSessions, read_only=True),
     Tool("show_session", "Show sessions", ShowSession, read_only=True),
-    Tool("events", "Show the history", Events, read_only=True),
+    Tool("events", "Show the event history", Events, read_only=True),
     Tool("wait_session", "Wait for sessions", WaitSession, read_only=True),
     Tool("doctor", "Check the setup", Doctor, read_only=True),
     Tool("start_session", "Start a session", StartSession),
-    Tool("adopt_session", "Register sessions", AdoptSession, idempotent=True),
+    Tool("adopt_session", "Register running sessions", AdoptSession, idempotent=True),
     Tool("resume_session", "Resume sessions", ResumeSession),
-    Tool("send_prompt", "Give a prompt", SendPrompt),
-    Tool("interrupt_session", "End turns", InterruptSession, idempotent=True),
+    Tool("send_prompt", "Send a prompt", SendPrompt),
+    Tool("interrupt_session", "Interrupt turns", InterruptSession, idempotent=True),
     Tool("stop_session", "Stop sessions", StopSession, **ENDS),
     Tool("kill_session", "Kill sessions", KillSession, **ENDS),
-    Tool("reap", "End what evidence condemns", Reap, **ENDS),
+    Tool("reap", "End stalled, idle and expired sessions", Reap, **ENDS),
     Tool("remove_session", "Forget ended sessions", RemoveSession, **ENDS),
-    Tool("reconcile", "Settle what is true", Reconcile, idempotent=True),
+    Tool("reconcile", "Reconcile the registry", Reconcile, idempotent=True),
 )
 TOOLS = {tool.name: tool for tool in ALL}
 

@@ -338,4 +338,4 @@ def run(desk: Desk) -> None:
     popup.run()
     if popup.return_code:
         hint = "this is a bug: please report it with the lines above"
-        raise Failure(Code.BUG, "could not go on with the popup", hint)
+        raise Failure(Code.BUG, "could not continue with the popup", hint)

@@ -209,7 +209,7 @@ class Drawing(BackgroundApp):
         if self._seen.failure is not None:
             return view.failure_text(self._seen.failure)
         if self._leaving:
-            return Text("closes when what is under way is through", style="yellow")
+            return Text("closes when the work in progress is done", style="yellow")
         if self._message_text is not None:
             return self._message_text
         if self._seen.warnings:

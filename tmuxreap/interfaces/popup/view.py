@@ -136,7 +136,7 @@ KEYS = (
     ),
     Key("v", "v", "turn", "View", "the screen alone, or the list again", 2),
     Key("question_mark", "?", "help", "Help", "this page", 9),
-    Key("q,escape", "q", "leave", "Close", "close; what was begun is finished first", 10),
+    Key("q,escape", "q", "leave", "Close", "close; work in progress is finished first", 10),
 )
 MOVING = (("j k ↑ ↓", "move"), ("click", "choose; again: jump"))
 

@@ -222,7 +222,7 @@ def _listen(host: Host, request: Request, settings: Settings, queue: Queue[News]
         except Failure as failure:
             reason = failure.message
         except (SilentError, EndedError):
-            reason = f"could not go on hearing {host.name}: the connection ended"
+            reason = f"could not follow {host.name}: the connection ended"
         queue.put(f"{reason}; trying again in {pause:g} s")
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE_S)

@@ -63,7 +63,7 @@ class OnHosts:
         if not self._is_changing:
             return Failure(Code.INTERRUPTED, reason)
         hint = f"see what came of it: tmuxreap list --host {EVERY}"
-        return Failure(Code.INTERRUPTED, f"{reason}; what was begun there continues", hint)
+        return Failure(Code.INTERRUPTED, f"{reason}; what was started there continues", hint)
 
     def _run(self, style: Style) -> Result:
         if self._is_changing and self._is_remote_by_flag and not self._yes and self._is_inside():
@@ -219,7 +219,7 @@ class OnHosts:
 
     def _confirm_and_run(self, style: Style) -> Result:
         if self._purges and not self._yes and not self.asks:
-            reason = "that deletes for good, and nobody can be asked here"
+            reason = "that deletes permanently, and without a terminal no question can be asked"
             message = f"could not {self.verb} and purge: {reason}"
             raise Failure(Code.USAGE, message, "look at the plan with --dry-run, then add --yes")
         if self._yes:  # without a question no host waits for the plan of another

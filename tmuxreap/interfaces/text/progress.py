@@ -53,7 +53,7 @@ class Progress:
 
     def strays(self, name: str, programs: Sequence[str]) -> None:
         shown = [*programs[:SHOWN_NAMES], *(["..."] if len(programs) > SHOWN_NAMES else [])]
-        self.waits(name, f"also ends what was begun from it in the background: {', '.join(shown)}")
+        self.waits(name, f"also ends what it started in the background: {', '.join(shown)}")
 
     def turn(self, name: str) -> None:
         """Show that the session may finish its turn first."""

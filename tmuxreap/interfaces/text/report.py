@@ -162,7 +162,7 @@ def _summary_lines(result: Result) -> Iterator[str]:
     if len(outcomes) < 2 or "planned" in outcomes or counts is None:
         return
     ways = {
-        "by their exit keys": counts.by_keys,
+        "by exit keys": counts.by_keys,
         "by hangup or SIGTERM": counts.by_term,
         "by SIGKILL": counts.by_kill,
     }

@@ -186,7 +186,7 @@ class _Reader:
             if not (isinstance(key, yaml.ScalarEvent) and key.value == LIST_KEY):
                 self.read(self.next())
             elif result:
-                raise _at_event(f"`{LIST_KEY}` stands there twice", key)
+                raise _at_event(f"`{LIST_KEY}` appears twice", key)
             else:
                 result = self.read_list(key, bool(top.flow_style))
         if result is None:
@@ -286,7 +286,7 @@ class _Reader:
         self.meaning.append(f"*{event.anchor} {anchored.digest}")
         self.repeated += anchored.size
         if self.repeated > MOST_BY_ALIASES:
-            self.refuse("its aliases stand for too many values", event)
+            self.refuse("its aliases expand to too many values", event)
         if anchored.trouble:
             self.refuse(anchored.trouble, event)
         return anchored.value
@@ -316,7 +316,7 @@ class _Reader:
 
     def open_anchor(self, event: Any) -> None:
         if event.anchor in self.anchors:
-            raise _at_event(f"the anchor {event.anchor!r} stands there twice", event)
+            raise _at_event(f"the anchor {event.anchor!r} appears twice", event)
         self.anchors[event.anchor] = None
         self.meaning.append("&" + event.anchor)
 
@@ -358,7 +358,7 @@ class _Reader:
             if scalar and event.value == MERGE_KEY and event.implicit[0]:
                 if merged is not None:
                     self.linked = True
-                    self.refuse(f"the key {MERGE_KEY!r} stands there twice", event)
+                    self.refuse(f"the key {MERGE_KEY!r} appears twice", event)
                 merged = self.merge(event)
                 continue
             key = scalar_of(event) if scalar else self.read(event)
@@ -370,7 +370,7 @@ class _Reader:
             if not scalar:
                 self.refuse("there is a key in it that is no plain text", event)
             elif key in result:
-                self.refuse(f"the key {key!r} stands there twice", event)
+                self.refuse(f"the key {key!r} appears twice", event)
             if scalar:
                 result[key] = value
         self.close(event, "}")

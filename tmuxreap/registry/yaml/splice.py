@@ -222,7 +222,7 @@ def _places(text: str, where: Entry) -> tuple[tuple[int, int], tuple[int, int]]:
         raise CannotSplice("its key is not followed by a colon on the same line", where.key.start)
     if isinstance(value, Leaf) and value.style in _BLOCK:
         if text[value.start] == "&":
-            raise CannotSplice("an anchor stands before its text", value.start)
+            raise CannotSplice("an anchor precedes its text", value.start)
         indicator = value.start + 1
         while text[indicator : indicator + 1] in tuple("+-0123456789"):
             indicator += 1
@@ -287,7 +287,7 @@ def remove_entry(text: str, mapping: MappingNode, number: int) -> list[Splice]:
     start = line_start(text, gone.key.start)
     end = line_end(text, gone.value.end)
     if text[start : gone.key.start].strip(" "):
-        raise CannotSplice("something stands before the key on its line", gone.key.start)
+        raise CannotSplice("there is text before the key on its line", gone.key.start)
     if start:
         return [Splice(start, after_break(text, end), "")]
     following = mapping.entries[1].key.start  # the row's dash is on the removed line

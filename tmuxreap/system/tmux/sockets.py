@@ -34,7 +34,7 @@ def why_no_answer(socket: str) -> NoServer | Unreachable | None:
     try:
         if not stat.S_ISSOCK(os.stat(socket).st_mode):  # noqa: PTH116
             return Unreachable(
-                socket, "it is not a socket", "look at what stands there, and at tmux_server"
+                socket, "it is not a socket", "look at that path, and at tmux_server"
             )
         _connect(socket)
     except (FileNotFoundError, ConnectionRefusedError):
@@ -46,7 +46,7 @@ def why_no_answer(socket: str) -> NoServer | Unreachable | None:
     except (BlockingIOError, TimeoutError):
         return None  # the listen queue is full: the server hangs but exists
     except (OSError, ValueError) as error:
-        return Unreachable(socket, str(error), "look at what stands there, and at tmux_server")
+        return Unreachable(socket, str(error), "look at that path, and at tmux_server")
     return None
 
 

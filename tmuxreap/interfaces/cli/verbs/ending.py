@@ -214,7 +214,7 @@ def do_reap(
         typer.Option("--stalled-after", metavar="S", help="How long the silence may last. [120s]"),
     ] = None,
     idle: Annotated[
-        bool, typer.Option("--idle", help="Agents with no output and nobody attached.")
+        bool, typer.Option("--idle", help="Agents with no output and no client attached.")
     ] = False,
     idle_after: Annotated[
         str | None,

@@ -177,7 +177,7 @@ def do_hooks(
     from tmuxreap.commands.hooks import HooksAction, HooksRequest, run
 
     if deed not in (HooksAction.INSTALL.value, HooksAction.REMOVE.value):
-        reason = f"could not tell what to do with hooks: {deed!r}"
+        reason = f"could not choose what to do with hooks: {deed!r}"
         raise Failure(Code.USAGE, reason, "say install or remove")
     return run(call.context, HooksRequest(HooksAction(deed), agent, dry_run))
 
@@ -207,7 +207,7 @@ def do_popup(
     """
     context = call.context
     if not on_terminal():
-        reason = "could not open the popup: this is no terminal"
+        reason = "could not open the popup: standard input is not a terminal"
         raise Failure(Code.USAGE, reason, "run it in one, or in scripts use: tmuxreap list --json")
     try:
         from tmuxreap.interfaces.popup.app import run
@@ -243,7 +243,7 @@ def do_completion(
     tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
     """
     if shell not in SHELLS:
-        reason = f"could not complete for {shell!r}: it is not known"
+        reason = f"could not complete for {shell!r}: this shell is not supported"
         raise Failure(Code.USAGE, reason, f"give {', '.join(SHELLS)}")
     script = get_completion_script(prog_name="tmuxreap", complete_var=complete.ASKING, shell=shell)
     lines = tuple(script.splitlines())

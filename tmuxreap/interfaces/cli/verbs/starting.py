@@ -222,7 +222,7 @@ def do_adopt(
         ask = _ask if call.asks else None
         return run_all(call.context, AdoptAllRequest(server, tags, dry_run, yes, ask))
     if everything or not names:
-        reason = "could not tell what to adopt: give names of sessions, or --all alone"
+        reason = "could not choose what to adopt: give names of sessions, or --all alone"
         raise Failure(Code.USAGE, reason, "tmuxreap adopt NAME..., or: tmuxreap adopt --all")
     if alone and len(names) > 1:
         reason = "could not adopt several: --pid, --pane and --background are of one"
@@ -334,7 +334,7 @@ def do_attach(
 
     context = call.context
     if not sys.stdin.isatty():
-        reason = f"could not attach to {name}: this is no terminal"
+        reason = f"could not attach to {name}: standard input is not a terminal"
         raise Failure(Code.USAGE, reason, f"see its screen with: tmuxreap show {name}")
     words = _elsewhere(context, name) or run(
         context, name, (lambda: _resumed(context, name)) if call.asks else None
