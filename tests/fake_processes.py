@@ -74,6 +74,7 @@ class FakeProcesses:
         self.used: dict[int, Usage] = {}
         self.connected: dict[int, Collection[int] | None] = {}  # who is connected to a server
         self.when_gone: list[Callable[[ProcessId], None]] = []
+        self.when_born: list[Callable[[ProcessId, ProcessId | None], None]] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         self._pids = count(101)
@@ -139,6 +140,8 @@ class FakeProcesses:
             denied=denied,
             unkillable=unkillable,
         )
+        for told in self.when_born:
+            told(identity, parent)
         return identity
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:

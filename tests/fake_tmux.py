@@ -96,6 +96,7 @@ class FakeTmux:
         self.told_status: list[tuple[str, str | None]] = []
         self.buffers: dict[str, str] = {}
         self.notices: list[tuple[str, str]] = []
+        self.when_created: list[Callable[[str, FakeSession], None]] = []
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
 
@@ -290,6 +291,8 @@ class FakeTmux:
         cwd = flags[flags.index("-c") + 1]
         comm = program[0].rpartition("/")[2]
         session = self.open(socket, name, comm, *program[1:], cwd=cwd, environ=marks, **behaviour)
+        for told in self.when_created:
+            told(socket, session)
         pane = session.panes[0].now
         return Created(session.id, pane.id, pane.pid or 0)
 

@@ -266,8 +266,10 @@ class Story:
             line = {"role": "user", "text": "hello", "cwd": "/"}
             (conversations / f"{CONVERSATION}.jsonl").write_text(json.dumps(line) + "\n")
 
-    def _row_of(self, name: str, session: FakeSession, status: str) -> dict[str, object]:
-        server, pane = self.tmux.servers[self.SOCKET], session.panes[0]
+    def _row_of(
+        self, name: str, session: FakeSession, status: str, socket: str = SOCKET
+    ) -> dict[str, object]:
+        server, pane = self.tmux.servers[socket], session.panes[0]
         return {
             "name": name,
             "status": status,
@@ -282,7 +284,7 @@ class Story:
                 "start_ticks": pane.process.start,
             },
             "tmux": {
-                "socket": self.SOCKET,
+                "socket": socket,
                 "host": self.HOST,
                 "boot_id": self.BOOT,
                 "server_pid": server.process.pid,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import Story
+from tests.fakes import FakeSession, Story
 from tmuxreap.commands import start
 from tmuxreap.commands.start import StartRequest
 from tmuxreap.core.errors import Failure
@@ -48,3 +48,31 @@ def test_restarts_that_make_no_sense_are_refused_before_anything_is_made(
     with pytest.raises(Failure, match=flag) as caught:
         start.run(story.app(), wish)
     assert (caught.value.code.text, story.written(), story.told()) == ("usage", before, [])
+
+
+@pytest.mark.parametrize("how", ["swap", "join"])
+def test_a_start_that_fails_leaves_the_panes_that_a_person_brought(story: Story, how: str) -> None:
+    """The agent ends while it is confirmed, and somebody has put a pane into its session."""
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    theirs = quiet.panes[0]
+    theirs_too = story.tmux.split(story.SOCKET, quiet, "vim")
+
+    def meddle(socket: str, session: FakeSession) -> None:
+        mine = session.panes[0]
+
+        def move() -> None:
+            if how == "swap":
+                story.tmux.swap(mine, theirs)
+            else:
+                story.tmux.join(theirs, session)
+            story.processes.die(mine.process)
+
+        story.processes.after(0.2, move)
+
+    story.tmux.when_created.append(meddle)
+    wish = StartRequest("acme", agent="demo", cwd="/", confirm_s=0.5)
+    with pytest.raises(Failure, match="could not start acme"):
+        start.run(story.app(), wish)
+    assert story.processes.alive(theirs.process)
+    assert story.processes.alive(theirs_too.process)
+    assert story.signals_to(theirs.process) == []

@@ -203,11 +203,19 @@ def test_a_send_that_was_cut_off_ends_nothing_and_blocks_nothing(story: Story) -
     agent.works = True
     intent_of(story, story.app(), SEND, 4242)
     story.processes.die(story.processes.identify(4242))  # type: ignore[arg-type]
-    reconcile.run(story.app())
-    assert story.row()["status"] == "running"
-    assert agent.heard == []
     assert told(story)["outcome"] == "sent"
     assert story.ledger().open_intents() == []
+
+
+def test_a_send_that_was_cut_off_is_told_once_and_closed_by_reconcile(story: Story) -> None:
+    agent = story.agent()
+    intent_of(story, story.app(), SEND, 4242)
+    story.processes.die(story.processes.identify(4242))  # type: ignore[arg-type]
+    (drift,) = reconcile.run(story.app()).results
+    assert (drift.drift, drift.hint) == ("intent", "tmuxreap show acme")
+    assert story.ledger().open_intents() == []
+    assert reconcile.run(story.app()).results == []
+    assert (story.row()["status"], agent.heard) == ("running", [])
 
 
 def test_a_stop_after_a_send_is_an_ordinary_stop(story: Story) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import Story
+from tests.fakes import DEMO, Story, sight
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import (
     NoServer,
@@ -141,3 +141,38 @@ def test_two_indistinguishable_panes_are_reported(seen: tuple[Row, Server, World
     assert code(failure) == "ambiguous_pane"
     assert isinstance(failure, Failure)
     assert "--whole-session" in failure.hint
+
+
+def as_of_another_tool(story: Story, pid: int) -> None:
+    """Leave one row: as another tool writes it, with that pid."""
+    row = {"name": "acme", "status": "running", "agent": "demo", "pane": {"pid": pid}}
+    story.path.write_text("tmux_sessions:\n")
+    story.add_row(row)
+
+
+def test_an_agent_whose_pane_was_moved_here_is_not_the_one_that_is_gone(story: Story) -> None:
+    """Its own pane is gone, and a person has joined the pane of another agent to its session."""
+    acme, other = story.agent(), story.agent("other")
+    server = story.tmux.servers[story.SOCKET]
+    story.tmux.join(other.pane, server.sessions[0])
+    story.processes.die(acme.process)
+    assert sight(story).agent == ()
+    (told,) = story.stop("acme").results
+    assert story.processes.alive(other.process)
+    assert told.error is not None
+    assert told.error.code == "foreign_panes"
+    assert story.row("other")["status"] == "running"
+
+
+def test_another_session_of_the_name_is_not_taken_for_one_that_was_moved(story: Story) -> None:
+    """Another tool's row has no identity; its agent lives in a neighbor's session."""
+    mine = story.agent()
+    as_of_another_tool(story, mine.process.pid)
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    story.tmux.join(mine.pane, quiet)
+    later = story.tmux.open(story.SOCKET, "acme", *DEMO).panes[0].process
+    (told,) = story.stop("acme").results
+    assert told.error is not None
+    assert told.error.code == "session_replaced"
+    assert story.processes.alive(mine.process)
+    assert story.processes.alive(later)

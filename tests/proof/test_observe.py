@@ -60,7 +60,7 @@ def test_what_a_process_carries(processes: Counted) -> None:
     )
     three = processes.add("c", environ={"TMUX": "odd"}, open_files=("/dev/pts/9",))
     traces = observer(processes).look([], 0).index.traces
-    assert traces[one.pid] == Trace("m", "/tmp/s,x,50", "%3")
+    assert traces[one.pid] == Trace("m", "/tmp/s,x,50", "%3", session="$0")
     assert traces[two.pid] == Trace(terminals=frozenset({"/dev/pts/4", "/dev/pts/5 (deleted)"}))
     assert traces[three.pid] == Trace(terminals=frozenset({"/dev/pts/9"}))
 

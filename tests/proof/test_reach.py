@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from signal import Signals
+
 import pytest
 
 from tests.fakes import Story, row_of, sight
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Spares
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import ProcessId
 from tmuxreap.proof.reach import spare_reason
 from tmuxreap.proof.see import see
@@ -139,3 +142,18 @@ def test_the_service_that_all_panes_share_is_spared(story: Story, program: str) 
     world = story.app().observer.look([], 0)
     reason = spare_reason(Spares.of(*opencode.spare), world)
     assert reason(world.index.processes[service.pid]) == f"a shared {program}"
+
+
+def test_what_outlived_a_respawn_of_its_pane_is_named(story: Story) -> None:
+    """Another tool's row has no start of it: the agent is no proof of another, nor is it gone."""
+    agent = story.agent(shell=True, ignores={Signals.SIGHUP})
+    row = {"name": "acme", "status": "running", "agent": "demo"}
+    row["pane"] = {"pid": agent.pane.process.pid}  # type: ignore[assignment]
+    story.path.write_text("tmux_sessions:\n")
+    story.add_row(row)
+    story.tmux.respawn(agent.pane, "vim")
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    story.tmux.join(agent.pane, quiet)
+    (drift,) = reconcile.run(story.app()).results
+    assert (drift.name, story.row()["status"]) == ("acme", "running")
+    assert story.processes.alive(agent.process)

@@ -104,6 +104,9 @@ def _session_of(
         return _on_another_server(row, server, profile, world)
     if any(_is_recorded(row, pane, world) for pane in named.panes):
         return named
+    holders = [it for it in server.sessions if _has_agent(row, it, profile, world)]
+    if holders:  # the recorded agent lives there: this one only has its name
+        return moved_failure(row, holders[0])
     # Other tools record no pane id: without the agent, only foreign panes are left.
     if was_pane_only_ending(row):
         return named if _runs_in(named, profile, world) else None
@@ -229,6 +232,8 @@ def pick_pane(
     for pane in session.panes:
         if profile is not None and agent_in(pane, profile, world):
             running.append(pane)
+    if lost:
+        running = [pane for pane in running if was_made_in(session, pane, world)]
     if len(running) == 1:
         return running[0]
     if lost and not running:
@@ -242,6 +247,13 @@ def pick_pane(
         f"record the one that you mean: {command('adopt', row.name, '--pane', meant)}, or end them"
         " all with --whole-session",
     )
+
+
+def was_made_in(session: Session, pane: Pane, world: World) -> bool:
+    """Tell whether the pane may have been made in this session: one that was moved here, with its
+    agent, is another's."""
+    made_in = world.index.trace(pane.pid or 0).session
+    return made_in in (None, session.id)
 
 
 def same_server(row: Row, server: ServerLook, world: World) -> bool:

@@ -280,9 +280,11 @@ def _trace_of(environ: Mapping[str, str]) -> Trace:
     tmux = None
     if socket and server.isdigit():
         tmux = f"{canonical(socket)},{server}"
+    session = environ.get("TMUX", "").rpartition(",")[2]
     return Trace(
         mark=environ.get("TMUXREAP_ID") or None,
         tmux=tmux,
         pane=environ.get("TMUX_PANE") or None,
         registry=environ.get("TMUXREAP_REGISTRY") or None,
+        session=f"${session}" if session.isdigit() else None,
     )

@@ -36,6 +36,7 @@ class Trace:
     terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
     registry: str | None = None  # the registry that the mark is from
     scope: str | None = None  # the control group of a pane
+    session: str | None = None  # the ID of the session that its pane was made in
 
     @property
     def is_evidence(self) -> bool:

@@ -266,16 +266,20 @@ def _left_by_gone_pane(
     leader: int, server: ServerLook, spares: Spares, world: World
 ) -> list[Process]:
     """Return the living processes of this kernel session, and others of their pane, if they say
-    that they were started in a pane of this server that is gone. In a living pane the pid is
-    reused."""
+    that they were started in a pane of this server that is gone, or has another program now. In a
+    living pane the pid is reused."""
     index = world.index
     for pid in (leader, *index.by_session.get(leader, ())):
         process = index.processes.get(pid)
         trace = index.trace(pid)
-        if process is None or trace.pane is None or not _names_gone_pane(trace, server, world):
+        if process is None or trace.pane is None:
             continue
-        nothing: frozenset[str] = frozenset()
         known = frozenset({process.id} if pid == leader else ())
+        if not _names_gone_pane(trace, server, world):
+            if pid == leader or not _was_put_out(process, server, world):
+                continue
+            known = frozenset({ProcessId(leader, 0)})  # it is dead, and its start not known
+        nothing: frozenset[str] = frozenset()
         panes = frozenset({trace.pane})
         reach = Reach(trace.tmux, panes, known, frozenset(), nothing, None, frozenset())
         return [one.process for one in belongings_of(server, None, reach, spares, world).own]
@@ -288,6 +292,13 @@ def _names_gone_pane(trace: Trace, server: ServerLook, world: World) -> bool:
         return False
     same = isinstance(server, Server) and pid == str(server.pid)
     return not (same and trace.pane in world.places_on(server).living)
+
+
+def _was_put_out(process: Process, server: ServerLook, world: World) -> bool:
+    """Tell whether another program was started in its pane (respawn-pane) while it lived on. The
+    kernel gives nobody the pid of its dead leader as long as it lives."""
+    in_pane = world.places_on(server).of(process, None)
+    return in_pane is None and process.sid not in world.index.processes
 
 
 def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:

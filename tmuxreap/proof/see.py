@@ -3,6 +3,7 @@ pane and which processes are the agent's. Never looks itself."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile, Spares
@@ -24,6 +25,7 @@ from tmuxreap.proof.identity import (
     moved_failure,
     pick_pane,
     unreadable_failure,
+    was_made_in,
     why_unknown,
 )
 from tmuxreap.proof.ownership import Owned, World, owned
@@ -113,7 +115,10 @@ def see(
         else:
             nested = nested_in(belongings, profile, world)
         return replace(_with_agent(sight, row, pane, agent, profile, spares, world), nested=nested)
-    agent = _agent_left_behind(row, belongings, profile, world, past)
+    others = list(foreign)
+    if whole is not None:
+        others += [pane for pane in whole.panes if not was_made_in(whole, pane, world)]
+    agent = _agent_left_behind(row, belongings, others, profile, world, past)
     if session is None:
         unproven = unproven_of(row, server, belongings, spares, world, past)
         return replace(sight, agent=agent, unproven=unproven)
@@ -256,11 +261,17 @@ def _same_server(first: Sight, server: ServerLook) -> bool:
 
 
 def _agent_left_behind(
-    row: Row, belongings: Owned, profile: Profile | None, world: World, past: Past
+    row: Row,
+    belongings: Owned,
+    others: Collection[Pane],
+    profile: Profile | None,
+    world: World,
+    past: Past,
 ) -> tuple[Process, ...]:
-    """Return an agent that outlived its session; without a profile, the process that tmux had
-    started in the pane."""
-    alive = [belonging.process for belonging in belongings.own]
+    """Return an agent that outlived its session or its pane; without a profile, the process that
+    tmux had started in the pane. One in a pane of others is another."""
+    theirs = {pane.pid for pane in others}
+    alive = [one.process for one in belongings.own if one.process.sid not in theirs]
     if profile is not None:
         return agent_among(alive, profile, world)
     leaders = recorded_leader(row, world) | {

@@ -343,6 +343,12 @@ def _of_headless(context: Context, row: Row | None, intent: Intent) -> RowDrift:
     return _unrecorded(row, intent, f"its process {process.pid}", hint)
 
 
+def drift_of_send(intent: Intent) -> RowDrift:
+    evidence = "a send to it was interrupted: its prompt may be in the input, or given"
+    hint = command("show", intent.name)
+    return RowDrift(intent.name, DriftKind.INTENT, evidence, {}, intent, hint)
+
+
 def _closed(intent: Intent, options: tuple[PaneOption, ...] = ()) -> RowDrift:
     evidence = "a start of it was not closed"
     return RowDrift(intent.name, DriftKind.INTENT, evidence, {}, intent, restore=options)

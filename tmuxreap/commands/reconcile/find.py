@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tmuxreap.commands.reconcile.drift import (
     DriftKind,
     RowDrift,
+    drift_of_send,
     drift_of_start,
     drifts_of,
     is_headless,
@@ -83,6 +84,7 @@ def find_drifts(
                 if not is_headless(intent):
                     drifts = [one for one in drifts if not _is_same(one, drift)]
                 drifts.append(drift)
+        drifts += [drift_of_send(one) for one in abandoned.values() if one.verb == SEND]
         for intent in endings.values():
             # an unreadable row's holds the request and stays open
             if look.named(intent.name) is None and look.bad_row(intent.name) is None:

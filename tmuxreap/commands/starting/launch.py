@@ -43,6 +43,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.model import Session as TmuxSession
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Item, failure_in
+from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import START
 from tmuxreap.proof.identity import unreachable_failure
@@ -69,9 +70,13 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
         return False
     from tmuxreap.ending.end import end_unregistered  # only failed starts need it
 
-    options = EndingOptions("start_failed", grace=1.0, whole_session=True)
-    policy = make_policy(EndVerb.KILL, options, {})
-    return end_unregistered(context, row, policy, past).error is None
+    options = EndingOptions("start_failed", grace=1.0)
+    error = end_unregistered(context, row, make_policy(EndVerb.KILL, options, {}), past).error
+    if error is not None and error.code == Code.FOREIGN_PANES.text:
+        # Somebody has brought panes into it meanwhile: they are none of the start's.
+        alone = replace(options, pane_only=True)
+        error = end_unregistered(context, row, make_policy(EndVerb.KILL, alone, {}), past).error
+    return error is None
 
 
 def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
@@ -280,10 +285,9 @@ def _is_gone_after(context: Context, row: Row, leader: ProcessId, than_s: float)
 def _provisional_row(context: Context, spec: Launch, made: Created) -> Row:
     """Return a provisional row, with what a look needs: nothing of it is older than its leader."""
     leader = context.processes.identify(made.pid)
+    pane = RecordedPane(id=made.pane)
     if leader:
-        pane = RecordedPane(pid=leader.pid, start_ticks=leader.start)
-    else:
-        pane = RecordedPane()
+        pane = RecordedPane(pid=leader.pid, id=made.pane, start_ticks=leader.start)
     tmux = RecordedTmux()
     server = context.tmux.look(spec.socket)
     if isinstance(server, Server):

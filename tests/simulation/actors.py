@@ -1,0 +1,286 @@
+"""Commands that run one at a time, in any order, and break at any call of a port.
+
+Each command has its own thread and runs only while it holds the baton; it returns the baton when it
+waits. Never knows what a command does."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from typing import Any
+
+from tests.fake_processes import FakeProcesses
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.faults import Step
+from tmuxreap.core.model import ProcessId, Unreachable
+from tmuxreap.core.ports import Sent
+from tmuxreap.core.results import Result
+from tmuxreap.sessions.context import Context
+from tmuxreap.system import lock
+
+PATIENCE_S = 60
+PAUSE_S = 0.4
+# What a port answers if it got no answer itself; other calls are never broken so.
+NO_ANSWER: Mapping[tuple[str, str], Callable[..., Any]] = {
+    ("tmux", "look"): lambda socket: Unreachable(socket, "no answer in 5 s", "it may be stopped"),
+    ("tmux", "do"): lambda *_: False,
+    ("tmux", "ask"): lambda socket, questions, *_: [None] * len(questions),
+    ("tmux", "capture"): lambda *_, **__: None,
+    ("tmux", "create"): lambda *_, **__: "no answer",
+    ("processes", "signal"): lambda *_: Sent.DENIED,
+}
+INTERRUPTED = {("tmux", "look"), ("processes", "wait")}
+# Steps without access to a file: no disk fails there.
+CALLS = frozenset(
+    {Step.CREATED, Step.CONFIRMED, Step.KEYS, Step.HANGUP, Step.KILL, Step.PROVEN, Step.PURGED}
+)
+DISK = {"full": errno.ENOSPC, "broken": errno.EIO}
+KINDS = ("kill", "killed", "interrupt", "silent", "deaf", "pause", "meddle", *DISK)
+
+
+class Crash(BaseException):
+    """Simulates SIGKILL: no cleanup runs."""
+
+
+class Actor:
+    """One command in a process of its own."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        process: ProcessId,
+        verb: str,
+        names: Collection[str],
+        work: Callable[[Context], Result | None],
+        faults: Collection[tuple[int, str]] = (),
+    ) -> None:
+        """`names`: the rows that it may write; empty: all. `faults`: numbers of calls, and what
+        happens there."""
+        self.stage, self.process, self.verb, self.names = stage, process, verb, frozenset(names)
+        self.faults = dict(faults)
+        self.calls = 0
+        self.awaited: tuple[frozenset[ProcessId], float] | None = None
+        self.crashed = self.done = self.broken = False
+        self.facts: dict[str, Any] = {}  # what the judges remember of it
+        self.app: Context | None = None
+        self.result: Result | None = None
+        self.failure: Failure | None = None
+        self.error: BaseException | None = None
+        self._work = work
+        self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def __repr__(self) -> str:
+        return f"{self.verb} {' '.join(sorted(self.names)) or 'all'} ({self.process.pid})"
+
+    def _run(self) -> None:
+        self._go.acquire()
+        try:
+            self.app = self.stage.context(self)
+            self.result = self._work(self.app)
+        except (Crash, KeyboardInterrupt):
+            pass
+        except Failure as failure:
+            self.failure = failure
+        except BaseException as error:
+            self.error = error
+        finally:
+            if self.app is not None:
+                with suppress(Crash):
+                    self.app.close()
+            self.done = True
+            self._back.release()
+
+    @property
+    def ready(self) -> bool:
+        if self.done or self.awaited is None:
+            return not self.done
+        processes, until = self.awaited
+        alive = self.stage.processes.alive
+        over = until <= self.stage.processes.clock.monotonic()
+        return self.crashed or over or not all(map(alive, processes))
+
+    def go_on(self) -> None:
+        """Let it run until it waits or ends."""
+        self.stage.current = self
+        self._go.release()
+        in_time = self._back.acquire(timeout=PATIENCE_S)
+        self.stage.current = None
+        assert in_time, f"{self} hangs"
+        if self.done:
+            self.stage.processes.die(self.process)
+        if self.error is not None:
+            raise self.error
+
+    def pause(self, processes: Collection[ProcessId], until: float) -> None:
+        self.awaited = (frozenset(processes), until)
+        self._back.release()
+        self._go.acquire()
+        self.awaited = None
+        if self.crashed:
+            self.crash()
+
+    def crash(self) -> None:
+        self.crashed = True
+        self.stage.processes.die(self.process)
+        for books in self.app._opened if self.app is not None else ():  # nothing more is written
+            if books._connection is not None:
+                with suppress(Exception):
+                    books._connection.rollback()
+            books.close()
+            books._failed = True
+        raise Crash
+
+    @property
+    def holds_lock(self) -> bool:
+        """Whether others would wait for it in real time."""
+        return any(held.is_locked for (pid, _), held in lock._locks.items() if pid == os.getpid())
+
+    def fault(self) -> str | None:
+        self.calls += 1
+        return self.faults.get(self.calls)
+
+
+class Port:
+    """A port as one command sees it: each call can fail, or be its last."""
+
+    def __init__(self, stage: Stage, name: str, port: object) -> None:
+        self._stage, self._name, self._port = stage, name, port
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._port, name)
+        if not callable(found):
+            return found
+        call, port = self._stage.call, self._name
+
+        def called(*words: Any, **more: Any) -> Any:
+            return call((port, name), found, words, more)
+
+        self.__dict__[name] = called
+        return called
+
+
+class Stage:
+    """The commands that are under way, and the baton."""
+
+    def __init__(self, processes: FakeProcesses) -> None:
+        self.processes = processes
+        self.actors: list[Actor] = []
+        self.current: Actor | None = None
+        self.slowed = 0  # commands that pause between a look and what follows from it
+
+    def context(self, actor: Actor) -> Context:
+        raise NotImplementedError
+
+    def meddle(self) -> None:
+        """Let another program write the registry, without the lock."""
+
+    def answered(self, actor: Actor) -> None:
+        """Hear of a command that has ended."""
+
+    def went_on(self, actor: Actor) -> None:
+        """Hear of a command that has gone one piece further."""
+
+    def call(
+        self,
+        call: tuple[str, str],
+        port: Callable[..., Any],
+        words: tuple[Any, ...],
+        more: Mapping[str, Any],
+    ) -> Any:
+        actor = self.current
+        if actor is None or threading.current_thread() is not actor.thread:
+            return port(*words, **more)  # a look in the background breaks nowhere
+        if actor.crashed:
+            raise Crash
+        fault = actor.fault()
+        if fault is not None:
+            before = self._suffer(actor, fault, call)
+            if before:
+                return NO_ANSWER[call](*words, **more)
+        done = self._wait(actor, *words) if call == ("processes", "wait") else port(*words, **more)
+        if fault == "killed":
+            actor.crash()
+        if fault == "deaf" and call in NO_ANSWER:
+            actor.broken = True
+            return NO_ANSWER[call](*words, **more)
+        return done
+
+    def _suffer(self, actor: Actor, fault: str, call: tuple[str, str]) -> bool:
+        """Break before the call; tell whether it is not made at all."""
+        if fault == "kill":
+            actor.crash()
+        if fault == "interrupt" and call in INTERRUPTED and actor.verb not in ("start", "resume"):
+            raise KeyboardInterrupt
+        if fault == "pause" and call[0] != "clock" and not actor.holds_lock:
+            self.slowed += 1
+            try:
+                actor.pause((), self.processes.clock.monotonic() + PAUSE_S)
+            finally:
+                self.slowed -= 1
+        if fault == "silent" and call in NO_ANSWER:
+            actor.broken = True
+            return True
+        return False
+
+    def at(self, step: Step) -> None:
+        """A step inside of files and ledger: the disk may fail, or the command be killed."""
+        actor = self.current
+        if actor is None:
+            return
+        if actor.crashed:
+            raise Crash
+        fault = actor.fault()
+        if fault in ("kill", "killed"):
+            actor.crash()
+        if fault == "meddle":
+            self.meddle()
+        if fault in DISK and step not in CALLS:
+            actor.broken = True
+            raise OSError(DISK[fault], os.strerror(DISK[fault]))
+
+    def _wait(
+        self, actor: Actor, processes: Collection[ProcessId], timeout_s: float
+    ) -> set[ProcessId]:
+        until = self.processes.clock.monotonic() + max(0.0, timeout_s)
+        while True:
+            gone = {process for process in processes if not self.processes.alive(process)}
+            if gone or self.processes.clock.monotonic() >= until:
+                return gone
+            actor.pause(processes, until)
+
+    # Time
+
+    def let(self, actor: Actor) -> None:
+        actor.go_on()
+        self.went_on(actor)
+        if actor.done:
+            self.actors.remove(actor)
+            self.answered(actor)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let the world and all commands go on for so long."""
+        clock = self.processes.clock
+        until = clock.monotonic() + seconds
+        for _ in range(5_000):
+            ready = [actor for actor in self.actors if actor.ready]
+            for actor in ready:
+                self.let(actor)
+            if ready:
+                continue
+            if clock.monotonic() >= until:
+                return
+            moment = self._next(until)
+            self.processes.wait((), moment - clock.monotonic())
+            clock.move_to(moment)
+        raise AssertionError(f"never ends: {self.actors}")
+
+    def _next(self, until: float) -> float:
+        """Return the time of the next thing that happens."""
+        events = self.processes._events
+        wanted = [actor.awaited[1] for actor in self.actors if actor.awaited is not None]
+        return min([until, *wanted, *(one[0] for one in events[:1])])

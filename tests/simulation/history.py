@@ -1,0 +1,300 @@
+"""A history: drawn from a seed as plain steps, and played. Any part of its steps can be played, so
+that a failing one can be shrunk."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+from signal import Signals
+from typing import Any
+
+from tests.simulation import people
+from tests.simulation.actors import KINDS as FAULTS
+from tests.simulation.actors import Actor
+from tests.simulation.promises import Judge
+from tests.simulation.watching import watch
+from tests.simulation.world import KINDS, SOCKETS, World, Wrong, unavailable
+from tmuxreap.commands import adopt, forget, interrupt, protect, resume, send, show, start
+from tmuxreap.commands import list as listing
+from tmuxreap.commands import stop as ending
+from tmuxreap.commands.heartbeat import run as beat
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands.stop import EndRequest
+from tmuxreap.core import faults
+from tmuxreap.core.model import EndVerb, Scope
+from tmuxreap.ending.plan import Policy
+from tmuxreap.sessions.context import Context
+from tmuxreap.system import files
+
+Step = tuple[Any, ...]
+Work = Callable[[Context], Any]
+NAMES = ("a", "b")
+WRAPS = ("", "", "shell", "script")
+ROWS = ("full", "full", "foreign", "foreign with its id", "")
+SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
+LAST_S = 60.0
+
+
+def _end(verb: EndVerb) -> Callable[[str, Any], Work]:
+    def work(name: str, more: Any) -> Work:
+        scope, force, keys_s = more
+        policy = Policy(
+            verb,
+            f"{verb.value} it",
+            grace_s=1.0,
+            force=force,
+            scope=Scope(scope),
+            keys_timeout_s=keys_s,
+        )
+        return lambda context: ending.run(context, EndRequest((name,), policy, False))
+
+    return work
+
+
+def _reap(name: str, more: Any) -> Work:
+    request = reap.ReapRequest((Kind.ORPHAN,), yes=True)
+    return lambda context: reap.run(context, request)
+
+
+def _start(name: str, more: Any) -> Work:
+    kind, restart, replaces = more
+    command = KINDS[kind] if kind != "demo" else ()
+    request = start.StartRequest(
+        name,
+        kind if kind != "mystery" else None,
+        cwd="/",
+        confirm_s=0.5,
+        command=command,
+        restart=restart or None,
+        replace=replaces,
+    )
+    return lambda context: start.run(context, request)
+
+
+def _adopt(name: str, more: Any) -> Work:
+    request = adopt.AdoptRequest(name, more or None)
+    return lambda context: adopt.run(context, request)
+
+
+def _send(name: str, more: Any) -> Work:
+    request = send.SendRequest(name, more, confirm_s=1.0)
+    return lambda context: send.run(context, request)
+
+
+VERBS: dict[str, Callable[[str, Any], Work]] = {
+    "stop": _end(EndVerb.STOP),
+    "kill": _end(EndVerb.KILL),
+    "reap": _reap,
+    "start": _start,
+    "adopt": _adopt,
+    "send": _send,
+    "reconcile": lambda name, more: reconcile.run,
+    "list": lambda name, more: lambda it: listing.run(it, listing.ListRequest()),
+    "show": lambda name, more: lambda it: show.run(it, (name,)),
+    "resume": lambda name, more: (
+        lambda it: resume.run(it, resume.ResumeRequest((name,), confirm_s=0.5))
+    ),
+    "forget": lambda name, more: lambda it: forget.run(it, forget.ForgetRequest((name,))),
+    "interrupt": lambda name, more: (
+        lambda it: interrupt.run(it, interrupt.InterruptRequest((name,)))
+    ),
+    "protect": lambda name, more: lambda it: protect.run(it, protect.ProtectRequest((name,), more)),
+    "heartbeat": lambda name, more: lambda it: beat(it, name, "working"),
+}
+OF_ALL = ("reap", "reconcile", "list")
+
+
+def draw(seed: int) -> list[Step]:
+    """Draw a history."""
+    random = Random(seed)
+    steps: list[Step] = []
+    for name in NAMES if random.random() < 0.5 else NAMES[:1]:
+        steps += _life(random, name)
+    for _ in range(random.randint(3, 12)):
+        steps += _next(random)
+    return steps
+
+
+def _life(random: Random, name: str) -> list[Step]:
+    kind = random.choice(("demo", "demo", "demo", "plain", "mystery"))
+    how: dict[str, Any] = {
+        "leaves": random.random() < 0.8,
+        "exit_delay_s": random.choice((0.0, 0.0, 0.5, 4.0)),
+        "said": random.random() < 0.8,
+    }
+    if random.random() < 0.3:
+        how["ignores"] = random.choice((("SIGHUP",), ("SIGTERM",), ("SIGHUP", "SIGTERM")))
+    if random.random() < 0.5:
+        how["marked"] = True
+    socket = 0 if random.random() < 0.8 else 1
+    steps: list[Step] = [("live", name, kind, socket, random.choice(WRAPS), how)]
+    steps.append(("row", name, random.choice(ROWS)))
+    return steps
+
+
+def _next(random: Random) -> list[Step]:
+    name = random.choice(NAMES)
+    what = random.random()
+    if what < 0.45:
+        return [_command(random, name), ("time", random.choice((0.0, 0.1, 0.5, 2.0, 12.0)))]
+    if what < 0.8:
+        return [("deed", random.choice(list(people.DEEDS)), name, random.randrange(4))]
+    if what < 0.88:
+        return [("tool", random.choice(("meddle", "dump", "copy", "put_back")))]
+    if what < 0.9:
+        return [("hang", random.randrange(2), random.random() < 0.5)]
+    if what < 0.91:
+        return [("ledger", random.random() < 0.5)]
+    if what < 0.95:
+        return _life(random, name)
+    return [("time", random.choice((0.1, 0.5, 2.0, 12.0, 40.0)))]
+
+
+WEIGHTS = {"stop": 8, "kill": 4, "reconcile": 3, "list": 3, "reap": 2, "start": 3, "resume": 2}
+
+
+def _command(random: Random, name: str) -> Step:
+    verbs = [*VERBS, "watch"]
+    verb = random.choices(verbs, [WEIGHTS.get(one, 1) for one in verbs])[0]
+    more: Any = None
+    if verb in ("stop", "kill"):
+        scope = random.choice(("agent", "agent", "agent", "session", "pane"))
+        more = (scope, random.random() < 0.8, random.choice((None, None, 0.0, 1.0)))
+    elif verb == "start":
+        kind = random.choice(("demo", "demo", "plain", "mystery"))
+        more = (kind, random.choice(("", "on-failure", "always")), random.random() < 0.3)
+    elif verb == "adopt":
+        more = random.choice(("demo", "", "plain"))
+    elif verb == "send":
+        more = f"prompt {random.randrange(1_000_000)}"
+    elif verb == "protect":
+        more = random.random() < 0.3
+    broken: list[tuple[int, str]] = []
+    if random.random() < 0.5:
+        for _ in range(random.choice((1, 1, 2, 4))):
+            broken.append((int(2 ** random.uniform(0, 8)), random.choice(FAULTS)))
+    inside = name if random.random() < 0.06 else ""
+    return ("act", verb, name, more, tuple(broken), inside)
+
+
+class Play:
+    """A history while it is played."""
+
+    def __init__(self, folder: Path) -> None:
+        self.world = World(folder)
+        self.judge = Judge(self.world)
+        self.world.went_on = self._went_on  # type: ignore[method-assign]
+        self.world.answered = self._answered  # type: ignore[method-assign]
+
+    def _went_on(self, actor: Actor) -> None:
+        self.judge.went_on(actor)
+        self._check()
+
+    def _answered(self, actor: Actor) -> None:
+        self.judge.answered(actor)
+        self._check()
+
+    def _check(self) -> None:
+        if self.world.wrongs:
+            raise Wrong(self.world.wrongs[0])
+
+    def step(self, step: Step) -> None:
+        getattr(self, f"do_{step[0]}")(*step[1:])
+        self._check()
+
+    def do_live(self, name: str, kind: str, socket: int, wrap: str, how: dict[str, Any]) -> None:
+        how = dict(how)
+        ignores = {Signals[one] for one in how.pop("ignores", ())}
+        marks = {"TMUXREAP_ID": f"mark-of-{name}"} if how.pop("marked", False) else {}
+        life = self.world.live(
+            name, kind, SOCKETS[socket], wrap, ignores=ignores, marks=marks, **how
+        )
+        if life is not None and marks:
+            with self.world.story.ledger() as ledger:
+                ledger.remember_mark(name, marks["TMUXREAP_ID"], self.world.clock.now())
+
+    def do_row(self, name: str, how: str) -> None:
+        life = self.world.newest(name)
+        if life is not None and how and people.session_of(self.world, life) is not None:
+            self.world.write_row(life, how)
+            self.judge.others_wrote()
+
+    def do_act(
+        self,
+        verb: str,
+        name: str,
+        more: Any,
+        broken: Iterable[tuple[int, str]],
+        inside: str,
+    ) -> None:
+        world = self.world
+        within = world.newest(inside) if inside else None
+        if verb == "watch":
+            watch(world, list(broken))
+            return
+        names = () if verb in OF_ALL else (name,)
+        work = VERBS[verb](name, more)
+        replaces = verb == "start" and more[2]
+        if replaces or verb == "adopt" or (verb in ("stop", "kill") and more[0] == "session"):
+            people.gives_up(world, name)
+        facts = {"text": more} if verb == "send" else {}
+        facts["lives"] = {name: self.judge.bound(name)}
+        world.act(verb, names, work, list(broken), within, facts)
+
+    def do_time(self, seconds: float) -> None:
+        self.world.pass_time(seconds)
+
+    def do_deed(self, deed: str, name: str, number: int) -> None:
+        people.do(self.world, deed, name, number)
+
+    def do_tool(self, what: str) -> None:
+        getattr(self.world, what)()
+        self.judge.others_wrote()
+
+    def do_hang(self, socket: int, hangs: bool) -> None:
+        (self.world.tmux.hung.add if hangs else self.world.tmux.hung.discard)(SOCKETS[socket])
+
+    def do_ledger(self, locked: bool) -> None:
+        self.world.lock_ledger(locked)
+
+    def end(self) -> None:
+        """Let everything come to its end, mend what is broken, and settle it."""
+        world = self.world
+        world.tmux.hung.clear()
+        world.ending = True
+        world.pass_time(LAST_S)
+        assert not world.actors, f"never ends: {world.actors}"
+        world.locked = False
+        last: Actor | None = None
+        for _ in range(2):
+            last = world.act("reconcile", (), reconcile.run)
+            world.pass_time(LAST_S)
+        assert last is not None
+        self.judge.settled(last)
+        self._check()
+        world.story.apps.clear()
+        world.story.close()
+
+
+def play(steps: Sequence[Step]) -> None:
+    """Play a history in a folder of its own; raise what is wrong with it."""
+    folder = Path(tempfile.mkdtemp(prefix="tr", dir=SCRATCH))
+    armed, faults_at, settles = None, faults.at, files.SETTLES_S
+    files.SETTLES_S = 0.0
+    try:
+        armed = Play(folder)
+        faults.at = armed.world.at
+        with unavailable(armed.world):
+            for step in steps:
+                armed.step(step)
+            armed.end()
+    finally:
+        faults.at, files.SETTLES_S = faults_at, settles
+        if armed is not None:
+            armed.world.abandon()
+        shutil.rmtree(folder, ignore_errors=True)

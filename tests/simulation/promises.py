@@ -1,0 +1,227 @@
+"""Judges what commands wrote and answered, by the world's own truth. Never asks the program."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from tests.simulation.actors import Actor
+from tests.simulation.world import GIVEN, Life, World
+from tmuxreap.agents.conversations.find import GUESS
+from tmuxreap.core.model import ProcessId
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.registry.transitions import END_FIELDS
+
+Row = Mapping[str, Any]
+ID_FIELD = "_conversation_id_own"
+ENDINGS = ("stop", "kill", "reap")
+LOOKS = ("list", "reconcile")
+ENDED = ("stopped", "killed", "already_stopped", "terminated")
+SETTLED = frozenset({"status", "conversation_source", "store", "worktree", *END_FIELDS})
+
+
+class Judge:
+    """What was written so far, and what must hold of every change."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.text = self.read()
+        self.rows = world.rows()
+        self.ids: dict[str, set[str]] = {}  # by row, those that it ever had
+
+    def read(self) -> str:
+        return self.world.story.path.read_text()
+
+    def others_wrote(self) -> None:
+        """Take what other programs have written as it is."""
+        self.text, self.rows = self.read(), self.world.rows()
+
+    def went_on(self, actor: Actor) -> None:
+        text = self.read()
+        if text == self.text:
+            return
+        check = self.world.check
+        try:
+            rows = self.world.rows()
+        except (yaml.YAMLError, KeyError, TypeError) as error:
+            check(False, 5, f"{actor} left a registry that cannot be read: {error}")
+            return
+        before, self.text, self.rows = self.rows, text, rows
+        for comment in self.world.comments:
+            check(comment in text, 3, f"{actor} wrote away the comment {comment!r}")
+        check(rows["flow"]["note"] == self.world.note, 3, f"{actor} lost what another tool wrote")
+        for name in before.keys() - rows.keys():
+            check(name in actor.names and actor.verb == "forget", 3, f"{actor} dropped {name}")
+        for name, row in rows.items():
+            if before.get(name) != row and name != "flow":
+                self.changed(actor, name, before.get(name, {}), row)
+
+    def changed(self, actor: Actor, name: str, old: Row, row: Row) -> None:
+        world, told = self.world, f"{actor} wrote {name}"
+        keys = {key for key in {*old, *row} if old.get(key) != row.get(key)}
+        if actor.names and name not in actor.names:
+            life = world.life_of(dict(old))
+            twins = [world.life_of(dict(self.rows[one])) for one in actor.names if one in self.rows]
+            world.check(
+                life is not None and life in twins, 3, f"{told}, which nobody named: {keys}"
+            )
+        if actor.verb in ENDINGS or actor.verb == "reconcile":
+            strange = {key for key in keys if key not in SETTLED and not key.endswith(ID_FIELD)}
+            world.check(not strange or actor.verb == "reconcile", 3, f"{told}: {strange}")
+        if old.get("status") == "running" and row["status"] != "running":
+            self.ended(actor, name, old, row)
+        self.conversation(told, name, old, row)
+
+    def ended(self, actor: Actor, name: str, old: Row, row: Row) -> None:
+        life = self.world.life_of(dict(old))
+        told = f"{actor} wrote {name} as {row['status']} ({row.get('termination_mode')})"
+        if life is None:
+            return
+        self.is_over(life, told, old, pane_only=row.get("scope") == "pane")
+        lost = row.get("termination_mode") == "lost"
+        undone = {one for one in life.killers if one.verb in ("stop", "kill") and self.is_open(one)}
+        blind = self.world.blind or any(one.broken for one in undone)
+        self.world.check(not (lost and undone) or blind, 5, f"{told}: it was ended by {undone}")
+
+    def is_open(self, actor: Actor) -> bool:
+        """Tell whether it never came to an answer."""
+        return actor.crashed or not actor.done
+
+    def is_over(self, life: Life, told: str, row: Row, *, pane_only: bool = False) -> None:
+        world = self.world
+        left = self.known(life, row)
+        if pane_only:
+            left = [
+                one for one in left if world.processes.table[one.pid].now.sid == life.leader.pid
+            ]
+        names = [world.processes.table[one.pid].argv for one in left]
+        world.check(not left, 1, f"{told}, and {names} {left} of {life} live")
+        world.check(pane_only or not world.stands(life), 1, f"{told}, and its session stands")
+
+    def known(self, life: Life, row: Row) -> list[ProcessId]:
+        """Return what lives of it. Another tool's row ties to it only its own kernel session, and
+        what was seen before."""
+        alive, table = self.world.alive(life), self.world.processes.table
+        if (row.get("tmux") or {}).get("session_id"):
+            return alive
+        return [
+            one for one in alive if one in life.seen or table[one.pid].now.sid == life.leader.pid
+        ]
+
+    def conversation(self, told: str, name: str, old: Row, row: Row) -> None:
+        world = self.world
+        known = self.ids.setdefault(name, set())
+        known |= {value for key, value in old.items() if key.endswith(ID_FIELD) and value}
+        ids = {value for key, value in row.items() if key.endswith(ID_FIELD) and value}
+        own = {life.conversation for life in world.lives if life.name == name}
+        for fresh in ids - known - own:
+            life = world.life_of(dict(row))
+            meant = [it for it in world.lives if it is life or world.may_be(dict(row), it)]
+            guessed = row.get("conversation_source") == GUESS
+            theirs = guessed or fresh in [it.conversation for it in meant]
+            world.check(theirs, 3, f"{told}: it was given another one's conversation {fresh}")
+        if row.get("resumable") is True:
+            kept = [one for one in ids if world.on_disk(one)]
+            world.check(bool(kept), 7, f"{told} as resumable, and nothing is on disk of {ids}")
+
+    # Answers
+
+    def answered(self, actor: Actor) -> None:
+        world = self.world
+        if actor.result is None:
+            return
+        self.saw(actor)
+        for item in actor.result.results:
+            name = item.name
+            told = f"{actor} answered {name}"
+            if actor.verb in ENDINGS and getattr(item, "outcome", None) in ENDED:
+                row = self.rows.get(name, {})
+                outcome = item.outcome  # type: ignore[attr-defined]
+                life = actor.facts.get("lives", {}).get(name)
+                if life is not None and life is self.bound(name):
+                    self.is_over(
+                        life, f"{told}: {outcome}", row, pane_only=row.get("scope") == "pane"
+                    )
+            if actor.verb in ("list", "show") and getattr(item, "live", None) == "gone":
+                life = self.bound(name)
+                alive = life is not None and bool(
+                    self.known(life, self.rows[name]) or world.stands(life)
+                )
+                named = getattr(item, "drift", None) == "survivors"
+                running = self.rows[name]["status"] == "running"
+                world.check(named or not (alive and running), 1, f"{told}: gone")
+            if actor.verb == "send":
+                self.sent(actor, told, item)
+
+    def saw(self, actor: Actor) -> None:
+        """Take it that a full look has seen what lives of each running row."""
+        if actor.verb not in LOOKS or actor.broken or self.world.blind or self.world.tmux.hung:
+            return
+        for name in self.rows:
+            life = self.bound(name)
+            if life is not None and self.world.stands(life):
+                life.seen |= set(self.world.alive(life))
+
+    def sent(self, actor: Actor, told: str, item: Any) -> None:
+        given = [
+            life
+            for life in self.world.lives
+            if life.agent and actor.facts["text"] in life.agent.submitted
+        ]
+        if item.outcome == "sent":
+            self.world.check(len(given) == 1, 6, f"{told}: sent, and {given} got it")
+        elif item.outcome == "refused":
+            self.world.check(not given, 6, f"{told}: refused, and {given} got it")
+
+    def bound(self, name: str) -> Life | None:
+        row = self.rows.get(name)
+        return self.world.life_of(dict(row)) if row is not None else None
+
+    # The end
+
+    def settled(self, second: Actor) -> None:
+        """Judge what stands after everything has ended and two reconciles have been."""
+        world = self.world
+        result = second.result
+        if result is None:
+            world.check(second.failure is not None, 5, "the last reconcile never ended")
+            world.check(False, 5, f"the last reconcile failed: {second.failure}")
+            return
+        answer = result.as_json()
+        told = {item.name for item in result.results}
+        drifts = [one for one in answer["actions"] if "other panes" not in one["action"]]  # type: ignore[attr-defined, index]
+        world.check(not drifts, 5, f"a second reconcile had something to do: {drifts}")
+        for name, row in self.rows.items():
+            life = self.bound(name)
+            if life is None or name in told:
+                continue
+            alive = bool(self.known(life, row)) or world.stands(life)
+            running = row["status"] == "running"
+            pane_only = row.get("scope") == "pane"
+            right = running is alive or pane_only or world.stands(life, GIVEN)
+            newest = world.newest(name)
+            if running and newest is not life and newest is not None and world.stands(newest):
+                continue
+            world.check(right, 1, f"{name} is {row['status']} for good, {life}: alive is {alive}")
+        self.no_intents(told)
+        for server in world.tmux.servers.values():
+            for session in server.sessions:
+                for pane in session.panes:
+                    left = {key: it for key, it in pane.options.items() if key != "remain-on-exit"}
+                    world.check(not left or world.blind, 3, f"{session.name}: {left} is left")
+        world.check(not world.tmux.buffers, 3, f"buffers are left: {world.tmux.buffers}")
+
+    def no_intents(self, told: set[str]) -> None:
+        if self.world.blind:
+            return
+        path = ledger_path(self.world.story.path)
+        if not path.exists():
+            return
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            found = db.execute("SELECT name FROM intents WHERE outcome IS NULL").fetchall()
+        left = {name for (name,) in found} - told
+        self.world.check(not left, 5, f"intents of {left} are open for ever")

@@ -1,0 +1,578 @@
+"""The simulated world: lives of agents, people, other tools; and who every process belongs to.
+
+Knows what is true. Never asks the program."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from signal import Signals
+from typing import Any
+
+import yaml
+
+from tests import plain_yaml
+from tests.fakes import DEMO, FakeAgent, FakePane, FakeSession, Story
+from tests.simulation.actors import PATIENCE_S, Actor, Port, Stage
+from tests.simulation.watching import adopted_by
+from tmuxreap.core.model import ProcessId
+from tmuxreap.ledger.database import Database
+from tmuxreap.sessions.context import Context
+
+SOCKETS = (Story.SOCKET, "/tmp/tmux-1000/other")
+SERVER_NAMES = (None, "other")
+STORE = ".tmuxreap-demo"
+MOST = 6  # commands at a time
+PERSON, SHELL, SHARED, OURS, SERVER, GIVEN = "person", "shell", "shared", "ours", "server", "given"
+PROFILES = """agents:
+  plain:
+    about: an agent of which nothing but its process is known
+    process: [plain]
+    command: [plain]
+"""
+KINDS = {"demo": DEMO, "plain": ("plain", "--go"), "mystery": ("mystery",)}
+BANNER = "demo agent ended\nresume with: tmuxreap-demo --resume {}"
+
+
+class Wrong(AssertionError):
+    """A promise that was broken."""
+
+
+@dataclass(eq=False)
+class Life:
+    """One life of one agent: from its start until its last process is gone."""
+
+    name: str
+    kind: str
+    socket: str | None
+    leader: ProcessId
+    session: FakeSession | None
+    pane: FakePane | None
+    conversation: str
+    agent: SimAgent | None = None
+    said: bool = False  # something, to its agent: the conversation is on disk
+    struck: set[Actor] = field(default_factory=set)
+    killers: set[Actor] = field(default_factory=set)  # whose strike was the last
+    seen: set[ProcessId] = field(default_factory=set)  # what a command that ended well saw of it
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({self.kind}, {self.leader.pid})"
+
+
+class SimAgent(FakeAgent):
+    """An agent that says who pressed which key, writes its conversation, and says goodbye."""
+
+    world: World
+    life: Life
+    returns: bool = False  # below a wrapper: a shell follows it
+
+    def press(self, key: str) -> None:
+        actor = self.world.current
+        held, draft = (self.approved, len(self.submitted)), self.draft
+        busy = self.state == "busy"
+        super().press(key)
+        if actor is None:
+            self._write()
+            return
+        told = f"{actor} pressed {key!r} in {self.life}"
+        self.world.check(not self.approved or held[0], 6, f"{told}: a dialog was approved")
+        if len(self.submitted) > held[1]:
+            self.world.submitted(actor, self, told)
+        if draft and draft != "/exit" and self.draft == "" and draft not in self.submitted:
+            self.world.cleared(actor, draft, told)
+        if busy and self.state == "busy" and key == "Escape":
+            self.state = "idle"
+        self._write()
+
+    def _write(self) -> None:
+        if self.submitted and not self.life.said:
+            self.world.say(self.life)
+
+    def _gone(self) -> None:
+        super()._gone()
+        self.world.left(self.life)
+
+
+class World(Stage):
+    """A story with many hands in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.story = Story(folder)
+        self.folder = folder
+        super().__init__(self.story.processes)
+        self.tmux, self.clock = self.story.tmux, self.story.clock
+        self.owner: dict[ProcessId, object] = {}
+        self.birth: object = None
+        self.lives: list[Life] = []
+        self.wrongs: list[str] = []
+        self.note = 0
+        self.copies: list[tuple[str, int]] = []
+        self.comments = ["# ours"]
+        self.blind = False  # the ledger was not to be had: what only it holds may be unknown
+        self.locked = False
+        self.ending = False  # a watch ends
+        self.undo = adopted_by(self)
+        self.processes.when_born.append(self._born)
+        self.processes.when_gone.append(self._gone)
+        self.tmux.when_created.append(self._created)
+        self._guard()
+        config = folder / ".config" / "tmuxreap"
+        config.mkdir(parents=True)
+        (config / "agents.yaml").write_text(PROFILES)
+        self.story.add_row({"name": "flow", "status": "stopped", "note": 0})
+        for socket in SOCKETS:
+            self.open(socket, "quiet", "sleep", "600", owner=PERSON)
+
+    # Truth
+
+    def check(self, holds: bool, promise: int, what: str) -> None:
+        if not holds:
+            self.wrongs.append(f"promise {promise}: {what}")
+
+    def alive(self, life: Life) -> list[ProcessId]:
+        """Return its living processes; a shell that is left in a session of another name is that
+        one's."""
+        alive = [one for one in self.of(life) if self.processes.alive(one)]
+        renamed = life.session is not None and life.session.name != life.name
+        if not renamed and not self.moved(life):
+            return alive
+        table = self.processes.table
+        return [one for one in alive if table[one.pid].argv[0] not in ("sh", "bash")]
+
+    def of(self, life: Life) -> list[ProcessId]:
+        return [process for process, owner in self.owner.items() if owner is life]
+
+    def newest(self, name: str) -> Life | None:
+        return next((life for life in reversed(self.lives) if life.name == name), None)
+
+    def life_of(self, row: dict[str, Any]) -> Life | None:
+        """Return the life that a row means, by what its writer knew."""
+        pane, tmux = row.get("pane") or {}, row.get("tmux") or {}
+        wanted = [life for life in self.lives if life.leader.pid == pane.get("pid")]
+        if tmux.get("session_id"):
+            of = tmux["session_id"], tmux.get("session_created")
+            wanted = [
+                it for it in wanted if it.session and (it.session.id, it.session.created) == of
+            ]
+        if pane.get("start_ticks") is not None:
+            wanted = [life for life in wanted if life.leader.start == pane["start_ticks"]]
+        return wanted[-1] if wanted else None
+
+    def stands(self, life: Life, *others: str) -> bool:
+        """Tell whether its tmux session is still there with a pane of its own, or of others."""
+        server = self.tmux.servers.get(life.socket or "")
+        if server is None or life.session not in server.sessions:
+            return False
+        assert life.session is not None
+        owners = [self.owner.get(pane.process) for pane in life.session.panes]
+        mine = life.session.name == life.name or bool(self.alive(life))
+        return any((owner is life and mine) or owner in others for owner in owners)
+
+    def moved(self, life: Life) -> bool:
+        """Tell whether its pane stands in another session now."""
+        server = self.tmux.servers.get(life.socket or "")
+        holders = [
+            one
+            for one in (server.sessions if server else ())
+            if any(pane is life.pane for pane in one.panes)
+        ]
+        return bool(holders) and holders[0] is not life.session
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        listed = plain_yaml.load(self.story.path.read_text())["tmux_sessions"]
+        return {row["name"]: row for row in listed or []}
+
+    # Births and deaths
+
+    @contextlib.contextmanager
+    def born(self, owner: object) -> Iterator[None]:
+        self.birth, before = owner, self.birth
+        try:
+            yield
+        finally:
+            self.birth = before
+
+    def _born(self, process: ProcessId, parent: ProcessId | None) -> None:
+        owner = self.birth if self.birth is not None else self.owner.get(parent or process)
+        comm = self.processes.table[process.pid].now.comm
+        self.owner[process] = SERVER if comm == "tmux: server" else owner
+        environ = self.processes.table[process.pid].environ or {}
+        self.processes.table[process.pid].environ = {**environ, "HOME": str(self.folder)}
+
+    def _gone(self, process: ProcessId) -> None:
+        life = self.owner.get(process)
+        if isinstance(life, Life) and self.current is not None:
+            life.killers.add(self.current)
+        if isinstance(life, Life) and life.agent is not None and life.agent.process == process:
+            self._follow(life)
+
+    def _created(self, socket: str, session: FakeSession) -> None:
+        """Give the session that a command has made a life."""
+        pane = session.panes[0]
+        argv = self.processes.table[pane.process.pid].argv
+        kind = next((kind for kind, words in KINDS.items() if words[0] == argv[0]), "mystery")
+        kind = "demo" if "tmuxreap.demo_agent" in argv else kind
+        words = [
+            argv[at + 1] for at, word in enumerate(argv) if word in ("--session-id", "--resume")
+        ]
+        said = "--resume" in argv
+        life = self._life(session.name, kind, socket, session, (words or [""])[0], said=said)
+        self.owner[pane.process] = life
+
+    def _life(
+        self,
+        name: str,
+        kind: str,
+        socket: str,
+        session: FakeSession,
+        conversation: str,
+        *,
+        process: ProcessId | None = None,
+        said: bool = False,
+        **agent: Any,
+    ) -> Life:
+        pane = session.panes[0]
+        life = Life(name, kind, socket, pane.process, session, pane, conversation)
+        self.lives.append(life)
+        own = process or pane.process
+        it = SimAgent(pane, own, self.processes, **agent)
+        it.world, it.life, life.agent = self, life, it
+        it.shell = pane.process if own != pane.process else None
+        pane.on_key = self._hears(pane, it)
+        if kind == "demo":
+            it.draw()
+            self._write_pidfile(life)
+        if said:
+            self.say(life)
+        return life
+
+    def _hears(self, pane: FakePane, agent: SimAgent | None) -> Callable[[str], None]:
+        """Return what a key does in this pane."""
+
+        def press(key: str) -> None:
+            actor = self.current
+            if actor is not None:
+                self._keyed(actor, pane, key)
+            if agent is not None and agent.life.kind == "demo":
+                agent.press(key)
+
+        return press
+
+    def _keyed(self, actor: Actor, pane: FakePane, key: str) -> None:
+        leader = self.processes.table.get(pane.process.pid)
+        front = self.processes._foreground.get(leader.now.sid) if leader else None
+        for fake in list(self.processes.table.values()):
+            if fake.now.pgrp == front and fake.now.tty == pane.tty:
+                self._strike(actor, fake.now.id, f"typed {key!r} to", 6)
+
+    def _follow(self, life: Life) -> None:
+        """Let the script that ran the agent start its shell."""
+        leader = life.leader
+        if life.agent is not None and life.agent.returns and self.processes.alive(leader):
+            with self.born(life):
+                self.processes.add("bash", parent=leader, foreground=True)
+
+    def left(self, life: Life) -> None:
+        """Let it say goodbye, as it was asked to leave."""
+        if life.pane is not None and life.said:
+            life.pane.screen = BANNER.format(life.conversation)
+
+    # Agents and what they write
+
+    @property
+    def store(self) -> Path:
+        return self.folder / STORE
+
+    def say(self, life: Life) -> None:
+        """Put a message into its conversation."""
+        life.said = True
+        if life.kind != "demo" or not life.conversation:
+            return
+        folder = self.store / "conversations"
+        folder.mkdir(parents=True, exist_ok=True)
+        line = {"role": "user", "text": "hello", "cwd": "/"}
+        with (folder / f"{life.conversation}.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def on_disk(self, conversation: str) -> bool:
+        path = self.store / "conversations" / f"{conversation}.jsonl"
+        return path.exists() and '"user"' in path.read_text()
+
+    def _write_pidfile(self, life: Life) -> None:
+        folder = self.store / "sessions"
+        folder.mkdir(parents=True, exist_ok=True)
+        agent = life.agent
+        assert agent is not None
+        facts = {"sessionId": life.conversation, "procStart": str(agent.process.start)}
+        (folder / f"{agent.process.pid}.json").write_text(json.dumps({**facts, "status": "idle"}))
+
+    # Setting up
+
+    def server(self, socket: str) -> None:
+        if socket not in self.tmux.servers:
+            self.tmux._start(socket)
+
+    def open(
+        self, socket: str, name: str, comm: str, *argv: str, owner: object, **process: Any
+    ) -> FakeSession:
+        self.server(socket)
+        with self.born(owner):
+            session = self.tmux.open(socket, name, comm, *argv, **process)
+        pane = session.panes[0]
+        pane.on_key = self._hears(pane, None)
+        return session
+
+    def split(self, session: FakeSession, comm: str, owner: str, **process: Any) -> FakePane:
+        socket = self.socket_of(session)
+        with self.born(owner):
+            pane = self.tmux.split(socket, session, comm, **process)
+        pane.on_key = self._hears(pane, None)
+        return pane
+
+    def socket_of(self, session: FakeSession) -> str:
+        return next(at for at, one in self.tmux.servers.items() if session in one.sessions)
+
+    def live(
+        self, name: str, kind: str, socket: str, wrap: str = "", *, said: bool = True, **how: Any
+    ) -> Life | None:
+        """Let a person open a session with an agent in it. `wrap`: shell, script or nothing."""
+        server = self.tmux.servers.get(socket)
+        if server is not None and any(one.name == name for one in server.sessions):
+            return None
+        self.server(socket)
+        agent = {key: how.pop(key) for key in ("leaves", "exit_delay_s", "works") if key in how}
+        words, conversation = KINDS[kind], f"{len(self.lives):08x}-0000-4000-8000-{name * 12}"
+        marks = how.pop("marks", {})
+        leader: tuple[str, ...] = words
+        if wrap:
+            leader = ("bash",) if wrap == "shell" else ("sh", "-c", f"{words[0]}; bash")
+        ignores = {Signals.SIGTERM} if wrap == "shell" else how.get("ignores", set())
+        if not wrap:
+            session = self.open(socket, name, *leader, owner=PERSON, environ=marks, **how)
+        else:
+            session = self.open(socket, name, *leader, owner=PERSON, environ=marks, ignores=ignores)
+        process = session.panes[0].process
+        if wrap:
+            front = wrap == "shell"
+            process = self.processes.add(*words, parent=process, foreground=front, **how)
+        more: dict[str, Any] = {"said": said, "process": process, **agent}
+        life = self._life(name, kind, socket, session, conversation, **more)
+        assert life.agent is not None
+        life.agent.returns = wrap == "script"
+        for one in (session.panes[0].process, process):
+            self.owner[one] = life
+        return life
+
+    def bear(self, life: Life, comm: str, owner: object = None, **how: Any) -> ProcessId | None:
+        """Add a child of the agent."""
+        assert life.agent is not None
+        if not self.processes.alive(life.agent.process) or len(self.alive(life)) > 6:
+            return None
+        with self.born(owner or life):
+            return self.processes.add(comm, parent=life.agent.process, **how)
+
+    # Commands
+
+    def context(self, actor: Actor) -> Context:
+        app = self.story.app(actor.process.pid, tool="watch" if actor.verb == "watch" else "cli")
+        self.story.apps.remove(app)
+        app.tmux = Port(self, "tmux", app.tmux)  # type: ignore[assignment]
+        app.processes = Port(self, "processes", app.processes)  # type: ignore[assignment]
+        app.clock = Port(self, "clock", app.clock)  # type: ignore[assignment]
+        return app
+
+    def act(
+        self,
+        verb: str,
+        names: Collection[str],
+        work: Callable[[Context], Any],
+        faults: Collection[tuple[int, str]] = (),
+        inside: Life | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Actor | None:
+        actor = self.later(verb, names, work, faults, inside, facts)
+        if actor is not None:
+            self.let(actor)
+        return actor
+
+    def later(
+        self,
+        verb: str,
+        names: Collection[str],
+        work: Callable[[Context], Any],
+        faults: Collection[tuple[int, str]] = (),
+        inside: Life | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Actor | None:
+        """Start a command that goes on when the others wait."""
+        if len(self.actors) >= MOST:
+            return None
+        parent = inside.agent.process if inside is not None and inside.agent is not None else None
+        if parent is not None and not self.processes.alive(parent):
+            parent = None
+        with self.born(OURS if parent is None else GIVEN):
+            process = self.processes.add("tmuxreap", parent=parent)
+        actor = Actor(self, process, verb, names, work, faults)
+        actor.facts = {**(facts or {}), "inside": inside if parent is not None else None}
+        self.actors.append(actor)
+        return actor
+
+    def abandon(self) -> None:
+        """End the threads that are left."""
+        self.undo()
+        for actor in list(self.actors):
+            actor.crashed = True
+            for _ in range(100):
+                if actor.done:
+                    break
+                self.current = actor
+                actor._go.release()
+                actor._back.acquire(timeout=PATIENCE_S)
+        self.current = None
+
+    # What commands do to others
+
+    def _guard(self) -> None:
+        signal, hang_up = self.processes.signal, self.processes.hang_up
+
+        def signalled(process: ProcessId, number: Signals) -> Any:
+            if self.current is not None and self.processes.alive(process):
+                self._strike(self.current, process, f"sent {number.name} to", 2)
+            return signal(process, number)
+
+        def hung_up(leader: ProcessId) -> None:
+            if self.current is not None and self.processes.alive(leader):
+                self._strike(self.current, leader, "closed the pane of", 2)
+            hang_up(leader)
+
+        self.processes.signal = signalled  # type: ignore[method-assign]
+        self.processes.hang_up = hung_up  # type: ignore[method-assign]
+
+    def _strike(self, actor: Actor, process: ProcessId, how: str, promise: int) -> None:
+        owner = self.owner.get(process)
+        fake = self.processes.table.get(process.pid)
+        told = f"{actor} {how} {fake.argv if fake else ''} {process.pid} of {owner}"
+        self.check(not actor.crashed, 5, f"{told}, although it is dead")
+        if isinstance(owner, Life):
+            owner.struck.add(actor)
+            self.check(owner is not actor.facts["inside"], 2, f"{told}, in which it runs itself")
+            self.check(self._meant(actor, owner), 2, f"{told}: nobody named it")
+        else:
+            self.check(owner in (None, GIVEN, SHELL), promise, told)
+
+    def _meant(self, actor: Actor, life: Life) -> bool:
+        if not actor.names or life.name in actor.names:
+            return True
+        rows = [row for name, row in self.rows().items() if name in actor.names]
+        return any(self.life_of(row) is life or self.may_be(row, life) for row in rows)
+
+    def may_be(self, row: dict[str, Any], life: Life) -> bool:
+        """Tell whether another tool's row, which only has a name, means this life: its pane stands
+        in the session of that name."""
+        if (row.get("tmux") or {}).get("session_id"):
+            return False
+        server = self.tmux.servers.get(life.socket or "")
+        named = [one for one in (server.sessions if server else ()) if one.name == row["name"]]
+        return any(pane is life.pane for one in named for pane in one.panes)
+
+    def submitted(self, actor: Actor, agent: SimAgent, told: str) -> None:
+        text = agent.submitted[-1]
+        wanted = actor.verb == "send" and text == actor.facts.get("text")
+        self.check(wanted, 6, f"{told}: {text!r} was submitted")
+        self.check(agent.submitted.count(text) == 1, 6, f"{told}: {text!r} was submitted twice")
+
+    def cleared(self, actor: Actor, draft: str, told: str) -> None:
+        if actor.verb == "send" or self.blind:
+            return
+        with self.story.ledger() as ledger:
+            kept = [event.data for event in ledger.events() if event.kind == "draft"]
+        self.check(draft in str(kept), 6, f"{told}: the draft {draft!r} was lost")
+
+    # Other tools
+
+    def meddle(self) -> None:
+        """Count in a row of its own: in place, without the lock."""
+        text = self.story.path.read_text()
+        self.note += 1
+        counted = re.sub(r"(\"?note\"?: )\d+", lambda it: f"{it[1]}{self.note}", text)
+        self.story.path.write_text(counted)
+
+    def dump(self) -> None:
+        """Write everything anew, as a tool with `yaml.safe_dump` does; rows share a list."""
+        data = plain_yaml.load(self.story.path.read_text())
+        tags = ["shared"]
+        for row in data["tmux_sessions"]:
+            row["tags"] = tags
+        self.comments = []
+        self.story.path.write_text(yaml.safe_dump(data, sort_keys=False))
+
+    def copy(self) -> None:
+        self.copies.append((self.story.path.read_text(), self.note))
+
+    def put_back(self) -> None:
+        if self.copies:
+            text, self.note = self.copies[-1]
+            self.story.path.write_text(text)
+
+    def write_row(self, life: Life, how: str) -> None:
+        """Record a life as our own tools, or as others do."""
+        assert life.session is not None
+        if life.name in self.rows() or life.session.panes[0] is not life.pane:
+            return
+        assert life.pane is not None
+        if how == "full":
+            assert life.session is not None
+            row = self.story._row_of(life.name, life.session, "running", life.socket or "")
+            row["demo_conversation_id_own"] = life.conversation
+            del row["store"]
+        else:
+            row = {"name": life.name, "status": "running"}
+            row["pane"] = {"pid": life.leader.pid, "cmd": life.kind, "cwd": "/"}
+            if life.socket == SOCKETS[1]:
+                row["tmux_server"] = "other"
+            if how == "foreign with its id":
+                row["demo_conversation_id_own"] = life.conversation
+        row["agent"] = life.kind
+        if life.kind != "demo":
+            for key in ("demo_conversation_id_own", "conversation_source"):
+                row.pop(key, None)
+        text = self.story.path.read_text()
+        if self.comments:
+            self.story.add_row(row)
+        else:
+            data = plain_yaml.load(text)
+            data["tmux_sessions"].append(row)
+            self.story.path.write_text(yaml.safe_dump(data, sort_keys=False))
+
+    # The ledger
+
+    def lock_ledger(self, locked: bool) -> None:
+        self.locked = locked
+        self.blind = self.blind or locked
+
+    def close(self) -> None:
+        for app in self.story.apps:
+            app.close()
+        self.story.apps.clear()
+
+
+@contextlib.contextmanager
+def unavailable(world: World) -> Iterator[None]:
+    """Let the ledger be locked by another reader while the world says so."""
+    use = Database.use
+
+    def used(ledger: Database, warning: str, work: Any) -> Any:
+        if world.locked and world.current is not None:
+            ledger.warnings.append(f"{warning}: it is locked")
+            return None
+        return use(ledger, warning, work)
+
+    Database.use = used  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Database.use = use  # type: ignore[method-assign]
