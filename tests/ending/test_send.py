@@ -207,7 +207,7 @@ def test_a_send_that_was_cut_off_ends_nothing_and_blocks_nothing(story: Story) -
     assert story.ledger().open_intents() == []
 
 
-def test_a_send_that_was_cut_off_is_told_once_and_closed_by_reconcile(story: Story) -> None:
+def test_reconcile_closes_a_send_that_was_cut_off(story: Story) -> None:
     agent = story.agent()
     intent_of(story, story.app(), SEND, 4242)
     story.processes.die(story.processes.identify(4242))  # type: ignore[arg-type]
