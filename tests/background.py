@@ -25,6 +25,7 @@ PIDFILE = {
     "asks": "asks",
     "parked": "parked",
 }
+MOVED = '^{"continued": ?"(?P<id>[^"]+)"'
 BACKGROUND = {
     "file": "roster.json",
     "entries": "workers",
@@ -111,7 +112,7 @@ def told_as(**block: Any) -> None:
     demo = {
         "spare": [spare],
         "background": {**BACKGROUND, **block},
-        "conversation": {"locators": [PIDFILE, "launch"]},
+        "conversation": {"locators": [PIDFILE, "launch"], "goes_on": {"moved": MOVED}},
     }
     (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": demo}}))
 

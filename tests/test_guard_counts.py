@@ -103,18 +103,18 @@ LIFE = {
         modules=213, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
     "reconcile": Budget(modules=215, processes=1, written=1, changes=1, may_import=LOOK),
-    "stop shop --dry-run": Budget(modules=210, processes=2, written=1, changes=1, may_import=LOOK),
+    "stop shop --dry-run": Budget(modules=211, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
     "stop shop": Budget(
-        modules=275, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
+        modules=277, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
     ),
     "start shop --confirm 0.2": Budget(
         modules=278, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
     ),
-    "kill shop": Budget(modules=275, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
+    "kill shop": Budget(modules=277, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
     "events": Budget(modules=181, written=1, changes=1, may_import=LOOK),
     "forget shop": Budget(modules=245, written=3, changes=3, fsyncs=2, may_import=WRITE),
 }

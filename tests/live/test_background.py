@@ -3,6 +3,7 @@ proven by its own list."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -250,3 +251,69 @@ def test_once_it_has_ended_it_is_taken_up_in_tmux(real: Real, daemon: Daemon) ->
     assert (resumed.get("error"), resumed["conversation_id"]) == (None, ONE)
     assert (real.row()["terminal"], real.row()["status"]) == ("tmux", "running")
     assert answer(real.stop())["stopped_by"] == "exit_keys"
+
+
+# A conversation that its agent took along, and left the pane
+
+
+def left(real: Real, daemon: Daemon) -> int:
+    """Let the agent take its conversation to its daemon, and leave. Return its process there."""
+    real.start()
+    real.say("hello")
+    old = real.session_file()["sessionId"]
+    path = real.store / "conversations" / f"{old}.jsonl"
+    said(real, TWO)
+    with path.open("a") as file:
+        file.write(json.dumps({"continued": TWO}) + "\n")
+    pid = daemon.begin(own=TWO, took=str(path))
+    real.keys("acme", "C-u")
+    real.submit("/exit")
+    until("the end of the pane", lambda: "acme" not in real.sessions())
+    return pid
+
+
+def test_a_row_follows_its_conversation_into_the_daemon(real: Real, daemon: Daemon) -> None:
+    pid = left(real, daemon)
+    (one,) = real.list()
+    assert (one["live"], one["drift"], one["seat"]) == ("alive", "moved", "demo:w1")
+    assert listed(real).more["unregistered"] == []
+    with real.app() as app:
+        drifts = reconcile.run(app).as_json()["drifts"]
+    assert [(it["name"], it["drift"], it["settled"]) for it in drifts] == [("acme", "moved", True)]
+    row = real.row()
+    assert (row["terminal"], row["pane"]["id"], row["pane"]["pid"]) == ("background", "w1", pid)
+    assert (row["demo_conversation_id_own"], row["status"]) == (TWO, "running")
+    (one,) = real.list()
+    assert (one["live"], one["drift"]) == ("alive", None)
+    assert (answer(real.stop())["stopped_by"], alive(pid)) == ("daemon", False)
+    assert real.resume()["conversation_id"] == TWO
+
+
+def test_a_stop_ends_what_went_into_the_daemon(real: Real, daemon: Daemon) -> None:
+    pid = left(real, daemon)
+    result = answer(real.stop())
+    assert (result["error"], result["stopped_by"], alive(pid)) == (None, "daemon", False)
+    assert (result["conversation"]["id"], result["resumable"]) == (TWO, True)
+    assert real.row()["demo_conversation_id_own"] == TWO
+
+
+def test_a_session_that_runs_again_after_its_end_is_revived(real: Real, daemon: Daemon) -> None:
+    said(real)
+    daemon.begin()
+    adopted(real)
+    assert answer(real.stop())["error"] is None
+    (daemon.store / "jobs" / "w1" / "state.json").unlink()
+    pid = daemon.begin()
+    assert real.list()[0]["drift"] == "revived"
+    assert real.resume()["error"]["code"] == "session_exists"
+    assert (answer(real.stop())["stopped_by"], alive(pid)) == ("daemon", False)
+
+
+def test_a_process_of_a_background_session_is_adopted_as_what_it_is(
+    real: Real, daemon: Daemon
+) -> None:
+    pid = daemon.begin()
+    with real.app() as app:
+        request = adopt.AdoptRequest("acme", "demo", pid=pid)
+        refused = real.fails(lambda: adopt.run(app, request))
+    assert refused.hint == "tmuxreap adopt acme --background demo:w1"

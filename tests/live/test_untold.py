@@ -317,4 +317,4 @@ def test_a_process_of_a_session_in_the_background_is_not_adopted(real: Real) -> 
             refused = real.fails(lambda: adopt.run(app, request))
         worker.kill()
     assert f"the process {worker.pid} is of the background session w1" in refused.message
-    assert "demo attach w1" in (refused.hint or "")
+    assert refused.hint == "tmuxreap adopt worker --background demo:w1"

@@ -10,6 +10,7 @@ from tmuxreap.agents.conversations.records import pid_file_word, store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.ports import Processes
+from tmuxreap.registry.rows import recorded_conversation
 
 
 class Lists:
@@ -46,3 +47,23 @@ class Lists:
                 jobs = self.of(profile, store)
                 return jobs, jobs.of(named)
         return NO_JOBS, None
+
+    def continued(self, row: Row, profile: Profile) -> tuple[Jobs, Job | None]:
+        """Return the living session that has the row's conversation, or the one that the agent
+        says it continued it as. Of several, none: they are forks."""
+        from tmuxreap.agents.conversations.background import Bond, bond_of, next_id
+
+        jobs = self.of_row(row, profile)
+        store = store_of(profile, None, row.store, self._home)
+        wanted = recorded_conversation(row, profile.name)
+        living = [job for job in jobs.listed if job.lives]
+        if not living or store is None:
+            return jobs, None
+        seen: list[str] = []
+        while wanted is not None and wanted not in seen:
+            seen.append(wanted)
+            found = [job for job in living if bond_of(job, wanted) is Bond.SAME]
+            if found:
+                return jobs, found[0] if len(found) == 1 else None
+            wanted = next_id(profile, store, wanted)
+        return jobs, None

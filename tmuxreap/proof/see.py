@@ -120,6 +120,10 @@ def see(
         others += [pane for pane in whole.panes if not was_made_in(whole, pane, world)]
     agent = _agent_left_behind(row, belongings, others, profile, world, past)
     if session is None:
+        job = _continued(row, profile, world)
+        if job is not None and not agent:
+            seat = replace(row, pane=replace(row.pane, id=job.id))
+            return _see_job(seat, socket, profile, spares, world, past)
         unproven = unproven_of(row, server, belongings, spares, world, past)
         return replace(sight, agent=agent, unproven=unproven)
     # The agent's pane is gone; the others may be foreign.
@@ -137,6 +141,9 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
     if row.terminal is Terminal.BACKGROUND:
         return _see_job(row, first.socket, profile, spares, world, past)
+    if first.job is not None and first.session is None:
+        seat = replace(row, pane=replace(row.pane, id=first.job.id))
+        return _see_job(seat, first.socket, profile, spares, world, past)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, profile, spares, world, past)
     whole = _session_still_there(first, server, world)
@@ -211,6 +218,14 @@ def _parked(
     if job is None or not job.lives:
         return None, None
     return job, jobs.daemon
+
+
+def _continued(row: Row, profile: Profile | None, world: World) -> Job | None:
+    """Return the session in its own daemon in which the agent continued a running row's
+    conversation, and left the pane."""
+    if row.status.ended or profile is None or profile.background is None:
+        return None
+    return world.lists().continued(row, profile)[1]
 
 
 def _judge_first(

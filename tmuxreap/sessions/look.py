@@ -140,9 +140,7 @@ def _look(
     news: list[News] = []
     for row, before in zip(rows, pasts, strict=True):
         socket = sockets[row.name]
-        if (final or row.status.ended) and is_certainly_gone(
-            row, world.servers[socket], world, before
-        ):
+        if (final or row.status.ended) and _is_gone(agents, row, world, socket, before):
             yield gone[socket], before
             continue
         sighted = _sight(agents, books, row, socket, world, before, briefly=briefly)
@@ -151,6 +149,13 @@ def _look(
         yield sighted
     if books.registry.is_ours:
         books.remember_seen(context.place.boot_id, news)
+
+
+def _is_gone(agents: RowAgents, row: Row, world: World, socket: str, before: Past) -> bool:
+    """Tell whether nothing of the row can be left, in a pane or in its agent's own daemon."""
+    if not is_certainly_gone(row, world.servers[socket], world, before):
+        return False
+    return row.status.ended or agents.of(row) not in agents.profiles.agents.with_background
 
 
 def _needs_recorded_mark(row: Row) -> bool:

@@ -140,7 +140,8 @@ def session_result(
 
 def _pid(row: Row, sight: Sight) -> int | None:
     """Return the process of the row; a daemon may have brought its session back in another one."""
-    if row.terminal is Terminal.BACKGROUND and sight.job is not None and sight.job.processes:
+    alone = sight.session is None and sight.job is not None
+    if alone and sight.job is not None and sight.job.processes:
         return sight.job.processes[0].pid
     return pid_of(row, sight.pane)
 
@@ -161,6 +162,10 @@ def seat_of(row: Row, sight: Sight) -> str | None:
 def drift_of(row: Row, sight: Sight) -> str | None:
     """Return how the registry and the world disagree on this row; None if they agree, or if it is
     unknown."""
+    if sight.job is not None and sight.session is None:
+        if row.status.ended:
+            return "revived"
+        return "moved" if row.terminal is Terminal.TMUX else None
     if sight.live is Live.UNKNOWN:
         return None
     if not row.status.ended:

@@ -119,15 +119,7 @@ def _moved_to(
 ) -> str | None:
     """Return the ID under which the agent says that it continued this conversation: in its file,
     unless a message follows, or in its list, for the entry that its pid file names."""
-    after = None
-    moved = None
-    if profile.goes_on is not None:
-        moved = profile.goes_on.moved
-    if moved is not None and conversation.path is not None:
-        text = tail(Path(conversation.path))
-        last = max(moved.finditer(text), key=lambda match: match.start(), default=None)
-        if last is not None and last_match(profile.message, text) < last.start():
-            after = last["id"]
+    after = _said_in_file(profile, conversation)
     if after is None and parked is not None:
         job = read_jobs(profile, store, processes).of(parked)
         if job is not None and str(conversation.id) in job.source:
@@ -135,6 +127,23 @@ def _moved_to(
     if after is not None and is_id(profile, after):
         return after
     return None
+
+
+def next_id(profile: Profile, store: Path, conversation: str) -> str | None:
+    """Return the ID under which the conversation's own file says that it was continued."""
+    found = with_path(profile, store, conversation, None)
+    return _said_in_file(profile, found)
+
+
+def _said_in_file(profile: Profile, conversation: Conversation) -> str | None:
+    if profile.goes_on is None or profile.goes_on.moved is None or conversation.path is None:
+        return None
+    text = tail(Path(conversation.path))
+    moves = profile.goes_on.moved.finditer(text)
+    last = max(moves, key=lambda match: match.start(), default=None)
+    if last is None or last_match(profile.message, text) > last.start():
+        return None
+    return last["id"]
 
 
 def sessions_in(

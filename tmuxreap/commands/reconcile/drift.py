@@ -34,6 +34,7 @@ from tmuxreap.registry.transitions import (
     Changes,
     End,
     Event,
+    Value,
     end_changes,
     wants_restart,
 )
@@ -47,6 +48,7 @@ from tmuxreap.system.processes.procfs import is_exiting
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.background import Forked
+    from tmuxreap.agents.conversations.jobs import Job
     from tmuxreap.sessions.conversation import Known
 
 
@@ -109,6 +111,8 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         return [RowDrift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
+    if sight.job is not None and sight.session is None and row.terminal is Terminal.TMUX:
+        return [_moved(context, row, sight, sight.job)]
     drifts: list[RowDrift] = []
     if sight.live is Live.AGENT_GONE:
         if _is_leaving(context, sight.server):
@@ -276,6 +280,29 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[RowDrift]:
         return [RowDrift(row.name, DriftKind.MOVED, evidence, changes)]
     evidence = f"its {current.source} says {current.id}, the row {recorded or 'nothing'}"
     return [RowDrift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
+
+
+def _moved(context: Context, row: Row, sight: Sight, job: Job) -> RowDrift:
+    """Let the row follow a conversation that its agent took with it to its own daemon."""
+    changes: dict[tuple[str, ...], Value] = {
+        ("terminal",): Terminal.BACKGROUND.value,
+        ("pane", "id"): job.id,
+        ("pane", "pid"): None,
+        ("pane", "created_epoch"): None,
+        ("pane", "start_ticks"): None,
+        (conversation_field(job.agent),): job.conversation,
+    }
+    if job.processes:
+        leader = job.processes[0]
+        changes[("pane", "pid")] = leader.pid
+        changes[("pane", "created_epoch")] = round(context.processes.started_epoch(leader), 2)
+        changes[("pane", "start_ticks")] = leader.start
+    if row.tmux.host is None:
+        changes[("tmux", "host")] = context.place.host
+    if row.tmux.boot_id is None:
+        changes[("tmux", "boot_id")] = context.place.boot_id
+    evidence = f"its pane is gone, and its agent continued its conversation as {job.seat}"
+    return RowDrift(row.name, DriftKind.MOVED, evidence, changes)
 
 
 def _unproven(row: Row, sight: Sight) -> RowDrift:

@@ -131,7 +131,10 @@ def _check_not_in_background(context: Context, row: Row, leader: Process) -> Non
         session = context.finder.session_of(leader, _profile(context, row, name))
         if session is not None:
             reason = f"the process {leader.pid} is of {session.where}, below {name}'s own daemon"
-            raise could_not("adopt", row.name, reason, session.way_out)
+            hint = session.way_out
+            if session.job is not None:
+                hint = command("adopt", row.name, "--background", session.job.seat)
+            raise could_not("adopt", row.name, reason, hint)
 
 
 def _check_not_in_tmux(context: Context, row: Row, leader: Process) -> None:
