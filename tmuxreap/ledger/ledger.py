@@ -31,6 +31,7 @@ from tmuxreap.ledger.records import (
 from tmuxreap.ledger.tables import supports_json
 from tmuxreap.registry.lives import end_key, is_ended
 
+SAME_CHANGE_S = 30.0  # two watches look at different moments, at most 10 s apart
 FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
 
 
@@ -96,6 +97,21 @@ class Ledger(Database):
 
     def note_all(self, events: Sequence[NewEvent]) -> None:
         self.write("event_not_recorded", lambda db: add_events(db, events, self.clock.now()))
+
+    def note_states(self, events: Sequence[NewEvent]) -> None:
+        """Record changes of state, but those that another watch has just recorded."""
+        since = self.clock.now() - SAME_CHANGE_S
+
+        def is_new(db: Connection, event: NewEvent) -> bool:
+            found = db.execute(schema.NEWEST_STATE, (event.name, since)).fetchone()
+            known = records.from_json(found[0]) if found else {}
+            return any(known.get(it) != event.data[it] for it in ("before", "state"))
+
+        def work(db: Connection) -> None:
+            new = [event for event in events if is_new(db, event)]
+            add_events(db, new, self.clock.now())
+
+        self.write("event_not_recorded", work)
 
     def retire(self, older_than_s: float) -> None:
         """Delete old heartbeats and state events, but keep the last one that names a row's

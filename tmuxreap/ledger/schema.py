@@ -165,6 +165,8 @@ NEWEST_ENDS = f"""{EVENT} WHERE id IN (SELECT max(id) FROM events WHERE (
         kind IN ('stopped', 'killed', 'terminated', 'ended_with', 'dead')
         AND data NOT LIKE '%"row_kept": true%' OR kind = 'intent' AND data LIKE '%"set": "%')
     GROUP BY name)"""
+NEWEST_STATE = """SELECT data FROM events WHERE name = ? AND kind = 'state' AND at >= ?
+    ORDER BY id DESC LIMIT 1"""
 NEWEST_STARTS = """SELECT name, max(id) FROM events
     WHERE kind IN ('started', 'resumed', 'adopted', 'restarted') GROUP BY name"""
 # Of a stop or a kill: what a `reap` or a `watch` ends is a verdict that nobody gave by name.

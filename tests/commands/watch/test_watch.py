@@ -15,6 +15,7 @@ from tmuxreap.commands.watch.watch import WatchRequest
 from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import NewEvent
 from tmuxreap.sessions.context import Context
 
 NOTHING = Woken(frozenset(), changed=False, ending=False)
@@ -179,6 +180,23 @@ def test_a_changed_state_is_reported_once(story: Story) -> None:
         event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"
     ]
     assert kept == ["working", "waiting"]
+
+
+def test_a_change_of_state_that_two_watches_see_is_recorded_once(story: Story) -> None:
+    books = story.app().books
+
+    def note(before: str, state: str) -> None:
+        books.note_states([NewEvent("acme", "state", {"before": before, "state": state})])
+
+    for _ in range(2):
+        note("idle", "working")
+    for _ in range(2):
+        note("working", "idle")
+    note("idle", "working")
+    story.clock.move_to(story.clock.monotonic() + 60)
+    note("idle", "working")  # it was idle in between, and nobody looked
+    told = [event.data["state"] for event in books.events({"acme"}, None)]
+    assert told == ["working", "idle", "working", "working"]
 
 
 def test_what_agents_said_is_dropped_after_the_users_own_time(

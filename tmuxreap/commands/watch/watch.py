@@ -325,7 +325,7 @@ class _Watch:
                 changed[name] = {**facts, "before": before}
         if changed:
             events = [NewEvent(name, "state", facts) for name, facts in changed.items()]
-            self._context.books.note_all(events)
+            self._context.books.note_states(events)
         for name, facts in changed.items():
             self._reporter.say(Change(name, "state", iso(at), **facts))
 
