@@ -91,7 +91,8 @@ def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_reported(
         "exit_keys",
         None,
     )
-    assert f"beyond_reach: it ran behind {client[0]}" in result["warnings"][0]
+    assert f"beyond_reach: it ran behind {client[0]} (" in result["warnings"][0]
+    assert " ".join(client[1:3]) in result["warnings"][0]  # which container, pod or host
     assert not alive(agent)
     assert real.row()["status"] == "stopped"
     assert real.sessions() == {"quiet"}
@@ -105,7 +106,8 @@ def test_an_agent_beyond_a_container_is_never_called_gone(
     run = real.stop(keys_timeout_s=0.0) if verb == "stop" else real.kill()
     result = answer(run)
     assert (result["outcome"], result["error"]["code"]) == ("survived", "beyond_reach")
-    assert "--host" in result["error"]["hint"]
+    assert result["error"]["hint"].endswith("--host if that is one of: tmuxreap hosts")
+    assert " ".join(DOCKER[1:3]) in result["error"]["message"]
     assert run.exit == 1
     assert alive(agent)
     row = real.row()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.answers import Ending as EndResult
-from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
 from tmuxreap.core.results import Conversation, Counts, Draft, Item, local, problem_of
 from tmuxreap.core.results import Process as ProcessAnswer
+from tmuxreap.core.text import plain
 from tmuxreap.core.values import field, frozen, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, Rung, trouble_for
 from tmuxreap.ledger.records import Intent
@@ -76,10 +77,11 @@ def out_of_reach(verb: EndVerb, name: str, carrier: str | None) -> Failure:
         f"only {carrier} itself was ended; what ran behind it cannot be seen from here and may"
         " continue"
     )
-    hint = f"end it where it runs: {command(verb.value, name, '--host', 'HOST')}"
+    hint = "end it where it runs, with --host if that is one of: tmuxreap hosts"
     return could_not(verb.value, what, reason, hint, Code.BEYOND_REACH)
 
 
+LONGEST_LINE = 80  # of a command line in a sentence
 REFUSALS = frozenset(
     {
         Code.SESSION_ALIVE,
@@ -191,11 +193,15 @@ class Ending:
 
     @property
     def beyond(self) -> str | None:
-        """The program that carries an agent whose processes cannot be seen from this machine."""
+        """The program that carries an agent whose processes cannot be seen from this machine, with
+        its command line: that names the container or host."""
         carrier = self.first.carrier
-        if carrier is not None and carrier.beyond:
-            return carrier.program
-        return None
+        if carrier is None or not carrier.beyond:
+            return None
+        from tmuxreap.core.masking import mask_secrets  # late: few agents are behind a carrier
+
+        line = mask_secrets(plain(" ".join(carrier.argv)))
+        return f"{carrier.program} ({line[:LONGEST_LINE]})"
 
     @property
     def carrier_cut(self) -> bool:

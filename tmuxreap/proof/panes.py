@@ -322,6 +322,7 @@ class Carried:
     program: str
     beyond: bool  # the agent runs where this kernel cannot see it
     nested: str | None = None  # the program that takes the keys before the agent
+    argv: tuple[str, ...] = ()  # its command line, which names the container or host
 
 
 def carried_in(
@@ -353,10 +354,9 @@ def carried_in(
     beyond = not seen and any(carrier.beyond for carrier in below)
     if not beyond and not any(in_foreground(it) for it in seen):
         return None
-    nested = carriers.taking_keys(
-        world.names_of(front).argv[1:], profile.process if profile else ()
-    )
-    return Carried(front, by_process[front].program, beyond, nested)
+    argv = world.names_of(front).argv
+    nested = carriers.taking_keys(argv[1:], profile.process if profile else ())
+    return Carried(front, by_process[front].program, beyond, nested, argv)
 
 
 def _carrier(process: Process, carriers: Carriers, world: World) -> Carrier | None:
