@@ -97,6 +97,7 @@ class FakeTmux:
         self.buffers: dict[str, str] = {}
         self.notices: list[tuple[str, str]] = []
         self.when_created: list[Callable[[str, FakeSession], None]] = []
+        self.on_respawn: Callable[[FakePane], None] | None = None
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
 
@@ -183,6 +184,41 @@ class FakeTmux:
         self.change(pane, pid=pane.process.pid, dead=False)
         pane.on_key = None
         return pane.process
+
+    def _respawn(self, pane: FakePane, command: list[str]) -> bool:
+        """Act like respawn-pane without -k."""
+        if not pane.now.dead:
+            return False
+        split = command.index("--")
+        flags, program = command[:split], command[split + 1 :]
+        marks = dict(flags[at + 1].split("=", 1) for at, word in enumerate(flags) if word == "-e")
+        program = program[1:] if program[0] == "env" else program
+        behaviour = dict(self.programs.get(program[0], {}))
+        server = self._server_of(pane).process
+        comm = program[0].rpartition("/")[2]
+        socket = next(it for it, one in self.servers.items() if one.process == server)
+        session = next(it for it in self.servers[socket].sessions if pane in it.panes)
+        environ = {
+            **session.environment,
+            **marks,
+            "TMUX": f"{socket},{server.pid},{session.id[1:]}",
+            "TMUX_PANE": pane.now.id,
+        }
+        pane.process = self.processes.add(
+            comm,
+            *program[1:],
+            parent=server,
+            tty=pane.tty,
+            new_session=True,
+            environ=environ,
+            cwd=flags[flags.index("-c") + 1],
+            **behaviour,  # type: ignore[arg-type]
+        )
+        self.change(pane, pid=pane.process.pid, dead=False)
+        pane.screen, pane.on_key = "", None
+        if self.on_respawn is not None:
+            self.on_respawn(pane)
+        return True
 
     def _server_of(self, pane: FakePane) -> FakeServer:
         every = (
@@ -368,6 +404,8 @@ class FakeTmux:
             self.change(pane, in_mode=False)
         elif verb == "set-option":
             self._set(pane, command)
+        elif verb == "respawn-pane":
+            return self._respawn(pane, command)
         elif verb == "kill-pane":
             self.processes.hang_up(pane.process)
             self._remove(pane)

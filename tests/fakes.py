@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
+from typing import Any
 
 from tests import plain_yaml
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
 from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
 from tests.ledger_records import Ledger
 from tests.schemas import checked
+from tmuxreap.commands import restart as restarting
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.model import EndVerb, ProcessId, Row
@@ -75,6 +77,7 @@ class FakeAgent:
     heard: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     approved: bool = False
+    conversation: str = CONVERSATION
     works: bool = False  # it begins a turn when it is given a prompt
     interrupts: int = 0
 
@@ -167,6 +170,7 @@ class Story:
         shell: bool = False,
         message: bool = True,
         status: str = "running",
+        conversation: str = CONVERSATION,
         **process: object,
     ) -> FakeAgent:
         """Add a demo agent in its own session, with its row; other arguments as for
@@ -183,12 +187,33 @@ class Story:
             leader = mine = session.panes[0].process
         one = FakeAgent(session.panes[0], mine, self.processes, state, draft, leaves, exit_delay_s)
         one.shell = leader if shell else None
+        one.conversation = conversation
         one.pane.on_key = one.press
         one.draw()
         self.agents[name] = one
         self._talk(one, message)
-        self.add_row(self._row_of(name, session, status))
+        self.add_row(self._row_of(name, session, status, conversation))
         return one
+
+    def comes_back(self) -> None:
+        """Let the demo agent begin in each pane in which its command is run again."""
+
+        def begin(pane: FakePane) -> None:
+            name = next(name for name, one in self.agents.items() if one.pane is pane)
+            conversation = self.agents[name].conversation
+            one = self.agents[name] = FakeAgent(pane, pane.process, self.processes)
+            one.conversation = conversation
+            pane.on_key = one.press
+            one.draw()
+            self._talk(one, message=False)
+
+        self.tmux.on_respawn = begin
+
+    def restart(self, *targets: str, pid: int = OWN_PID, **more: Any) -> list[dict[str, Any]]:
+        """Restart agents; return the answers."""
+        request = restarting.RestartRequest(targets or ("acme",), **more)
+        answered = checked(restarting.run(self.app(pid), request))
+        return [item.as_json() for item in answered.results]
 
     def add_row(self, row: Mapping[str, object]) -> None:
         text = self.path.read_text().replace("tmux_sessions: []\n", "tmux_sessions:\n")
@@ -260,21 +285,26 @@ class Story:
         for folder in (sessions, conversations):
             folder.mkdir(parents=True, exist_ok=True)
         start = str(agent.process.start)
-        facts = {"sessionId": CONVERSATION, "procStart": start, "status": "idle"}
+        facts = {"sessionId": agent.conversation, "procStart": start, "status": "idle"}
         (sessions / f"{agent.process.pid}.json").write_text(json.dumps(facts))
         if message:
             line = {"role": "user", "text": "hello", "cwd": "/"}
-            (conversations / f"{CONVERSATION}.jsonl").write_text(json.dumps(line) + "\n")
+            (conversations / f"{agent.conversation}.jsonl").write_text(json.dumps(line) + "\n")
 
     def _row_of(
-        self, name: str, session: FakeSession, status: str, socket: str = SOCKET
+        self,
+        name: str,
+        session: FakeSession,
+        status: str,
+        conversation: str = CONVERSATION,
+        socket: str = SOCKET,
     ) -> dict[str, object]:
         server, pane = self.tmux.servers[socket], session.panes[0]
         return {
             "name": name,
             "status": status,
             "agent": "demo",
-            "demo_conversation_id_own": CONVERSATION,
+            "demo_conversation_id_own": conversation,
             "conversation_source": "launch",
             "store": str(self.store),
             "pane": {

@@ -18,7 +18,7 @@ from tests import plain_yaml
 from tests.ledger_records import Ledger
 from tests.schemas import checked
 from tmuxreap.app import real_app
-from tmuxreap.commands import adopt, resume, show, start, stop
+from tmuxreap.commands import adopt, restart, resume, show, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import EndVerb
@@ -129,6 +129,13 @@ class Real:
     def adopt(self, name: str = "acme", agent: str | None = "demo") -> dict[str, Any]:
         with self.app() as app:
             return answer(adopt.run(app, adopt.AdoptRequest(name, agent, self.socket)))
+
+    def restart(self, *targets: str, **more: Any) -> list[dict[str, Any]]:
+        """Restart agents; return the answers."""
+        request = restart.RestartRequest(targets or ("acme",), confirm_s=CONFIRM_S)
+        with self.app() as app:
+            answered = checked(restart.run(app, replace(request, **more)))
+            return [item.as_json() for item in answered.results]
 
     def show(self, name: str = "acme") -> dict[str, Any]:
         with self.app() as app:

@@ -86,7 +86,7 @@ def test_times_say_the_same_twice() -> None:
 
 
 def changes_of(row: Row, event: Event) -> Changes:
-    if event in (Event.STARTED, Event.ADOPTED, Event.RESUMED):
+    if event in (Event.STARTED, Event.ADOPTED, Event.RESUMED, Event.RESTARTED):
         return {**revive_changes(set(row.data)), ("pane", "pid"): 7, ("tmux", "session_id"): "$9"}
     conversation = Conversation("0123456", "hook", None, exists=True)
     field = conversation_field(row.agent or "claude")

@@ -83,9 +83,9 @@ AT_REST = {
     (STOPPED, "stop shop"): Budget(modules=244, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=269, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
+        modules=270, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "reconcile"): Budget(modules=239, processes=1, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=240, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=245, written=3, changes=6, fsyncs=4, may_import=WRITE),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
@@ -102,7 +102,7 @@ LIFE = {
     "show shop": Budget(
         modules=213, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
-    "reconcile": Budget(modules=215, processes=1, written=1, changes=1, may_import=LOOK),
+    "reconcile": Budget(modules=216, processes=1, written=1, changes=1, may_import=LOOK),
     "stop shop --dry-run": Budget(modules=211, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),

@@ -31,7 +31,7 @@ ROOMS = {
         "context caller look conversation results elsewhere registries configuration restarts"
         " reverted seats"
     ),
-    "ending": "end interrupt sets send plan ending outcome one_at_a_time own_ends",
+    "ending": "end interrupt hold sets send plan ending outcome one_at_a_time own_ends",
     "commands": "*",
     "hosts": "*",
     "app": "*",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import CONVERSATION, Story
-from tmuxreap.commands.resume import ResumeRequest, resumable, run
+from tmuxreap.commands.resume import ResumeRequest, run
+from tmuxreap.commands.starting.take_up import resumable
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import replace

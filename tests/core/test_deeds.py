@@ -18,6 +18,7 @@ EVERY: dict[type, Deed] = {
         model.ClosePane(SERVER, SESSION, PANE),
         model.Press(SERVER, PANE, ("C-c",)),
         model.Paste(SERVER, PANE, "one\ntwo"),
+        model.Respawn(SERVER, PANE, "/", ["agent"]),
         model.SetOption("%0", "remain-on-exit", "on"),
         model.LeaveMode("%0"),
         model.SwitchClient(SERVER, SESSION, PANE),

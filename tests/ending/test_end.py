@@ -74,7 +74,7 @@ def test_an_interruption_is_an_answer_for_each_that_has_none(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(end, "_run_ladders", interrupted)
+    monkeypatch.setattr(end, "run_ladders", interrupted)
     codes = [item.error.code for item in ended(story) if item.error]
     assert codes == ["interrupted", "interrupted"]
     with story.ledger() as ledger:

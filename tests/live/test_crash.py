@@ -22,7 +22,15 @@ NEIGHBOUR = """
 """
 # Lock and look precede any action; an agent that exits never reaches the kill rung; fault_matrix
 # has the rest, with other verbs.
-OTHERS = (Step.LOCK, Step.READ, Step.KILL, Step.CREATED, Step.CONFIRMED, Step.PURGED)
+OTHERS = (
+    Step.LOCK,
+    Step.READ,
+    Step.KILL,
+    Step.CREATED,
+    Step.CONFIRMED,
+    Step.PURGED,
+    Step.HELD,
+)
 STEPS = [step for step in Step if step not in OTHERS]
 
 

@@ -47,6 +47,7 @@ CONTRACT = {
     (T, Event.STARTED): R,
     (T, Event.RESUMED): R,
     (T, Event.ADOPTED): R,
+    (S, Event.RESTARTED): R,
     (S, Event.SWEPT): S,
     (T, Event.SWEPT): T,
 }

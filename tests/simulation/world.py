@@ -526,7 +526,7 @@ class World(Stage):
         assert life.pane is not None
         if how == "full":
             assert life.session is not None
-            row = self.story._row_of(life.name, life.session, "running", life.socket or "")
+            row = self.story._row_of(life.name, life.session, "running", socket=life.socket or "")
             row["demo_conversation_id_own"] = life.conversation
             del row["store"]
         else:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 
-from tmuxreap.commands.resume import take_up
 from tmuxreap.commands.start import spec_of
 from tmuxreap.commands.starting.launch import launch, make_way
 from tmuxreap.commands.starting.row import Again, Launch, NoPlace, surroundings
+from tmuxreap.commands.starting.take_up import take_up
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result

@@ -6,7 +6,7 @@ from __future__ import annotations
 import unicodedata
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
-from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, event_waiter
+from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, pause
 from tmuxreap.core.answers import Sent
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.model import Row
@@ -83,19 +83,8 @@ def _sent(
             return item
         if left_s <= 0:
             return _too_late(item, request.when_idle_s)
-        _wait(context, waiter, min(left_s, SCREENS_EVERY_S))
+        pause(context, waiter, min(left_s, SCREENS_EVERY_S))
         row = context.registry.look().named(row.name) or row
-
-
-def _wait(context: Context, waiter: AnyWaiter | None, seconds: float) -> None:
-    """Wait for a word of the agent's hooks, or for a while: only its screen may tell."""
-    if waiter is not None:
-        waiter.arm()
-        waiter.wait((), seconds)
-        return
-    with event_waiter(context) as own:
-        own.arm()
-        own.wait((), seconds)
 
 
 def _too_late(item: Sent, seconds: float) -> Sent:

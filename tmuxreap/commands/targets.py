@@ -158,10 +158,10 @@ def check_spares(context: Context, verb: EndVerb) -> None:
     lost = context.spares_lost
     if lost is None:
         return
-    if verb is EndVerb.STOP:
+    if verb is not EndVerb.KILL:
         hint = f"{lost.hint}; to end it anyway: tmuxreap kill"
         message = f"{lost.message}; your list of spared programs cannot be read"
-        raise Failure(lost.code, f"could not stop anything: {message}", hint)
+        raise Failure(lost.code, f"could not {verb.value} anything: {message}", hint)
     context.warnings.append(
         f"{lost.code.text}: your list of spared programs cannot be read: they are ended, too"
     )

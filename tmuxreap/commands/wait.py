@@ -101,6 +101,17 @@ def event_waiter(context: Context, kind: type[Waiter] = Waiter) -> AbstractConte
     return contextlib.closing(kind(context.processes, registry, signals=False, more=files))
 
 
+def pause(context: Context, waiter: AnyWaiter | None, seconds: float) -> None:
+    """Wait for a word of the agents' hooks, or for a while: only a screen may tell."""
+    if waiter is not None:
+        waiter.arm()
+        waiter.wait((), seconds)
+        return
+    with event_waiter(context) as own:
+        own.arm()
+        own.wait((), seconds)
+
+
 def _wait(
     context: Context, request: WaitRequest, awaited: Sequence[_Awaited], waiter: AnyWaiter
 ) -> bool:

@@ -23,6 +23,7 @@ class Step(Enum):
     KILL = "kill"
     PROVEN = "proven"
     PURGED = "purged"
+    HELD = "held"
     WRITE_LOCK = "write_lock"
     TEMP_CREATED = "temp_created"
     TEMP_WRITTEN = "temp_written"

@@ -49,6 +49,7 @@ class EndVerb(Enum):
 
     STOP = "stop"
     KILL = "kill"
+    RESTART = "restart"
     INTERRUPT = "interrupt"
     SEND = "send"
 
@@ -89,6 +90,7 @@ class Outcome(Word):
     INTERRUPTED = "interrupted"
     ALREADY_IDLE = "already_idle"
     SENT = "sent"
+    RESTARTED = "restarted"
     UNKNOWN = "unknown"
 
 
@@ -371,6 +373,18 @@ class Paste:
 
 
 @frozen
+class Respawn:
+    """Run a command in a pane whose program is dead: without a shell, with these variables, and
+    never in place of a program that lives."""
+
+    server: Server
+    pane: Pane
+    cwd: str
+    words: Sequence[str]
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+@frozen
 class SetOption:
     """Set an option on this pane alone; None unsets it."""
 
@@ -404,7 +418,17 @@ class SetStatus:
     text: str | None
 
 
-Deed = CloseSession | ClosePane | Press | Paste | SetOption | LeaveMode | SwitchClient | SetStatus
+Deed = (
+    CloseSession
+    | ClosePane
+    | Press
+    | Paste
+    | Respawn
+    | SetOption
+    | LeaveMode
+    | SwitchClient
+    | SetStatus
+)
 
 
 @frozen

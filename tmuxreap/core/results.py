@@ -123,6 +123,29 @@ class Resuming(Answer):
 
 
 @frozen
+class Restarted(Item):
+    """Whether an agent was brought back in its own pane, with the processes of the pane before and
+    now. `draft_back`: its draft is in the input again."""
+
+    RARE = frozenset({"plan"})
+
+    outcome: str = ""
+    status: str | None = None
+    agent: str | None = None
+    pane_id: str | None = None
+    old_pid: int | None = None
+    pid: int | None = None
+    conversation_id: str | None = None
+    resumable: bool = False
+    draft: Draft | None = None
+    draft_back: bool = False
+    waited_ms: int = 0
+    duration_ms: int = 0
+    warnings: tuple[str, ...] = ()
+    plan: Mapping[str, object] | None = None
+
+
+@frozen
 class Counts(Answer):
     """How many sessions were ended, and by what."""
 

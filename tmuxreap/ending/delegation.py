@@ -20,7 +20,7 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent, NewEvent
 
-ENDED = {EndVerb.STOP: "completed", EndVerb.KILL: "cancelled"}
+ENDED = {EndVerb.STOP: "completed", EndVerb.KILL: "cancelled", EndVerb.RESTART: "completed"}
 SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another process reports it
 
 

@@ -138,7 +138,7 @@ class _Run:
         rows = [ending.row for ending in endings]
         at = context.clock.now()
         context.warnings.extend(report_started(context.books, rows, at, recorded=recorded))
-        for batch in _run_ladders(context, endings):
+        for batch in run_ladders(context, endings):
             record(context, batch, self._policy, self.answers)
 
     def _carry_out(self, begun: Sequence[Ending]) -> None:
@@ -201,7 +201,7 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
     if ending.answer is not None:
         return ending.answer
     ending.started = context.clock.monotonic()
-    for _ in _run_ladders(context, [ending]):
+    for _ in run_ladders(context, [ending]):
         ports = context.clock, context.processes, context.finder
         return replace(result_of(ending, *ports), status=None)
     raise AssertionError("a ladder always ends")
@@ -246,7 +246,7 @@ def _interrupted(name: str, policy: Policy) -> Item:
     return failed_target(name, failure)
 
 
-def _run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
+def run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
     from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
 
     names = {ending.name for ending in endings}

@@ -213,6 +213,12 @@ class Ending:
         return self.stopped_by is not None and self.carrier_cut
 
     @property
+    def is_held(self) -> bool:
+        """The agent's pane is there, dead, for the agent to come back."""
+        pane = self.sight.pane
+        return self.policy.holds_pane and pane is not None and pane.dead
+
+    @property
     def survivors(self) -> tuple[Belonging, ...]:
         if self.outcome is Outcome.SURVIVED:
             return self.sight.owned.own

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
-from tmuxreap.core.model import SUSPENDED, Row
+from tmuxreap.core.model import SUSPENDED, EndVerb, Row
 from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item, read
 from tmuxreap.core.values import frozen, replace
@@ -68,6 +68,8 @@ class ActiveIntents:
         while True:
             current = self.books.intent(intent.id)
             if current is None or current.outcome is not None:
+                if current is not None and current.verb == EndVerb.RESTART.value:
+                    self.wait_for_start(current.name, lock_held=False)  # its agent comes back
                 return _joined(current)
             if not self.is_in_progress(current):
                 return None

@@ -51,6 +51,7 @@ class Rung(Enum):
 RUNGS: dict[EndVerb, tuple[Rung, ...]] = {
     EndVerb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
     EndVerb.KILL: (Rung.TERM, Rung.KILL),
+    EndVerb.RESTART: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
     EndVerb.INTERRUPT: (Rung.KEYS,),
     EndVerb.SEND: (Rung.KEYS,),
 }
@@ -60,8 +61,12 @@ RUNGS: dict[EndVerb, tuple[Rung, ...]] = {
 RUNGS_IN_DAEMON = (Rung.DAEMON, Rung.TERM, Rung.KILL)
 ENDING_VERBS = (EndVerb.STOP, EndVerb.KILL)
 
-
-REASONS: dict[EndVerb, str] = {EndVerb.STOP: "manual_stop", EndVerb.KILL: "killed"}  # the defaults
+# The defaults
+REASONS: dict[EndVerb, str] = {
+    EndVerb.STOP: "manual_stop",
+    EndVerb.KILL: "killed",
+    EndVerb.RESTART: "restarted",
+}
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 # The options that the user's defaults fill in, and their keys in config.yaml.
@@ -117,12 +122,17 @@ class Policy:
         return self.set_name or self.set_id
 
     @property
+    def holds_pane(self) -> bool:
+        """Whether the agent's pane stays when all in it is gone, for the agent to come back."""
+        return self.verb is EndVerb.RESTART
+
+    @property
     def grace(self) -> float:
         if self.grace_s is not None:
             return self.grace_s
-        if self.verb is EndVerb.STOP:
-            return HANGUP_GRACE_S
-        return TERM_GRACE_S
+        if self.verb is EndVerb.KILL:
+            return TERM_GRACE_S
+        return HANGUP_GRACE_S
 
 
 def make_policy(
@@ -251,6 +261,9 @@ class Plan:
         after_turn = None
         if self.after_turn_s is not None:
             after_turn = AfterTurn(round(self.after_turn_s * 1000))
+        held_by = None
+        if policy.holds_pane and self.server is not None:
+            held_by = self.server.pid
         return RecordedPlan(
             name=self.name,
             verb=policy.verb.value,
@@ -273,14 +286,17 @@ class Plan:
             cleanup=policy.cleanup or None,
             set=policy.set_name,
             after_turn=after_turn,
+            held_by=held_by,
         )
 
 
 def recorded_policy(intent: Intent) -> Policy:
-    """Return what an intent asked for, as far as it matters once the agent is gone."""
+    """Return what an intent asked for, as far as it matters once the agent is gone. Of a restart
+    nobody is left to bring it back: it ends like a stop."""
     plan = intent.recorded
+    verb = EndVerb(intent.verb)
     return Policy(
-        EndVerb(intent.verb),
+        EndVerb.STOP if verb is EndVerb.RESTART else verb,
         intent.reason,
         scope=Scope(intent.scope),
         task_status=plan.task_status,
@@ -289,9 +305,11 @@ def recorded_policy(intent: Intent) -> Policy:
     )
 
 
-def set_of(intent: Intent) -> str:
+def set_of(intent: Intent) -> str | None:
     """Return the set of an ending that its owner did not finish. One without a name is in the set
-    of what that owner left: its ID is in no plan."""
+    of what that owner left: its ID is in no plan. A restart has none."""
+    if intent.verb == EndVerb.RESTART.value:
+        return None
     return intent.recorded.set or f"{intent.owner.pid}-{intent.owner.start}"
 
 
@@ -369,7 +387,8 @@ def make_plan(
     rungs = []
     for rung in _rungs(sight, policy):
         rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
-    options = options if keys_skipped is None else ()
+    if keys_skipped is not None:
+        options = tuple(it for it in options if policy.holds_pane and it.option == BANNER_OPTION)
     return Plan(name, agent, policy, sight, screen, tuple(rungs), options)
 
 

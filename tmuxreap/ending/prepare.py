@@ -77,7 +77,7 @@ def prepare(
         profiles.append(context.agents.profile(row, sight))
     options = []
     for profile, (sight, _) in zip(profiles, sights, strict=True):
-        options.append(_options_for_keys(sight, profile))
+        options.append(_options_for_keys(sight, profile, holds_pane=policy.holds_pane))
     shown = read_panes(context.tmux, [sight for sight, _ in sights], options, profiles)
     endings = []
     for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
@@ -194,13 +194,16 @@ def already_stopped(ending: Ending) -> EndResult:
     )
 
 
-def _options_for_keys(sight: Sight, profile: Profile | None) -> list[str]:
-    """Return the pane options to change while keys are sent: the pane stays for the exit banner,
-    and keys go to no other pane."""
+def _options_for_keys(
+    sight: Sight, profile: Profile | None, *, holds_pane: bool = False
+) -> list[str]:
+    """Return the pane options to change while keys are sent: the pane stays for the exit banner or
+    to be used again, and keys go to no other pane."""
     pane = sight.pane
     if pane is None or profile is None:
         return []
-    stays = pane.remain_on_exit != "on" and profile.prints_exit_banner and _is_direct(sight)
+    has_banner = profile.prints_exit_banner and _is_direct(sight)
+    stays = pane.remain_on_exit != "on" and (holds_pane or has_banner)
     changed = {BANNER_OPTION: stays, SIBLINGS_OPTION: pane.synchronized}
     return [option for option, is_changed in changed.items() if is_changed]
 

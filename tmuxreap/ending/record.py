@@ -55,7 +55,8 @@ def record(
             results[ending.name] = clean_up_after(context, ending, results[ending.name])
     jobs_of = {}
     for it in done:
-        if fates[it.name] in JOB_ENDS:
+        # A job goes on with the agent that comes back.
+        if fates[it.name] in JOB_ENDS and not it.is_held:
             jobs_of[it.row] = results[it.name]
     registry = context.registry.resolved
     at = context.clock.now()
@@ -224,7 +225,9 @@ def _closings(
 
 def _stays_open(ending: Ending) -> bool:
     """Tell whether the intent stays open: the tmux server became unreachable with our options on
-    the pane, and the next owner restores them."""
+    the pane, and the next owner restores them; or the agent is to come back into its pane."""
+    if ending.policy.holds_pane and ending.stopped_by is not None:
+        return True
     return ending.outcome is Outcome.FAILED and bool(ending.plan.options)
 
 

@@ -4,6 +4,7 @@ prompt, never a row."""
 from __future__ import annotations
 
 import contextlib
+import unicodedata
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,7 +16,13 @@ from tmuxreap.core.results import failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.ending import REFUSALS, Ending
 from tmuxreap.ending.ladder.execute import Executor
-from tmuxreap.ending.ladder.prompts import Delivery, deliver, not_idle, why_not_empty
+from tmuxreap.ending.ladder.prompts import (
+    Delivery,
+    deliver,
+    not_idle,
+    put_back,
+    why_not_empty,
+)
 from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
@@ -25,6 +32,8 @@ from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 
 POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
+DRAFT_S = 30.0  # for an agent that has just begun to be idle
+DRAFT_STEP_S = 0.1
 SLACK_S = 30.0  # beyond the confirmation, until others may call it stuck
 # What to do for a session that no text can be pasted into.
 INSTEAD = {
@@ -75,6 +84,47 @@ def send_prompt(
     item = _answer(ending, delivery, ending.outcome, ending.trouble)
     item = replace(item, duration_ms=round((context.clock.monotonic() - began) * 1000))
     return Attempt(item, ending.outcome is Outcome.REFUSED)
+
+
+def type_draft(context: Context, row: Row, text: str) -> str | None:
+    """Type a draft into the input of an agent that has just begun, without Enter, as soon as that
+    is idle and empty. Return why it could not be done, or None."""
+    if any(unicodedata.category(char) == "Cc" and char not in "\t\n" for char in text):
+        return "a control character is in it, which a terminal would obey"
+    until = context.clock.monotonic() + DRAFT_S
+    while True:
+        try:
+            ending, why = _typed(context, row, text)
+        except Failure as failure:  # another send, or an ending, is under way
+            ending = None
+            why = failure.message
+        if why is None or (ending is not None and ending.outcome is Outcome.UNKNOWN):
+            return why
+        if context.clock.monotonic() >= until:
+            return why
+        context.processes.wait((), DRAFT_STEP_S)
+
+
+def _typed(context: Context, row: Row, text: str) -> tuple[Ending, str | None]:
+    (ending,) = prepare(context, [row], POLICY)
+    ending.plan = replace(ending.plan, options=())
+    delivery = Delivery(text, 0.0)
+    profile = ending.profile
+    if "\n" in text and (profile is None or not profile.prompt.whole):
+        ending.outcome = Outcome.UNKNOWN
+        return ending, f"it is not known that {ending.agent} takes several lines whole"
+    if ending.sight.live is not Live.ALIVE or ending.answer is not None:
+        ending.outcome = Outcome.UNKNOWN
+        return ending, "there is no agent any more"
+    skipped = ending.plan.rungs[0].skipped
+    if skipped is not None:
+        return ending, skipped
+    with _intent(context, ending, 0.0):
+        for _ in Executor(context).run([ending], partial(put_back, delivery=delivery)):
+            pass
+    if ending.trouble is None:
+        return ending, None
+    return ending, ending.trouble.message.partition(": ")[2]
 
 
 def _lasting_refusal(ending: Ending, text: str) -> Failure | None:

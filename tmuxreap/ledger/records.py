@@ -114,6 +114,7 @@ class RecordedPlan(Answer):
 
     RARE = frozenset(
         {"unproven", "purge", "purges", "left", "task_status", "cleanup", "set", "after_turn"}
+        | {"held_by"}
     )
 
     name: str = ""
@@ -137,6 +138,7 @@ class RecordedPlan(Answer):
     cleanup: bool | None = None
     set: str | None = None
     after_turn: AfterTurn | None = None
+    held_by: int | None = None  # the server that keeps the pane, for its agent to come back
 
     def to_text(self) -> str:
         return json.dumps(self.as_json())
@@ -159,6 +161,10 @@ class RecordedStart(Answer):
     terminal: str = ""
     agent: str = ""
     marks: tuple[str, ...] = ()  # its own first, then those of dead starts that it took over
+    # Of an agent that comes back in its own pane
+    session: str | None = None
+    pane: str | None = None
+    held_by: int | None = None
 
     def to_text(self) -> str:
         return json.dumps(self.as_json())

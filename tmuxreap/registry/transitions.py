@@ -31,6 +31,7 @@ class Event(Enum):
     STARTED = "started"
     ADOPTED = "adopted"
     RESUMED = "resumed"
+    RESTARTED = "restarted"  # in its own pane
 
 
 R = Status.RUNNING
@@ -49,9 +50,14 @@ TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
     Event.STARTED: {R: R, S: R, T: R, A: R},
     Event.ADOPTED: {R: R, S: R, T: R, A: R},
     Event.RESUMED: {R: R, S: R, T: R, A: R},
+    Event.RESTARTED: {R: R, S: R, T: R, A: R},
 }
 
-EVENT_OF_VERB: dict[EndVerb, Event] = {EndVerb.STOP: Event.STOPPED, EndVerb.KILL: Event.KILLED}
+EVENT_OF_VERB: dict[EndVerb, Event] = {
+    EndVerb.STOP: Event.STOPPED,
+    EndVerb.KILL: Event.KILLED,
+    EndVerb.RESTART: Event.STOPPED,  # until the agent is there again
+}
 MODES: dict[Event, str] = {
     Event.STOPPED: "graceful",
     Event.KILLED: "kill",

@@ -191,12 +191,18 @@ class Finder:
         return record_files(profile, self.known_of(row, sight, profile)).turns
 
     def agent_in_conversation(
-        self, profile: Profile, conversation: str, store: Path | None
+        self,
+        profile: Profile,
+        conversation: str,
+        store: Path | None,
+        besides: Container[int] = (),
     ) -> Process | None:
         """Return a living agent, with or without a row, that shows that it has this conversation
-        open."""
+        open. `besides`: the processes that may have it."""
         live = tuple(locator for locator in profile.locators if locator.kind in LIVE_LOCATORS)
         for process in self._living_agents(profile):
+            if process.pid in besides:
+                continue
             cwd = self.processes.cwd(process.id)
             own_store = self._store_of(profile, process, cwd)
             if own_store is None or (store is not None and own_store != store):

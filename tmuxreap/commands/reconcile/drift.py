@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
+from tmuxreap.commands.reconcile.held import held_by
 from tmuxreap.core import answers
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import (
@@ -25,7 +26,7 @@ from tmuxreap.core.results import Conversation
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy, recorded_policy
-from tmuxreap.ledger.records import Intent, PaneOption
+from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import life_changes
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
@@ -81,6 +82,7 @@ class RowDrift:
     hint: str | None = None
     finish: Policy | None = None  # an ending to complete, with only remains left to end
     restore: tuple[PaneOption, ...] = ()  # what we changed on the user's panes, still in effect
+    held: Row | None = None  # the agent's pane of a restart that was cut off, to be closed
     cause: str | None = None  # how the agent ended, as far as the kernel tells
     goodbye: bool | None = None  # its exit banner is shown; looked for if a restart may follow
 
@@ -350,6 +352,34 @@ def drift_of_start(context: Context, rows: Sequence[Row], intent: Intent) -> Row
     flag = ("--server", start.server) if start.server else ()
     hint = command("adopt", intent.name, "--agent", start.agent, *flag)
     return _unrecorded(row, intent, "its session", hint, options)
+
+
+def drifts_of_restart(context: Context, row: Row, sight: Sight, intent: Intent) -> list[RowDrift]:
+    """Settle a restart that was cut off. Once the row says that the agent ended, its pane is
+    closed; before, it was a stop like any other."""
+    if not row.status.ended:
+        if intent.verb != START:
+            return drifts_of(context, row, sight, intent)
+        return [_closed(intent), *drifts_of(context, row, sight, None)]
+    held = held_by(context, row, intent)
+    if held is None:
+        return []
+    evidence = "a restart of it was cut off"
+    if held.stranger:
+        evidence += f", and another program runs in its pane; the row is {row.status.value}"
+        return [
+            RowDrift(
+                row.name,
+                DriftKind.REVIVED,
+                evidence,
+                intent=intent,
+                hint=command("adopt", row.name),
+                restore=intent.options,
+            )
+        ]
+    if held.row is not None:
+        evidence += " before its agent was there again"
+    return [RowDrift(row.name, DriftKind.INTENT, evidence, {}, intent, held=held.row)]
 
 
 def is_headless(intent: Intent) -> bool:

@@ -11,10 +11,12 @@ from tmuxreap.commands.reconcile.drift import (
     drift_of_send,
     drift_of_start,
     drifts_of,
+    drifts_of_restart,
     is_headless,
     reverted,
 )
-from tmuxreap.core.model import Live, Row, Server, Terminal
+from tmuxreap.commands.reconcile.held import is_of_restart
+from tmuxreap.core.model import Live, NoServer, Row, Server, Status, Terminal
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import SEND, START, Intent
@@ -27,6 +29,7 @@ from tmuxreap.sessions.restarts import SERVER
 from tmuxreap.sessions.reverted import Newer, newer_rows
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
+NOBODY = Sight(Live.GONE, "", NoServer(""))
 Seen = tuple[tuple[Row, Sight], ...]
 
 
@@ -61,7 +64,7 @@ def find_drifts(
     newer = newer_rows(context, seen)
     others = _others_at_work(context, look, latest, intents)
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
-    starts = [intent for intent in abandoned.values() if intent.verb == START]
+    starts = [it for it in abandoned.values() if it.verb == START and not is_of_restart(it)]
     others_of = (START, SEND)
     endings = {}
     for name, it in abandoned.items():
@@ -73,10 +76,16 @@ def find_drifts(
             continue
         if row.name in newer:
             drifts.append(reverted(context, row, newer[row.name], endings.get(row.name)))
+        elif row.name in abandoned and is_of_restart(abandoned[row.name]):
+            drifts += drifts_of_restart(context, row, sight, abandoned[row.name])
         else:
             drifts += drifts_of(context, row, sight, endings.get(row.name))
     seen = tuple(_as_known(newer.get(row.name), row, sight) for row, sight in seen)
     if only is None:
+        for intent in abandoned.values():
+            if is_of_restart(intent) and look.named(intent.name) is None:
+                drifts += drifts_of_restart(context, _row_of(intent), NOBODY, intent)
+                endings.pop(intent.name, None)
         drifts += [drift for drift in _unregistered(context, seen) if drift.name not in others]
         for intent in starts:
             drift = drift_of_start(context, rows, intent)
@@ -94,6 +103,11 @@ def find_drifts(
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
     return FoundDrift(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+
+
+def _row_of(intent: Intent) -> Row:
+    """Return a row for a session that has none any more."""
+    return Row(intent.name, Status.STOPPED, agent=intent.recorded_start.agent or None)
 
 
 def _as_known(newer: Newer | None, row: Row, sight: Sight) -> tuple[Row, Sight]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
+from tmuxreap.commands.reconcile import held
 from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
 from tmuxreap.commands.reconcile.find import Seen, find_drifts
 from tmuxreap.core.answers import Action
@@ -125,7 +126,9 @@ class _Done:
 
 
 def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) -> _Done:
-    """Write, under the lock, what still holds; then close intents and finish what is left."""
+    """Write, under the lock, what still holds; then close intents and finish what is left. A pane
+    that was held for an agent is closed first: its intent is all that tells of it."""
+    drifts = [_with_pane_closed(context, drift) for drift in drifts]
     rows = {row.name: row for row in look.usable}
     written = [drift for drift in drifts if drift.changes is not None]
     refused: dict[str, Failure] = {}
@@ -174,6 +177,14 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) ->
         if drift.changes is None or id(drift) in known or drift.name in refused
     ]
     return _Done(left, settled + finished, stamp)
+
+
+def _with_pane_closed(context: Context, drift: RowDrift) -> RowDrift:
+    if drift.held is None or held.close(context, drift.held):
+        return drift
+    evidence = f"{drift.evidence}; its pane could not be closed"
+    hint = "try again: tmuxreap reconcile"
+    return replace(drift, changes=None, intent=None, evidence=evidence, hint=hint)
 
 
 def _action(drift: RowDrift, done: str) -> Action:
@@ -259,8 +270,11 @@ def _event(before: RegistryLook, after: RegistryLook, drift: RowDrift) -> NewEve
         data["goodbye"] = drift.goodbye
     intent = drift.intent
     has_ended = now is not None and now.status.ended
-    if intent is not None and intent.verb != START and has_ended:
-        data["set"] = set_of(intent)
+    of_set = None
+    if intent is not None and intent.verb != START:
+        of_set = set_of(intent)
+    if of_set is not None and has_ended:
+        data["set"] = of_set
     if drift.changes is not None and drift.kind is not DriftKind.REVERTED and now is not None:
         data["life"] = life_of(now)
     return NewEvent(drift.name, drift.kind.value, data, before.text_of(row) if row else None)

@@ -88,6 +88,7 @@ class Launch:
     terminal: Terminal = Terminal.TMUX
     worktree: Worktree | None = None  # made before the session, removed with it if the start fails
     again: Again | None = None  # set if a watch restarts a lost session
+    facts: Mapping[str, object] = field(default_factory=dict)  # more for its event
 
 
 def failed_launch(name: str, error: Problem | None) -> answers.Launched:
@@ -257,6 +258,7 @@ def _event(
         data["life"] = life_of(now)
     if spec.again is not None:
         data["restart"] = spec.again.attempt
+    data.update(spec.facts)
     return NewEvent(spec.name, spec.event.value, data, before.text_of(old) if old else None)
 
 
@@ -335,7 +337,7 @@ def open_start(context: Context, spec: Launch, mark: str) -> Iterator[Start]:
     marks = (mark, *old_marks)
     plan = RecordedStart(spec.socket, spec.server, spec.terminal.value, spec.agent, marks)
     with under_way(context.books) as set_intents:
-        intent = _open_intent(context, spec.name, spec.event.value, plan.to_text())
+        intent = open_intent(context, spec.name, spec.event.value, plan.to_text())
         set_intents([intent] if intent else [])
         start = Start(mark, (Closing(intent.id, spec.event.value),) if intent else ())
         try:
@@ -367,14 +369,18 @@ def _marks_of_dead_start(context: Context, name: str) -> tuple[str, ...]:
     return intent.recorded_start.marks
 
 
-def _open_intent(context: Context, name: str, event: str, plan: str) -> Intent | None:
+def open_intent(
+    context: Context, name: str, event: str, plan: str, *, take_over: bool = False
+) -> Intent | None:
+    """Open the intent of a start; None if it could not be recorded. `take_over`: of an ending of
+    this process, after which the agent comes back."""
     owner = context.processes.identify(context.place.pid)
     assert owner is not None  # noqa: S101 - this very process
     deadline = context.clock.now() + LONGEST_S
     place = context.place.boot_id
     new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
     in_progress = ActiveIntents.of(context).is_in_progress
-    (answer,) = context.books.begin([new], in_progress, take_over=False)
+    (answer,) = context.books.begin([new], in_progress, take_over=take_over)
     if isinstance(answer, Busy):
         if answer.intent.verb == START:
             doing = "started"

@@ -18,6 +18,7 @@ from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
     Close,
+    Hold,
     Look,
     Signal,
     Steps,
@@ -32,6 +33,8 @@ FRESH_S = 0.3  # a look older than this is repeated before keys: foreign panes m
 Signals = tuple[signal.Signals, ...]
 TERM: Signals = (signal.SIGTERM, signal.SIGCONT)  # a suspended process cannot handle TERM
 KILL: Signals = (signal.SIGKILL,)
+# In a pane that is held, no terminal closes: its hangup is sent.
+HELD: Signals = (signal.SIGHUP, *TERM)
 CLEAN_LOOKS = 2
 
 # The signals of a rung, and whether it closes the session.
@@ -49,6 +52,8 @@ STOPPED_BY: dict[Rung, StoppedBy] = {
 def climb(ending: Ending) -> Steps[None]:
     """Climb the ladder from the first key to the proof of death."""
     ending.agent_left = ending.sight.agent_gone
+    if ending.policy.holds_pane:
+        yield from ask(Hold())
     ending.outcome = yield from _run_rungs(ending)
     ending.trouble = ending.hindered_by
 
@@ -127,6 +132,8 @@ def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
         gone = False
     else:
         signals, close = ACTIONS[planned.rung]
+        if ending.policy.holds_pane and signals is TERM:
+            signals = HELD
         gone = yield from _end_processes(ending, signals, planned.wait_s, close=close)
     ending.last = planned.rung
     ending.touched = ending.touched or (planned.rung is Rung.KEYS and ending.agent_left)
@@ -151,7 +158,7 @@ def _end_processes(ending: Ending, signals: Signals, wait_s: float, *, close: bo
     while True:
         yield from _look(ending, processes_only=clean > 0)
         left = ending.sight.owned.ids
-        session_exists = ending.sight.session is not None
+        session_exists = ending.sight.session is not None and not ending.is_held
         if ending.blocked:
             return False
         if not left and not (session_exists and closed):
@@ -243,9 +250,9 @@ def _outcome(ending: Ending, gone: bool) -> Outcome:
         return Outcome.FAILED
     if ending.carrier_cut:  # the agent behind the carrier may still run
         return Outcome.SURVIVED
-    if ending.policy.verb is EndVerb.STOP:
-        return Outcome.STOPPED
-    return Outcome.KILLED
+    if ending.policy.verb is EndVerb.KILL:
+        return Outcome.KILLED
+    return Outcome.STOPPED
 
 
 def _stopped_by(ending: Ending) -> StoppedBy:

@@ -26,6 +26,7 @@ from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.proof.state import visible_screen, with_record
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_exit, record_of
+from tmuxreap.sessions.look import BANNER_OPTION
 
 if TYPE_CHECKING:
     from tmuxreap.ending.own_ends import OwnEnd
@@ -37,17 +38,21 @@ def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> lis
         return _press(ending, request.step, processes)
     if isinstance(request, requests.Paste):
         return _paste(ending, request.text, processes)
+    if isinstance(request, requests.Hold):
+        return [it for it in _during(ending) if it.option == BANNER_OPTION]
     return _close(ending)
 
 
 def _close(ending: Ending) -> list[Deed]:
-    """Return the commands that close the session. Panes of a window that is linked into another
-    session are closed one by one: they would outlive the session."""
+    """Return the commands that close the session; none for a pane that is held. Panes of a window
+    that is linked into another session are closed one by one: they would outlive the session."""
     server = ending.plan.server
     session = ending.sight.session
     whole = ending.sight.whole
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
     ending.strike()
+    if ending.policy.holds_pane:
+        return []
     if ending.past.pane_only or ending.sight.foreign:
         return [model.ClosePane(server, whole, pane) for pane in session.panes]
     shared = [pane for pane in session.panes if whole.shares(pane)]
@@ -59,13 +64,16 @@ def _close(ending: Ending) -> list[Deed]:
 
 def ready(ending: Ending) -> list[Deed]:
     """Return the commands that make the pane ready for keys."""
-    plan = ending.plan
     pane = ending.plan.sight.pane
     assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
+    return [model.LeaveMode(pane.id), *_during(ending)]
+
+
+def _during(ending: Ending) -> list[model.SetOption]:
     during = []
-    for it in plan.options:
+    for it in ending.plan.options:
         during.append(model.SetOption(it.pane, it.option, WHILE_KEYS[it.option]))
-    return [model.LeaveMode(pane.id), *during]
+    return during
 
 
 def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]:
@@ -169,6 +177,8 @@ class Executor:
         for ending in done:
             if self._progress:
                 self._progress.done(ending.name)
+            if ending.is_held and ending.stopped_by is not None:
+                continue  # until its agent is there again, or the pane is closed
             if ending.survivors or ending.trouble or ending.sight.session is not None:
                 self._tmux.do(ending.sight.socket, restore(ending.plan.options))
         return done
@@ -386,5 +396,5 @@ def _oldest_start(ending: Ending) -> int:
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
-BATCHED = (requests.Close, requests.Press, requests.Paste)
+BATCHED = (requests.Close, requests.Press, requests.Paste, requests.Hold)
 READS_PANE = (requests.ReadScreen, requests.Capture, requests.Recall)

@@ -79,6 +79,34 @@ def _deliver(ending: Ending, delivery: Delivery) -> Steps[Delivered]:
     return (yield from _confirm(ending, delivery, trace))
 
 
+def put_back(ending: Ending, delivery: Delivery) -> Steps[None]:
+    """Type a draft into an idle and empty input, without Enter. One that is there already, as some
+    agents keep it themselves, stays."""
+    ending.outcome, ending.trouble = yield from _put_back(ending, delivery)
+
+
+def _put_back(ending: Ending, delivery: Delivery) -> Steps[Delivered]:
+    screen = yield from _settled(ending)
+    delivery.state = STATE_OF_SCREEN[screen.state]
+    if _holds(ending, delivery, screen):
+        return Outcome.SENT, None
+    if (reason := why_not_empty(screen)) is not None:
+        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
+    if not (yield from ask(Checkpoint(Rung.KEYS))):
+        return Outcome.REFUSED, not_idle(ending.name, delivery.state, "it is being ended")
+    if not (yield from _paste(ending, delivery)):
+        reason = "its pane took no text: the agent is not in front"
+        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
+    screen = yield from ask(ReadScreen())
+    if _holds(ending, delivery, screen):
+        return Outcome.SENT, None
+    if why_not_empty(screen) is None:
+        reason = "its input does not show it"
+        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
+    reason = "its input shows it in another way"
+    return Outcome.UNKNOWN, unconfirmed(ending.name, delivery, reason)
+
+
 def _settled(ending: Ending) -> Steps[Screen]:
     """Make the pane ready and read its screen twice; the second look counts if both are idle."""
     screen = yield from ask(ReadScreen(ready=True))

@@ -84,6 +84,11 @@ class Close(Request[bool]):
 
 
 @frozen
+class Hold(Request[bool]):
+    """Keep the agent's pane when its program ends."""
+
+
+@frozen
 class ReadScreen(Request[Screen]):
     """Read the pane. `ready`: prepare it for keys first (leave a mode, stop synchronize-panes, keep
     the pane for the exit banner)."""

@@ -13,7 +13,8 @@ from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item, RemoteResult
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
-from tmuxreap.interfaces.text.receipt import receipt, verdict
+from tmuxreap.interfaces.text.receipt import planned, receipt, verdict
+from tmuxreap.ledger.records import RecordedPlan
 
 WITH_ERROR = (answers.Ending, answers.Session, answers.Shown)  # printed even if they have an error
 
@@ -304,6 +305,37 @@ def _sent(item: answers.Sent, style: Style) -> Iterator[str]:
     yield f"{item.name}: {item.outcome}, {size}{waited}; {item.state} now"
 
 
+def _restarted(item: results.Restarted, style: Style) -> Iterator[str]:
+    if item.plan is not None:
+        yield from planned(RecordedPlan.from_facts(item.plan), style)
+        yield f"  comes back in pane {item.pane_id}, in its conversation {item.conversation_id}"
+        return
+    colour = "green" if item.error is None else "red"
+    name = style.paint(item.name, "bold")
+    outcome = style.paint(str(item.outcome), colour)
+    if item.error is not None:
+        again = ", resumable" if item.resumable else ""
+        yield f"{name}: {outcome}; it is {item.status}{again}"
+    else:
+        waited = ""
+        if item.waited_ms:
+            waited = f" after {item.waited_ms / 1000:.1f} s"
+        took = f"{item.duration_ms / 1000:.1f} s"
+        pane = f"pane {item.pane_id} (pid {item.old_pid} -> {item.pid})"
+        yield f"{name}: {outcome}{waited}, {item.agent} in {pane}, {took}"
+        yield f"  conversation  {item.conversation_id}"
+    if item.draft is not None:
+        word = "draft back" if item.draft_back else "draft kept"
+        yield f"  {word:<12}  {item.draft.text!r}"
+    yield from (f"  warning       {warning}" for warning in item.warnings)
+
+
+def _restarted_in_a_line(item: results.Restarted, style: Style) -> Iterator[str]:
+    found = list(_restarted(item, style))
+    yield found[0]
+    yield from (line for line in found[1:] if line.startswith("  warning"))
+
+
 def _skill(item: answers.Skill, style: Style) -> Iterator[str]:
     yield f"{item.name}: {item.outcome} in {item.folder}"
 
@@ -377,6 +409,7 @@ def _event_words(data: Mapping[str, object]) -> str:
 BRIEFLY: dict[type, Callable[[Any, Style], Iterator[str]]] = {
     answers.Ending: partial(_ending, brief=True),
     answers.Session: _session_in_a_line,
+    results.Restarted: _restarted_in_a_line,
 }
 
 FORMATTERS: dict[type, Callable[[Any, Style], Iterator[str]]] = {
@@ -397,6 +430,7 @@ FORMATTERS: dict[type, Callable[[Any, Style], Iterator[str]]] = {
     answers.Reached: _reached,
     answers.Reported: _reported,
     answers.Script: _script,
+    results.Restarted: _restarted,
     answers.Sent: _sent,
     answers.Session: _session,
     answers.Shown: _shown,

@@ -33,7 +33,7 @@ SHOWN_NAMES = 6
 def receipt(one: Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     """Yield the receipt of one ending. `brief`: one line, and what needs attention."""
     if one.outcome == Outcome.PLANNED and one.plan is not None:
-        yield from _planned(RecordedPlan.from_facts(one.plan), style)
+        yield from planned(RecordedPlan.from_facts(one.plan), style)
         return
     if one.outcome == Outcome.ALREADY_STOPPED:
         when = f" at {one.ended_at}" if one.ended_at else ""
@@ -125,7 +125,7 @@ def _left(one: Ending) -> Iterator[str]:
     yield from (f"warning       {warning}" for warning in one.warnings)
 
 
-def _planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
+def planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
     yield f"{style.paint(plan.name, 'bold')}: would {plan.verb} it (reason: {plan.reason})"
     if plan.after_turn is not None:
         wait_s = plan.after_turn.waits_ms / 1000

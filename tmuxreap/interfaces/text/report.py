@@ -151,6 +151,7 @@ def _summary_lines(result: Result) -> Iterator[str]:
         these = "it" if count == 1 else f"these {count}"
         yield f"nothing was done; to end {these}: the same command with --yes"
     done = sum(bool(getattr(local(item), "live", None)) for item in result.results)
+    done += outcomes.count("restarted")
     lined = _verb(result).lined
     if lined and done and len(outcomes) > 1:
         if done < len(outcomes):

@@ -240,6 +240,8 @@ def command_of(deed: model.Deed) -> list[str]:
             return press(server, pane, keys, text)
         case model.Paste(server, pane, text):
             return paste(server, pane, text)
+        case model.Respawn():
+            return respawn(deed)
         case model.SetOption(where, option, value):
             unset = ["-u"] if value is None else []
             set_to = [] if value is None else [value]
@@ -264,13 +266,28 @@ def creation_of(new: model.NewSession) -> list[list[str]]:
     for key, value in new.marks.items():
         marks += ("-e", f"{key}={value}")
     words = ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *SIZE, *marks, "--"]
-    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
-    # the same.
-    created = [*words, *(["env"] if len(new.words) == 1 else []), *new.words]
+    created = [*words, *_without_shell(new.words)]
     remains = model.SetOption(f"={new.name}:", "remain-on-exit", "on")
     if new.remains:
         return [created, command_of(remains)]
     return [created]
+
+
+def _without_shell(words: Sequence[str]) -> list[str]:
+    """Return the command as tmux passes it to exec: a single word would go to a shell. env execs
+    the program, so the pid stays the same."""
+    return ["env", *words] if len(words) == 1 else [*words]
+
+
+def respawn(deed: model.Respawn) -> list[str]:
+    """Run a command in a pane, if it is still the one that was seen, and dead."""
+    pane = deed.pane
+    words = ["respawn-pane", "-t", pane.id, "-c", _escape_format(deed.cwd)]
+    for key, value in deed.marks.items():
+        words += ["-e", f"{key}={value}"]
+    words += ["--", *_without_shell(deed.words)]
+    seen = [*_server_facts(deed.server), *_pane_facts(pane), ("pane_dead", "1")]
+    return _if_same(pane.id, seen, _line(words))
 
 
 def typed(pane: str, keys: Sequence[str], text: str = "") -> list[str]:
@@ -296,8 +313,7 @@ def paste(server: Server, pane: Pane, text: str) -> list[str]:
 def _takes_keys(server: Server, pane: Pane) -> list[tuple[str, str]]:
     """Return the facts of a pane that is still the one that was seen, and passes keys to its
     program alone."""
-    pid = "" if pane.pid is None else str(pane.pid)
-    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", pid)]
+    seen = [*_server_facts(server), *_pane_facts(pane)]
     return [*seen, *((state, "0") for state in REFUSES_KEYS)]
 
 
@@ -402,6 +418,10 @@ def _escape_format(text: str) -> str:
 
 def _server_facts(server: Server) -> list[tuple[str, str]]:
     return [("pid", str(server.pid)), ("start_time", str(server.started))]
+
+
+def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
+    return [("pane_id", pane.id), ("pane_pid", "" if pane.pid is None else str(pane.pid))]
 
 
 def _session_facts(server: Server, session: Session) -> list[tuple[str, str]]:

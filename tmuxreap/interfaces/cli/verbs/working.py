@@ -1,4 +1,4 @@
-"""Declares the verb that gives agents work."""
+"""Declares the verbs that give agents work, and bring them back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds
-from tmuxreap.interfaces.cli.options import DryRun
+from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
 
 
 def do_send(
@@ -49,3 +49,51 @@ def do_send(
     when_idle_s = seconds(when_idle, "--when-idle", 0.0)
     confirm_s = seconds(confirm, "--confirm", CONFIRM_S)
     return run(call.context, SendRequest(name, text, when_idle_s, confirm_s, dry_run))
+
+
+def do_restart(
+    call: Call,
+    targets: Targets = None,
+    when_idle: Annotated[
+        str | None,
+        typer.Option(
+            "--when-idle",
+            metavar="D",
+            help="Wait up to this long until each is idle, e.g. 30m; whoever is idle goes first.",
+        ),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", metavar="N", help="How many at the same time.")
+    ] = 1,
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            "--confirm", metavar="S", help="How long the agent must stay up to count. [1s]"
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Result:
+    """Restart agents in their own panes, for a new version or new settings.
+
+    \b
+    tmuxreap restart acme                  same pane, same conversation, same flags
+    tmuxreap restart all --when-idle 30m   one after the other, each once it is idle
+
+    Stops the agent like `stop`, and runs it again in its pane: window and layout stay.
+    What was half-typed is in the input again.
+    """
+    from tmuxreap.commands.restart import RestartRequest, run
+    from tmuxreap.commands.starting.row import CONFIRM_S
+
+    heed_signals()
+    request = RestartRequest(
+        tuple(targets or ()),
+        seconds(when_idle, "--when-idle"),
+        at_once,
+        seconds(confirm, "--confirm", CONFIRM_S),
+        dry_run,
+        yes,
+        call.question(),
+    )
+    return run(call.context, request)

@@ -1,0 +1,149 @@
+"""Restarts that were cut off: `reconcile` closes what they held, and makes the row true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import OWN_PID, FakePane, Story
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands.reconcile.held import is_of_restart, place_of
+from tmuxreap.core import faults
+from tmuxreap.core.faults import Step
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    new = Story(tmp_path)
+    new.comes_back()
+    yield new
+    new.close()
+
+
+class Died(BaseException):
+    """The process that restarted was killed: nothing of it runs any more."""
+
+
+@pytest.fixture
+def killed_at(story: Story, monkeypatch: pytest.MonkeyPatch) -> Callable[[Step], None]:
+    """Return what restarts the agent, and kills that process at the step."""
+
+    def run(step: Step) -> None:
+        mine = story.processes.add("tmuxreap")
+
+        def at(now: Step) -> None:
+            if now is step:
+                raise Died
+
+        monkeypatch.setattr(faults, "at", at)
+        clear = "tmuxreap.commands.starting.respawn.Comeback.clear"
+        monkeypatch.setattr(clear, lambda self: None)
+        with pytest.raises(Died):
+            story.restart(pid=mine.pid)
+        monkeypatch.undo()
+        story.processes.die(mine)
+
+    return run
+
+
+def settled(story: Story) -> dict[str, Any]:
+    result = reconcile.run(story.app(OWN_PID))
+    assert reconcile.run(story.app(OWN_PID)).as_json()["actions"] == []
+    assert story.ledger().open_intents() == []
+    return result.as_json()
+
+
+@pytest.mark.parametrize("step", [Step.HELD, Step.CREATED, Step.CONFIRMED])
+def test_a_pane_that_is_held_is_closed(
+    story: Story, killed_at: Callable[[Step], None], step: Step
+) -> None:
+    story.agent(draft="half a thought")
+    killed_at(step)
+    assert story.row()["status"] == "stopped"
+    (intent,) = story.ledger().open_intents()
+    assert is_of_restart(intent)
+    answer = settled(story)
+    assert [one["drift"] for one in answer["drifts"]] == ["intent"]
+    row = story.row()
+    assert (row["status"], row["resumable"], row["stop_reason"]) == ("stopped", True, "restarted")
+    assert story.SOCKET not in story.tmux.servers
+    drafts = [event.data["text"] for event in story.ledger().events() if event.kind == "draft"]
+    assert drafts == ["half a thought"]
+
+
+def test_what_was_typed_into_an_unrecorded_agent_is_kept(
+    story: Story, killed_at: Callable[[Step], None]
+) -> None:
+    story.agent()
+    killed_at(Step.CREATED)
+    story.agents["acme"].press("a new thought")
+    settled(story)
+    drafts = [event.data["text"] for event in story.ledger().events() if event.kind == "draft"]
+    assert drafts == ["a new thought"]
+    assert "C-c" in story.agents["acme"].heard  # its own keys, and no signal
+
+
+def test_what_a_person_began_in_the_pane_lives(
+    story: Story, killed_at: Callable[[Step], None]
+) -> None:
+    agent = story.agent()
+    killed_at(Step.HELD)
+    agent.pane.process = story.processes.add("vim", new_session=True, tty=agent.pane.tty)
+    story.tmux.change(agent.pane, pid=agent.pane.process.pid, dead=False)
+    answer = settled(story)
+    assert [one["drift"] for one in answer["drifts"]] == ["revived"]
+    assert story.processes.refresh(agent.pane.process) is not None
+    assert agent.pane.options == {}
+
+
+def test_another_server_of_the_same_socket_is_left_alone(
+    story: Story, killed_at: Callable[[Step], None]
+) -> None:
+    agent = story.agent()
+    killed_at(Step.HELD)
+    (intent,) = story.ledger().open_intents()
+    place = place_of(intent)
+    assert place is not None
+    story.tmux._remove(agent.pane)
+    session = story.tmux.open(story.SOCKET, "other", "vim")
+    pane: FakePane = session.panes[0]
+    assert (session.id, pane.now.id) == (place.session, place.pane)
+    settled(story)
+    assert story.processes.refresh(pane.process) is not None
+
+
+def test_a_row_that_was_forgotten_meanwhile_holds_no_pane(
+    story: Story, killed_at: Callable[[Step], None]
+) -> None:
+    story.agent()
+    killed_at(Step.HELD)
+    story.path.write_text("tmux_sessions: []\n")
+    settled(story)
+    assert story.SOCKET not in story.tmux.servers
+
+
+@pytest.mark.parametrize("step", [Step.INTENT, Step.KEYS])
+def test_cut_off_before_the_keys_everything_is_as_it_was(
+    story: Story, killed_at: Callable[[Step], None], step: Step
+) -> None:
+    agent = story.agent()
+    killed_at(step)
+    answer = settled(story)
+    assert "tmuxreap restart acme" in str(answer["drifts"])
+    assert (agent.heard, agent.pane.options) == ([], {})
+    assert story.row()["status"] == "running"
+
+
+@pytest.mark.parametrize("step", [Step.HANGUP, Step.PROVEN])
+def test_cut_off_before_the_record_it_ends_like_a_stop(
+    story: Story, killed_at: Callable[[Step], None], step: Step
+) -> None:
+    story.agent()
+    killed_at(step)
+    settled(story)
+    row = story.row()
+    assert (row["status"], row["resumable"]) == ("stopped", True)
+    assert story.SOCKET not in story.tmux.servers

@@ -1,0 +1,288 @@
+"""Brings an agent back into its own pane, which a restart has left dead: runs its resume command
+there, confirms that it lives, and records it. Where it does not come, the pane is closed, and the
+row stays ended.
+
+Never replaces a program that lives, and never types into a shell."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from tmuxreap.commands.starting.launch import BEGINNING_S, agent_failed
+from tmuxreap.commands.starting.row import (
+    Launch,
+    Start,
+    identity_of,
+    marks_of,
+    open_intent,
+    record_session,
+)
+from tmuxreap.commands.starting.shells import below, shell_of_pane
+from tmuxreap.commands.starting.take_up import take_up
+from tmuxreap.core import answers, faults, model
+from tmuxreap.core.errors import Code, Failure, command, could_not
+from tmuxreap.core.model import EndVerb, Pane, ProcessId, RecordedPane, Row, Server, Session
+from tmuxreap.core.values import frozen, replace, slotted
+from tmuxreap.ending.end import end_unregistered, restore_options
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.one_at_a_time import MarkInProgress
+from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.ledger.records import Closing, Intent, RecordedStart
+from tmuxreap.proof.sight import Sight
+from tmuxreap.registry.lives import with_life
+from tmuxreap.registry.rows import conversation_field
+from tmuxreap.registry.transitions import Event
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import sight_of
+from tmuxreap.system.environment import PARENT
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.profiles import Profile
+
+STEP_S = 0.05
+SHELL = "SHELL"  # tmux tells its default shell by it
+
+
+@frozen
+class Way:
+    """How one agent comes back, as planned before the first key."""
+
+    spec: Launch
+    shell: tuple[str, ...]  # that it ran below; empty for one that tmux started itself
+    parent: str
+
+
+def way_back(context: Context, ending: Ending) -> Way:
+    """Plan how the agent comes back; Failure if it could not be resumed."""
+    sight = ending.sight
+    row = ending.row
+    own = frozenset(belonging.process.pid for belonging in sight.owned.own)
+    spec = _spec(context, ending, _as_it_will_end(ending), own)
+    pane = sight.pane
+    leader = None
+    if pane is not None and pane.pid:
+        leader = context.processes.identify(pane.pid)
+    if leader is None:
+        hint = f"see what is left: {command('show', row.name)}"
+        raise could_not("restart", row.name, "nothing runs in its pane", hint, Code.GONE)
+    environ = context.processes.environ(leader) or {}
+    direct = leader.pid in [process.pid for process in (*sight.agent, *sight.keyed)]
+    argv = () if direct else context.processes.argv(leader)
+    return Way(spec, shell_of_pane(argv, environ.get(SHELL)), environ.get(PARENT, ""))
+
+
+def _spec(context: Context, ending: Ending, row: Row, own: frozenset[int] = frozenset()) -> Launch:
+    folder = row.pane.cwd or _folder_of(context, ending)
+    spec = take_up(context, replace(row, pane=replace(row.pane, cwd=folder)), own)
+    return replace(spec, socket=ending.first.socket, event=Event.RESTARTED)
+
+
+def _folder_of(context: Context, ending: Ending) -> str | None:
+    folders = (context.processes.cwd(process.id) for process in ending.first.agent)
+    return next((folder for folder in folders if folder), None)
+
+
+def _as_it_will_end(ending: Ending) -> Row:
+    """Return the row with what a stop would capture now."""
+    row = ending.row
+    known = ending.known
+    if ending.agent is None or known.conversation.id is None:
+        return row
+    found: dict[str, object] = {conversation_field(ending.agent): known.conversation.id}
+    if known.store is not None:
+        found["store"] = known.store
+    if row.agent is None:
+        found["agent"] = ending.agent
+    return with_life(row, found)
+
+
+@slotted
+class Comeback:
+    """One agent on its way back, from its held pane to its row."""
+
+    context: Context
+    ending: Ending
+    way: Way
+    confirm_s: float
+    intent: Intent | None = None
+    mark: str = ""
+    spec: Launch | None = None
+    row: Row | None = None  # provisional: what a look needs
+
+    @property
+    def name(self) -> str:
+        return self.ending.name
+
+    def begin(self, mark_in_progress: MarkInProgress) -> None:
+        """Run the agent in its pane; Failure if that cannot be done."""
+        context = self.context
+        ending = self.ending
+        self.intent = ending.intent
+        row = context.registry.look().named(self.name)
+        if row is None:
+            raise self._failure("its row vanished from the registry meanwhile")
+        old_pid = ending.first.pane.pid if ending.first.pane else None
+        spec = replace(_spec(context, ending, row), confirm_s=self.confirm_s)
+        self.spec = replace(spec, facts={"by": "restart", "old_pid": old_pid})
+        self.mark = str(uuid.uuid4())
+        server, session, pane = self._held()
+        self._open(server, session, pane, mark_in_progress)
+        faults.at(faults.Step.HELD)
+        words = below(self.way.shell, spec.words)
+        deed = model.Respawn(server, pane, spec.cwd, words, self._marks(spec))
+        context.tmux.do(spec.socket, [deed])
+        server, session, pane = self._pane()
+        self.row = self._provisional(server, session, pane)
+        faults.at(faults.Step.CREATED)
+        if pane.dead and pane.pid == deed.pane.pid:
+            raise self._failure("its pane could not be used again")
+
+    def finish(self) -> answers.Session:
+        """Confirm that the agent lives, and record it; Failure if it does not."""
+        context = self.context
+        spec = self.spec
+        row = self.row
+        assert spec is not None and row is not None  # noqa: S101 - it has begun
+        sight = self._confirm(spec, row)
+        faults.at(faults.Step.CONFIRMED)
+        restore_options(context.tmux, self.ending.plan.options)
+        start = Start(self.mark)
+        if self.intent is not None:
+            start.closing = (Closing(self.intent.id, spec.event.value),)
+        return record_session(context, row, sight, spec, start)
+
+    def clear(self) -> None:
+        """Close the pane and the intent of an agent that does not come; what cannot be closed is
+        left to `reconcile`."""
+        context = self.context
+        ending = self.ending
+        row = self.row
+        if row is None:
+            try:
+                row = self._provisional(*self._pane())
+            except Failure:
+                row = None
+        cleared = row is None or close_pane(context, row)
+        intent = self.intent or ending.intent
+        if intent is None:
+            return
+        if cleared:
+            context.books.close_intents([Closing(intent.id, "failed")])
+        else:
+            context.books.release([intent.id])
+
+    def _open(
+        self, server: Server, session: Session, pane: Pane, mark_in_progress: MarkInProgress
+    ) -> None:
+        """Open the intent of the start, in one step with the end of the other."""
+        spec = self.spec
+        assert spec is not None  # noqa: S101 - set before
+        plan = RecordedStart(
+            spec.socket,
+            spec.server,
+            spec.terminal.value,
+            spec.agent,
+            (self.mark,),
+            session=session.id,
+            pane=pane.id,
+            held_by=server.pid,
+        )
+        event = spec.event.value
+        opened = open_intent(self.context, spec.name, event, plan.to_text(), take_over=True)
+        if opened is not None:
+            self.intent = opened
+            mark_in_progress([opened])
+
+    def _marks(self, spec: Launch) -> dict[str, str]:
+        marks = marks_of(self.context, spec, self.mark)
+        return {**marks, PARENT: self.way.parent}
+
+    def _held(self) -> tuple[Server, Session, Pane]:
+        server, session, pane = self._pane()
+        if not pane.dead:
+            raise self._failure("another program runs in its pane by now")
+        return server, session, pane
+
+    def _pane(self) -> tuple[Server, Session, Pane]:
+        """Return the pane of the agent as it is now; Failure if it is gone."""
+        first = self.ending.first
+        server = self.context.tmux.look(first.socket)
+        old = first.server
+        if (
+            isinstance(server, Server)
+            and isinstance(old, Server)
+            and first.session is not None
+            and first.pane is not None
+            and (server.pid, server.started) == (old.pid, old.started)
+        ):
+            for session in server.sessions:
+                same = (session.id, session.created) == (first.session.id, first.session.created)
+                for pane in session.panes if same else ():
+                    if pane.id == first.pane.id:
+                        return server, session, pane
+        raise self._failure("its pane is gone")
+
+    def _provisional(self, server: Server, session: Session, pane: Pane) -> Row:
+        processes = self.context.processes
+        leader = None
+        if pane.pid is not None and not pane.dead:
+            leader = processes.identify(pane.pid)
+        start = None if leader is None else leader.start
+        recorded = RecordedPane(pid=pane.pid, id=pane.id, start_ticks=start)
+        row = self.ending.row
+        tmux = identity_of(self.context, server, session)
+        return Row(
+            row.name,
+            agent=self.ending.agent,
+            tmux_server=row.tmux_server,
+            tmux=tmux,
+            pane=recorded,
+        )
+
+    def _confirm(self, spec: Launch, row: Row) -> Sight:
+        """Return the pane after the confirmation time. Below a shell, the agent begins when that
+        has read its files."""
+        context = self.context
+        profile = context.profiles.of(spec.agent)
+        leader = context.processes.identify(row.pane.pid or 0)
+        sight = None
+        if leader is not None:
+            sight = self._wait_for_agent(row, leader)
+        if sight is not None:
+            agents = {process.id for process in sight.agent}
+            context.processes.wait(agents, spec.confirm_s)
+            sight = sight_of(context, row)
+        if sight is None or not sight.agent or sight.pane is None or sight.pane.dead:
+            raise self._not_there(spec, profile)
+        return sight
+
+    def _wait_for_agent(self, row: Row, leader: ProcessId) -> Sight | None:
+        context = self.context
+        until = context.clock.monotonic() + BEGINNING_S
+        while True:
+            sight = sight_of(context, row)
+            if sight.agent:
+                return sight
+            late = context.clock.monotonic() >= until
+            if late or context.processes.wait({leader}, STEP_S):
+                return None
+
+    def _not_there(self, spec: Launch, profile: Profile | None) -> Failure:
+        pane = self.ending.first.pane
+        screen = None
+        if pane is not None:
+            screen = self.context.tmux.capture(spec.socket, pane.id)
+        found = agent_failed(spec, profile, True, screen or "")
+        reason = found.message.partition(": ")[2]
+        return self._failure(reason)
+
+    def _failure(self, reason: str) -> Failure:
+        hint = f"when that is fixed: {command('resume', self.name)}"
+        return could_not("restart", self.name, reason, hint, Code.START_FAILED)
+
+
+def close_pane(context: Context, row: Row, verb: EndVerb = EndVerb.KILL) -> bool:
+    """End what is in the pane of this provisional row, and close it; tell whether it is gone."""
+    options = EndingOptions("start_failed", grace=1.0, pane_only=True)
+    return end_unregistered(context, row, make_policy(verb, options, {})).error is None
