@@ -189,3 +189,16 @@ def test_the_line_can_be_typed_into_a_shell() -> None:
         resume_line([sys.executable, "a b"], {"HOME_OF_IT": "/x y"})
         == f"HOME_OF_IT='/x y' {sys.executable} 'a b'"
     )
+
+
+@pytest.mark.parametrize("shell", ["sh -c", "/bin/dash -c", "bash -lc", "sh -e -c"])
+def test_no_word_is_added_to_the_line_of_a_shell(shell: str) -> None:
+    """It would be a parameter of the shell, and the agent would begin another conversation."""
+    line = [*shell.split(), "one"]
+    assert launch_words(FLAGS, line, ID) == line
+    assert resume_words(FLAGS, " ".join(line), ID) == ["one", "--resume", ID]
+    assert repeatable(FLAGS, line) is None
+
+
+def test_a_script_that_a_shell_runs_takes_further_words() -> None:
+    assert launch_words(FLAGS, ["sh", "/opt/one"], ID) == ["sh", "/opt/one", "--session-id", ID]

@@ -3,12 +3,13 @@ Never does I/O."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.agents.profiles import Flags, Profile, program_names
+from tmuxreap.agents.profiles import SHELLS, Flags, Profile, program_names
 from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.values import frozen
 
@@ -139,8 +140,19 @@ def _kept_values(profile: Profile, flag: str, is_whole: bool) -> float:
 
 def _is_the_agent(profile: Profile, words: Sequence[str]) -> bool:
     """Tell whether the command is the agent, and not a script around it, which may not pass flags
-    on."""
+    on: what follows the line of `sh -c` are words for the shell."""
+    if _is_shell_line(words):
+        return False
     return any(name in profile.process for name in program_names(words, "", None))
+
+
+def _is_shell_line(words: Sequence[str]) -> bool:
+    """Tell whether these words are a shell with a command line, as in `sh -c agent`."""
+    program, *rest = words or [""]
+    if program.rpartition("/")[2] not in SHELLS:
+        return False
+    flags = itertools.takewhile(lambda word: word.startswith("-"), rest)
+    return any("c" in flag and not flag.startswith("--") for flag in flags)
 
 
 def _names_conversation(profile: Profile, words: Sequence[str]) -> bool:
