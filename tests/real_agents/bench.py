@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from tests.real_agents.chance import ADOPTED, PLAIN, STARTED, Conditions
 from tests.real_agents.mock_model import MockModel
 from tests.real_agents.setups import Place, Setup
 from tmuxreap.agents.profiles import Profile
@@ -24,6 +28,7 @@ from tmuxreap.agents.screens import Screen, State, read_screen
 PATIENCE_S = 240.0  # the machine may be busy, and an agent take ten seconds of it to begin
 BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
 SOON_S, TRIES = 4.0, 20
+ONE_STATE_LOOKS = 5
 MESSAGE = "please remember the blue teapot"
 AGAIN = "which colour did it have"
 NAME = "acme"
@@ -39,8 +44,11 @@ class Bench:
         *,
         allowed: bool = False,
         home: Path | None = None,
+        conditions: Conditions = PLAIN,
     ) -> None:
         """`allowed`: it runs its tools without asking. `home`: one that it shares with others."""
+        self.conditions = conditions
+        self.busy: list[subprocess.Popen[bytes]] = []
         self.agent, self.setup, self.profile, self.name = agent, setup, profile, NAME
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
@@ -83,9 +91,14 @@ class Bench:
         }
 
     def __enter__(self) -> Bench:
+        for _ in range(self.conditions.load):
+            self.busy.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
         return self
 
     def __exit__(self, *_: object) -> None:
+        for busy in self.busy:
+            busy.kill()
+            busy.wait()
         subprocess.run(
             ["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, check=False
         )
@@ -150,15 +163,79 @@ class Bench:
         return item
 
     def start(self, *command: str, flags: Sequence[str] = ()) -> dict[str, Any]:
+        if not command and not flags and self.conditions.row != STARTED:
+            return self._begun_by_hand()
+        if not command and self.conditions.frozen_s:  # tmux continues what it started itself
+            command = ("sh", "-c", f"{self.line}; exec sh")
         words = command or (self.setup.program, *self.options)
         where = ("--server", self.socket, "--cwd", str(self.place.project), *flags)
         item = self.reap("start", self.name, "--agent", self.agent, *where, "--", *words)
         self.resize()
         return item
 
+    def _begun_by_hand(self) -> dict[str, Any]:
+        """As a person begins it, and registers it afterwards, or another tool does."""
+        size = ("-x", str(self.conditions.width), "-y", str(self.conditions.height))
+        line = f"{self.line}; exec sh" if self.conditions.frozen_s else self.line
+        where = ("-s", self.name, "-c", str(self.place.project))
+        self.tmux("new-session", "-d", *size, *where, line)
+        pid = int(self.tmux("display-message", "-p", "-t", f"={self.name}:", "#{pane_pid}"))
+        if self.conditions.row == ADOPTED:
+            self.registry.write_text("tmux_sessions: []\n")
+            self.until("the adoption", lambda: self._adopted(), every_s=1.0)
+            return self.reap("show", self.name)
+        pane = {"pid": pid, "cmd": self.setup.program, "cwd": str(self.place.project)}
+        row = {"name": self.name, "status": "running", "tmux_server": self.socket, "pane": pane}
+        self.registry.write_text(yaml.safe_dump({"tmux_sessions": [row]}))
+        return row
+
+    def _adopted(self) -> bool:
+        """A launcher may not have begun the agent yet."""
+        return bool(self.answer("adopt", self.name, "--server", self.socket)["ok"])
+
     def resize(self) -> None:
-        """As patterns were tried: what is resumed has the size of tmux's own choice."""
-        self.tmux("resize-window", "-t", f"={self.name}:", "-x", "120", "-y", "40")
+        """What is resumed has the size of tmux's own choice."""
+        size = ("-x", str(self.conditions.width), "-y", str(self.conditions.height))
+        self.tmux("resize-window", "-t", f"={self.name}:", *size)
+
+    def states(self) -> dict[str, str]:
+        """What it does, by each door."""
+        waited = self.answer("wait", self.name, "--until", "gone", "--timeout", "0s")
+        asked = {
+            "list": self.answer("list", self.name),
+            "show": self.answer("show", self.name),
+            "wait": waited,
+            "interrupt": self.answer("interrupt", self.name, "--dry-run"),
+        }
+        return {door: str(answer["results"][0]["state"]) for door, answer in asked.items()}
+
+    def one_state(self) -> str:
+        """The state that all doors tell; the screen may change between two of them."""
+        for _ in range(ONE_STATE_LOOKS):
+            states = self.states()
+            if len(set(states.values())) == 1:
+                return states["list"]
+        raise AssertionError(f"the doors tell several states: {states}")
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The agent stands still for a while, as on a busy machine: its screen is the old one."""
+        pids = self.below_its_shell() if self.conditions.frozen_s else []
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        timer = threading.Timer(self.conditions.frozen_s, let_go_on, [pids])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.join()
+
+    def below_its_shell(self) -> list[int]:
+        """All that would draw or hear a key: what the shell started, and below that; that first."""
+        found = [int(self.row()["pane"]["pid"])]
+        for parent in found:
+            found += [pid for pid in self.left() if parent_of(pid) == parent]
+        return found[1:]
 
     @property
     def line(self) -> str:
@@ -269,16 +346,20 @@ class Bench:
         end = text[-8:]
         self.type(text)
         for _ in range(TRIES):
-            if self.soon(lambda: end in self.screen()):
+            if self.soon(lambda: self._shows(end)):
                 break
             self.settle()
-            if end not in self.screen():
+            if not self._shows(end):
                 self.type(text)
         time.sleep(BURST_S)
         for _ in range(TRIES):
             self.keys("Enter")
             if self.soon(lambda: end not in self.seen().draft):
                 break
+
+    def _shows(self, text: str) -> bool:
+        """A narrow terminal wraps it."""
+        return "".join(text.split()) in "".join(self.screen().split())
 
     def soon(self, holds: Callable[[], bool], seconds: float = SOON_S) -> bool:
         deadline = time.monotonic() + seconds
@@ -288,3 +369,16 @@ class Bench:
 
     def copy_mode(self) -> None:
         self.tmux("copy-mode", "-t", f"={self.name}:")
+
+
+def let_go_on(pids: Sequence[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench, parent_of
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL, Reply
 from tests.real_agents.setups import KEY, SETUPS, SUGGESTION
@@ -330,13 +330,6 @@ def talk(bench: Bench, message: str = MESSAGE) -> None:
     bench.say(message)
     bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
     bench.settle()
-
-
-def parent_of(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def jobs() -> Iterator[Job]:

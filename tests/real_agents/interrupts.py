@@ -3,7 +3,6 @@ approved, what was typed or queued stays in the input, and the agent goes on."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import threading
@@ -13,8 +12,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
-from tests.real_agents.cases import UNANSWERED, answers, asking_first, parent_of
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench, let_go_on
+from tests.real_agents.cases import UNANSWERED, answers, asking_first
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
 from tests.real_agents.setups import SETUPS
@@ -34,7 +33,7 @@ CHOOSES = ("gemini",)  # no key closes its question but an answer
 def jobs() -> Iterator[Job]:
     for state, agent in product(STATES, SETUPS):
         play = partial(_played, state=state)
-        yield Job(agent, f"interrupt, {state}", play, SITUATIONS[state].allowed)
+        yield Job(agent, f"interrupt, {state}", play, SITUATIONS[state].allowed, varies=True)
     for agent in SETUPS:
         yield Job(agent, "interrupt, tool", _a_tool, allowed=True)
     for agent in SETUPS:
@@ -87,11 +86,11 @@ def _frozen(bench: Bench) -> str:
     for seconds in FROZEN_S:
         SITUATIONS["busy"].bring(bench)
         bench.becomes(State.BUSY, "the turn")
-        frozen = _below_its_shell(bench)
+        frozen = bench.below_its_shell()
         assert frozen, "nothing runs below its shell"
         for pid in frozen:
             os.kill(pid, signal.SIGSTOP)
-        threading.Timer(seconds, _let_go_on, [frozen]).start()
+        threading.Timer(seconds, let_go_on, [frozen]).start()
         item = bench.answer("interrupt", NAME)["results"][0]
         time.sleep(seconds)
         assert _lives(frozen[0]), f"it has left: {item}\n{bench.screen()}"
@@ -105,20 +104,6 @@ def _frozen(bench: Bench) -> str:
         bench.settle()
     _taken_up(bench)
     return ", ".join(dict.fromkeys(words))
-
-
-def _below_its_shell(bench: Bench) -> list[int]:
-    """All that would draw or hear a key: what the shell started, and below that; that first."""
-    found = [int(bench.row()["pane"]["pid"])]
-    for parent in found:
-        found += [pid for pid in bench.left() if parent_of(pid) == parent]
-    return found[1:]
-
-
-def _let_go_on(pids: list[int]) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
 
 
 def _lives(pid: int) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.real_agents.bench import Bench
+from tests.real_agents.chance import PLAIN, drawn
 from tests.real_agents.setups import SETUPS, program_of
 from tmuxreap.agents.load import load_profiles
 
@@ -21,6 +22,7 @@ class Job:
     row: str
     play: Callable[[Bench], str]  # what stands in the table; AssertionError is a fault
     allowed: bool = False  # it runs its tools without asking
+    varies: bool = False  # it begins like all others, so that all conditions may be drawn for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +46,35 @@ def wanted(jobs: Iterable[Job], words: Sequence[str]) -> list[Job]:
     ]
 
 
-def played(jobs: Sequence[Job], folder: Path, at_once: int = AT_ONCE) -> Iterator[Cell]:
-    """In the order of the jobs. FOLDER/AGENT is where each is installed."""
+def played(
+    jobs: Sequence[Job], folder: Path, at_once: int = AT_ONCE, seed: int | None = None
+) -> Iterator[Cell]:
+    """In the order of the jobs. FOLDER/AGENT is where each is installed. `seed`: the conditions of
+    each cell are drawn by chance."""
     profiles = load_profiles(None).agents
 
     def play(job: Job) -> Cell:
         setup = SETUPS[job.agent]
         program = program_of(folder, job.agent)
-        with Bench(job.agent, setup, profiles[job.agent], program, allowed=job.allowed) as bench:
+        if not program.exists():
+            return Cell(job.agent, job.row, "**not installed**", f"{program} is not there")
+        conditions = PLAIN if seed is None else drawn(seed, job.agent, job.row)
+        if not job.varies:
+            conditions = conditions.of_any_cell
+        with Bench(
+            job.agent,
+            setup,
+            profiles[job.agent],
+            program,
+            allowed=job.allowed,
+            conditions=conditions,
+        ) as bench:
+            more = "" if seed is None else f" ({conditions})"
             try:
-                return Cell(job.agent, job.row, job.play(bench))
+                return Cell(job.agent, job.row, job.play(bench) + more)
             except Exception as error:
                 fault = f"{type(error).__name__}: {error}\n{bench.trace()}"
-                return Cell(job.agent, job.row, f"**{_first(fault)}**", fault)
+                return Cell(job.agent, job.row, f"**{_first(fault)}**{more}", fault + more)
 
     with ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(play, jobs)

@@ -40,8 +40,12 @@ class Situation:
     editor: bool = True  # of the person, named in the agent's environment
 
 
+def _draft(bench: Bench) -> None:
+    bench.type(bench.conditions.worded(DRAFT, 2))
+
+
 def _lines(bench: Bench) -> None:
-    bench.type(LINES[0])
+    bench.type(bench.conditions.worded(LINES[0]))
     bench.keys(bench.setup.newline)
     time.sleep(0.2)
     bench.type(LINES[1])
@@ -124,7 +128,7 @@ WATCHED_S = 15.0
 
 SITUATIONS: dict[str, Situation] = {
     "idle": Situation(becomes=State.IDLE, killed=True),
-    "draft": Situation(lambda bench: bench.type(DRAFT), State.DRAFT, (DRAFT,), killed=True),
+    "draft": Situation(_draft, State.DRAFT, (DRAFT,), killed=True),
     "lines": Situation(_lines, State.DRAFT, LINES),
     "busy": Situation(lambda bench: _asked(bench, SLOW), State.BUSY, killed=True),
     "dialog": Situation(lambda bench: bench.say(f"{TOOL} please"), State.DIALOG, killed=True),

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
+from tests.real_agents.chance import PLAIN
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ANSWER
 from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import QUEUED, SITUATIONS
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
+from tmuxreap.proof.state import STATE_OF_SCREEN
 
 LATE_S = 30.0  # a dialog that was open opens again, where the agent has kept it
 
@@ -26,7 +28,7 @@ def jobs() -> Iterator[Job]:
         shown = situation.editor or SETUPS[agent].whole  # else it differs in nothing
         if shown and (verb == "stop" or situation.killed):
             play = partial(_played, state=state, verb=verb)
-            yield Job(agent, f"{verb}, {state}", play, situation.allowed)
+            yield Job(agent, f"{verb}, {state}", play, situation.allowed, varies=True)
 
 
 def brought(bench: Bench, state: str) -> None:
@@ -41,7 +43,7 @@ def brought(bench: Bench, state: str) -> None:
     bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
     bench.settle()
     if not situation.silent:
-        bench.say(MESSAGE)
+        bench.say(bench.conditions.worded(MESSAGE))
         bench.until(
             "the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE
         )
@@ -51,6 +53,9 @@ def brought(bench: Bench, state: str) -> None:
         bench.becomes(situation.becomes, f"the state {state}")
     else:
         time.sleep(1.0)
+    if bench.conditions != PLAIN and situation.becomes:
+        told = bench.one_state()
+        assert told == STATE_OF_SCREEN[situation.becomes].value, f"all doors tell {told}"
 
 
 def _played(bench: Bench, *, state: str, verb: str) -> str:
@@ -58,7 +63,8 @@ def _played(bench: Bench, *, state: str, verb: str) -> str:
     brought(bench, state)
     asked = len(bench.model.asked)
     spared = {pid for pid, words in bench.left().items() if _shared(bench.profile, words)}
-    item = bench.reap(verb, NAME)
+    with bench.frozen():
+        item = bench.reap(verb, NAME)
     time.sleep(SITUATIONS[state].watched_s)
     _hold(bench, state, verb, item, asked, spared)
     if item["resumable"]:
@@ -115,7 +121,7 @@ def _hold(
         (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
             f"an idle one took {item['duration_ms']} ms",
-            lambda: state != "idle" or item["duration_ms"] < bench.setup.fast_s * 1000 * _load(),
+            lambda: state != "idle" or item["duration_ms"] < _limit_ms(bench),
         ),
     ]
     for what, holds in must:
@@ -135,7 +141,15 @@ def lost(item: dict[str, Any]) -> bool:
 def _due(bench: Bench, state: str, verb: str) -> tuple[str, ...]:
     if verb == "kill":
         return ("sigterm", "sigkill")
+    if bench.conditions.frozen_s:  # it hears no key in time
+        return ("exit_keys", "hangup", "sigkill")
     return (bench.setup.queue_by if state == "queued" else "exit_keys",)
+
+
+def _limit_ms(bench: Bench) -> float:
+    """A frozen one leaves by the slow way."""
+    slow_s = 15.0 if bench.conditions.frozen_s else 0.0
+    return (bench.setup.fast_s + slow_s) * 1000 * _load()
 
 
 def _load() -> float:
@@ -159,7 +173,7 @@ def resumed(bench: Bench) -> None:
     warnings = bench.answer("resume", NAME)["warnings"]
     if any(one.startswith("dialog_open") for one in warnings):
         bench.soon(lambda: bench.seen().state is State.DIALOG, LATE_S)
-    bench.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
+    bench.resize()
     for still_s in (3.0, 1.0):  # a dialog that was open may open again late
         bench.until("the empty prompt, after the resume", lambda: _idle(bench))
         bench.settle(still_s)

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tests.real_agents.jobs import Cell, Job
-from tests.real_agents.setups import SETUPS, version_of
+from tests.real_agents.setups import SETUPS, program_of, version_of
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reports" / "real-agents.md"
 BEGIN, END = "<!-- the run -->\n", "<!-- its end -->\n"
@@ -43,8 +43,11 @@ class Table:
 
 
 def found_by(cells: Sequence[Cell], folder: Path) -> Table:
-    versions = {agent: version_of(folder, agent) for agent in {cell.agent for cell in cells}}
-    return Table(versions, {(cell.row, cell.agent): cell.word for cell in cells})
+    agents = {cell.agent for cell in cells}
+    there = {agent for agent in agents if program_of(folder, agent).exists()}
+    versions = {agent: version_of(folder, agent) for agent in there}
+    played = [cell for cell in cells if cell.agent in there]
+    return Table(versions, {(cell.row, cell.agent): cell.word for cell in played})
 
 
 def write(found: Table, jobs: Sequence[Job], due: Sequence[Job]) -> None:

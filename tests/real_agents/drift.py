@@ -1,0 +1,300 @@
+"""What a new version of an agent does that its profile does not know: sentinels, each key once from
+each known screen, its --help and its files beside those of the last run.
+
+python -m tests.real_agents.drift FOLDER KEPT [--profiles=FILE] [AGENT]...
+
+FOLDER/AGENT is where each is installed. KEPT keeps what was seen, for the next run, and the report.
+Exit 0 when nothing is new, 1 when something is."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.real_agents.bench import MESSAGE, NAME, Bench
+from tests.real_agents.mock_model import ANSWER, TOOL
+from tests.real_agents.setups import SETUPS, program_of, version_of
+from tests.real_agents.states import SITUATIONS
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import State
+
+LETTERS = "abefghiklnopqrstuvwxy"  # without those that end, stop or suspend a program, and Enter
+NAMED = ("Left", "Right", "Up", "Down", "Tab", "BTab", "Escape", "Home", "End", "PPage", "NPage")
+KEYS = (*NAMED, *(f"C-{letter}" for letter in LETTERS), "?", "@", "#", "F1", "M-p", "M-t", "M-b")
+FROM = ("idle", "draft", "dialog")
+SENTINELS = ("idle", "draft", "lines", "busy", "dialog", "wrapped", "yolo", "streaming")
+SOON_S, TRIES = 2.0, 2
+CHANGING = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|ses_\w+|\d{4}[-_/]\d\d[-_/]\d\d[\dT:_.Z-]*|\d+"
+)
+FLAG = re.compile(r"(?:^|[\s,])(--[a-z][a-z0-9-]+)(?P<word>[ =](?:<|\[|[A-Z]))?", re.MULTILINE)
+ASKS = re.compile(r"\b(?:enter|esc|return) to\b|^ *[❯›●] \d+\. ", re.IGNORECASE | re.MULTILINE)  # noqa: RUF001
+
+
+@dataclass
+class Seen:
+    """What one version did, as plain data that a later run reads again."""
+
+    version: str
+    flags: dict[str, bool] = field(default_factory=dict)  # with whether a word follows
+    files: list[str] = field(default_factory=list)  # in its HOME, without what differs each time
+    programs: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)  # by screen and key: what came of it
+    screens: dict[str, str] = field(default_factory=dict)  # that no pattern knows
+    apart: dict[str, str] = field(default_factory=dict)  # programs in a session of their own
+
+
+class Crawler:
+    def __init__(self, bench: Bench, seen: Seen) -> None:
+        self.bench, self.seen = bench, seen
+
+    def look_at_help(self) -> None:
+        done = subprocess.run(
+            [str(self.bench.program), "--help"],
+            env=self.bench.environ,
+            cwd=self.bench.place.project,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        for match in FLAG.finditer(done.stdout):
+            self.seen.flags[match[1]] = bool(match["word"])
+
+    def play_sentinels(self) -> None:
+        """In each state the profile tells that state, and the draft as it was typed."""
+        lacks = self.bench.setup.lacks
+        for name in (name for name in SENTINELS if name not in lacks):
+            situation = SITUATIONS[name]
+            try:
+                self._begin(allowed=situation.allowed)
+                situation.bring(self.bench)
+                due = situation.becomes or State.DRAFT
+                held = self.bench.soon(lambda: self.bench.seen().state is due, 10.0)  # noqa: B023
+                shown = self.bench.seen()
+                if not held:
+                    self._fault(name, f"its screen is {shown.state.value}, not {due.value}")
+                for text in situation.typed:
+                    if text not in shown.draft:
+                        self._fault(name, f"its draft is read as {shown.draft!r}")
+            except AssertionError as error:
+                self._fault(name, str(error).partition("\n")[0])
+
+    def crawl(self) -> None:
+        for place in (place for place in FROM if place not in self.bench.setup.lacks):
+            ready = False
+            for key in KEYS:
+                try:
+                    if not ready:
+                        self._begin()
+                        SITUATIONS[place].bring(self.bench)
+                    ready = self._press(place, key)
+                except AssertionError as error:
+                    self.seen.keys[f"{place}, {key}"] = str(error).partition("\n")[0]
+                    ready = False
+
+    def begin_bare(self) -> None:
+        """As it begins by itself, without the options of the tests: its own defaults."""
+        self._begin(self.bench.setup.program)
+        self.bench.say(f"{TOOL} please")
+        self.bench.settle(3.0)
+        self._keep("without options, a tool")
+
+    def note_files(self) -> None:
+        self.seen.files = sorted(self._files())
+
+    def _begin(self, *command: str, allowed: bool = False) -> None:
+        bench = self.bench
+        if bench.registry.exists():
+            bench.answer("kill", NAME)
+        bench.allow(allowed)
+        bench.start(*command)
+        bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE, 30.0)
+        bench.settle()
+        bench.say(MESSAGE)
+        bench.until("the answer", lambda: ANSWER in bench.screen(), 30.0)
+        bench.settle()
+
+    def _press(self, place: str, key: str) -> bool:
+        """Press the key once; tell whether the screen is the one before, or came back to it."""
+        bench = self.bench
+        before = bench.seen().state, self._files(), set(self._programs())
+        bench.keys(key)
+        bench.settle(0.5)
+        came = self._keep(f"{place}, {key}")
+        files = self._files() - before[1]
+        programs = {name: pid for name, pid in self._programs().items() if name not in before[2]}
+        for name, pid in programs.items():
+            came.append(f"starts `{name}`")
+            if _is_apart(pid, bench):
+                self.seen.apart[name] = f"{place}, {key}"
+        came += [f"writes `{name}`" for name in sorted(files)[:5]]
+        if not bench.left():
+            came.append("ends the agent")
+        if came:
+            self.seen.keys[f"{place}, {key}"] = "; ".join(came)
+        if files or programs:
+            return False
+        return self._came_back(before[0])
+
+    def _came_back(self, state: State) -> bool:
+        for _ in range(TRIES):
+            seen = self.bench.seen()
+            if seen.state is state and (state is not State.DRAFT or seen.draft == "half a thought"):
+                return True
+            if state is State.DIALOG:
+                return False
+            self.bench.keys("Escape")
+            self.bench.settle(0.3)
+        return False
+
+    def _keep(self, where: str) -> list[str]:
+        seen = self.bench.seen()
+        if seen.state is not State.UNKNOWN or seen.blank:
+            return []
+        self.seen.screens[where] = self.bench.screen()
+        return ["shows a screen that no pattern knows"]
+
+    def _files(self) -> set[str]:
+        home = self.bench.place.home
+        return {CHANGING.sub("N", str(path.relative_to(home))) for path in home.rglob("*")}
+
+    def _programs(self) -> dict[str, int]:
+        found = self.bench.left().items()
+        return {CHANGING.sub("N", words)[:100]: pid for pid, words in found}
+
+    def _fault(self, name: str, what: str) -> None:
+        self.seen.faults.append(f"{name}: {what}")
+
+
+def _is_apart(pid: int, bench: Bench) -> bool:
+    """Tell whether it would outlive its pane: it is in no session of a pane's own."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    return int(fields[3]) == pid and pid != int(bench.row()["pane"]["pid"])
+
+
+def crawled(agent: str, folder: Path, profile: Profile) -> Seen:
+    seen = Seen(version_of(folder, agent))
+    with Bench(agent, SETUPS[agent], profile, program_of(folder, agent)) as bench:
+        crawler = Crawler(bench, seen)
+        steps: tuple[Callable[[], None], ...] = (
+            crawler.look_at_help,
+            crawler.play_sentinels,
+            crawler.begin_bare,
+            crawler.crawl,
+            crawler.note_files,
+        )
+        for step in steps:
+            try:
+                step()
+            except (AssertionError, subprocess.SubprocessError) as error:
+                seen.faults.append(f"{step.__name__}: {str(error).partition(chr(10))[0]}")
+            print(agent, step.__name__, len(seen.keys), file=sys.stderr, flush=True)
+    return seen
+
+
+# The report
+
+
+def report(agent: str, seen: Seen, last: Seen | None, profile: Profile) -> list[str]:
+    """Return the lines of the report; only the head where nothing is new."""
+    since = f"last run: {last.version}" if last else "no run before"
+    lines = [f"# {agent} {seen.version} ({since}; verified: {profile.verified})", ""]
+    old = last or Seen("")
+    known = {*profile.flags.alone, *profile.flags.many, *profile.flags.prompt}
+    flags = [flag for flag in seen.flags if flag not in old.flags and flag not in known]
+    alone = [flag for flag in flags if not seen.flags[flag]]
+    keys = {where: came for where, came in seen.keys.items() if old.keys.get(where) != came}
+    screens = {place: text for place, text in seen.screens.items() if place not in old.screens}
+    lines += _listed("Sentinels that do not hold", seen.faults)
+    lines += _listed("Keys", [f"{where}: {came}" for where, came in keys.items()])
+    lines += _listed("Flags that the profile does not know", [f"`{flag}`" for flag in flags])
+    if last is not None:
+        gone = sorted(set(last.flags) - set(seen.flags))
+        lines += _listed("Flags that are gone", [f"`{flag}`" for flag in gone])
+        files = sorted(set(seen.files) - set(last.files))
+        lines += _listed("Files that are new", [f"`{name}`" for name in files])
+    for place, text in screens.items():
+        lines += [f"## No pattern knows: {place}", "", "```text", text, "```", ""]
+    change = proposed(agent, alone, screens, seen.apart)
+    if change:
+        lines += ["## Proposed change", "", "```yaml", *change, "```", ""]
+    return lines
+
+
+def proposed(
+    agent: str, alone: Iterable[str], screens: dict[str, str], apart: dict[str, str]
+) -> list[str]:
+    """Propose what the profile may need: a person reads it, and looks at the screens."""
+    lines: list[str] = []
+    patterns = {pattern_of(text): place for place, text in screens.items()}
+    if flags := list(alone):
+        lines += ["    flags:", f"      alone: [{', '.join(flags)}]"]
+    if patterns:
+        lines.append("    screens:")
+    for pattern, place in patterns.items():
+        kind = "dialog" if ASKS.search(screens[place]) else "idle"
+        lines += [f"      # {place}", f"      {kind}: '{pattern}'"]
+    if apart:
+        lines.append("    spare:")
+    for words, place in apart.items():
+        program = Path(words.split()[0]).name
+        pattern = re.escape(" ".join(words.split()[1:3])).replace("'", "''")
+        lines += [
+            f"      # begun by: {place}",
+            f"      - {{program: {program}, arguments: '{pattern}'}}",
+        ]
+    return ["agents:", f"  {agent}:", *lines] if lines else []
+
+
+def pattern_of(text: str) -> str:
+    """Return a pattern for the line that tells a screen best: what to press, else its last."""
+    rows = [row.strip() for row in text.splitlines() if re.search(r"\w{3}", row)]
+    asking = [row for row in rows if ASKS.search(row)]
+    row = (asking or rows or [""])[-1]
+    words = CHANGING.sub("0", row)[:60]
+    return "^.*" + re.escape(words).replace("0", r"\d+").replace(r"\ ", " ").replace("'", "''")
+
+
+def _listed(head: str, lines: list[str]) -> list[str]:
+    return [f"## {head}", "", *(f"- {line}" for line in lines), ""] if lines else []
+
+
+def read(path: Path) -> Seen | None:
+    if not path.exists():
+        return None
+    data: dict[str, Any] = json.loads(path.read_text())
+    return Seen(**data)
+
+
+def main(folder: Path, kept: Path, words: list[str]) -> int:
+    files = [Path(word.partition("=")[2]) for word in words if word.startswith("--profiles=")]
+    profiles = load_profiles(files[0] if files else None).agents
+    kept.mkdir(parents=True, exist_ok=True)
+    is_new = False
+    for agent in [word for word in words if not word.startswith("--")] or SETUPS:
+        if not program_of(folder, agent).exists():
+            print(f"{agent} is not installed", file=sys.stderr)
+            continue
+        seen = crawled(agent, folder, profiles[agent])
+        lines = report(agent, seen, read(kept / f"{agent}.json"), profiles[agent])
+        (kept / f"{agent}.md").write_text("\n".join(lines) + "\n")
+        (kept / f"{agent}.json").write_text(json.dumps(vars(seen), indent=1))
+        is_new = is_new or len(lines) > 2
+        print(kept / f"{agent}.md")
+    return 1 if is_new else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]))
