@@ -16,7 +16,7 @@ NEW = Seen(
     files=["a", "daemon/roster.json"],
     keys={"idle, Left": "starts `claude daemon run`"},
     screens={"without options, a tool": ASKING},
-    apart={"/opt/claude daemon run": "idle, Left"},
+    apart={"/usr/bin/claude daemon run": "idle, Left"},
 )
 
 

@@ -201,4 +201,5 @@ def test_no_word_is_added_to_the_line_of_a_shell(shell: str) -> None:
 
 
 def test_a_script_that_a_shell_runs_takes_further_words() -> None:
-    assert launch_words(FLAGS, ["sh", "/opt/one"], ID) == ["sh", "/opt/one", "--session-id", ID]
+    line = ["sh", "/usr/bin/one"]
+    assert launch_words(FLAGS, line, ID) == [*line, "--session-id", ID]
