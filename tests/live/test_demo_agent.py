@@ -232,7 +232,7 @@ def test_a_dialog_takes_an_enter_for_yes_and_nothing_else(demo: Demo) -> None:
 
 @live
 def test_work_has_a_child_and_leaves_a_trace_when_it_is_done(demo: Demo) -> None:
-    demo.start().submit("/work 0.5").status_is("busy")
+    demo.start().submit("/work 3").status_is("busy")
     (tool,) = demo.children()
     demo.submit("and then").shows("You said: and then")
     assert demo.said() == [
