@@ -177,3 +177,8 @@ def test_words_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert settings(tmp_path, XDG_CONFIG_HOME="/c", HOME="/h").user_profiles == Path(
         "/c/tmuxreap/agents.yaml"
     )
+
+
+def test_a_dumb_terminal_gets_no_colours(tmp_path: Path) -> None:
+    assert settings(tmp_path, TERM="dumb").no_color
+    assert not settings(tmp_path, TERM="xterm-256color").no_color

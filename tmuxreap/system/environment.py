@@ -128,7 +128,7 @@ class Settings:
 
     @property
     def no_color(self) -> bool:
-        return bool(self.environ.get("NO_COLOR"))
+        return bool(self.environ.get("NO_COLOR")) or self.environ.get("TERM") == "dumb"
 
     @property
     def tmux_socket(self) -> str | None:

@@ -12,8 +12,10 @@ from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.view import (
     COLUMNS,
     Choices,
+    asked,
     columns,
     did_not_attach,
+    facts,
     footer,
     help_page,
     host_messages,
@@ -92,7 +94,8 @@ def test_what_is_wrong_with_hosts_is_reported_first() -> None:
     told = footer(1, [SHOP, SHOP], Choices(), host_messages([down], 2)).plain
     assert (
         told
-        == "asking 2 hosts ... · could not reach gpu: \\x1b[31mno route · 1 ended (e shows them)"
+        == "asking 2 hosts ... · could not reach gpu: \\x1b[31mno route · 2 sessions, 2 alive, 4 MB"
+        " · 1 ended (e shows them)"
     )
     assert host_messages([], 0) == []
 
@@ -122,12 +125,23 @@ def test_a_long_name_pushes_no_column_out() -> None:
 
 def test_rows_beyond_the_table_are_counted_below_it() -> None:
     sessions = [SHOP, replace(SHOP, name="b")]
-    assert footer(2, sessions, Choices()).plain == ""
-    assert footer(1, sessions, Choices()).plain == "1 ended (e shows them)"
+    assert footer(1, sessions[:1], Choices()).plain == ""
+    sums = "2 sessions, 2 alive, 4 MB"
+    assert footer(2, sessions, Choices()).plain == sums
+    assert footer(1, sessions, Choices()).plain == f"{sums} · 1 ended (e shows them)"
     crowd = [replace(SHOP, name=str(number)) for number in range(300)]
-    assert footer(300, crowd, Choices()).plain == "the first 200 of 300 (/ filters)"
+    told = footer(300, crowd, Choices()).plain
+    assert told == "300 sessions, 300 alive, 600 MB · the first 200 of 300 (/ filters)"
     told = footer(1, sessions, Choices("name", only="sh")).plain
     assert told == "1 of 2 match 'sh' · by name"
+
+
+def test_the_question_of_a_waiting_session_is_shown() -> None:
+    assert asked([SHOP]).plain == ""
+    waits = replace(SHOP, name="b", state="waiting", waiting_for="Allow `rm`? \x1b[31m")
+    assert asked([SHOP, waits]).plain == "b waits: Allow `rm`? \\x1b[31m"
+    assert asked([waits, waits]).plain.endswith("(and 1 more wait)")
+    assert facts(waits).plain.startswith("asks: Allow `rm`?")
 
 
 def test_the_help_has_every_key() -> None:

@@ -215,5 +215,5 @@ class Drawing(BackgroundApp):
         if self._seen.warnings:
             return Text(plain(self._seen.warnings[0]), style="yellow")
         if self._sessions:
-            return Text("")
+            return view.asked(self._sessions)
         return Text("no sessions yet; n starts one, as tmuxreap start NAME --agent AGENT does")

@@ -23,6 +23,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.text.report import lines
+from tmuxreap.interfaces.text.table import totals
 
 FILE = Path("tmuxreap") / "popup.json"
 # Sessions waiting for a person first, then those that differ from the registry (None).
@@ -279,19 +280,22 @@ def host_messages(troubles: Sequence[Failure], waiting: int) -> list[str]:
 
 
 def facts(one: Session) -> Text:
-    known = [one.agent, one.cwd, one.conversation_id and f"conversation {one.conversation_id[:8]}"]
+    asks = one.waiting_for and f"asks: {one.waiting_for}"
+    conversation = one.conversation_id and f"conversation {one.conversation_id[:8]}"
+    known = [asks, one.agent, one.cwd, conversation]
     return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
 
 
 def footer(
     shown: int, sessions: Sequence[Session], choices: Choices, hosts: Sequence[str] = ()
 ) -> Text:
-    """Return the line below the table: host errors, hidden sessions, and the order."""
+    """Return the line below the table: host errors, totals, hidden sessions, and the order."""
+    parts = []
     if choices.only:
-        parts = [f"{shown} of {len(sessions)} match {choices.only!r}"]
-    else:
-        parts = []
+        parts.append(f"{shown} of {len(sessions)} match {choices.only!r}")
     parts += [plain(one) for one in hosts]
+    if len(sessions) > 1 and not choices.only:
+        parts.append(totals([one for one in sessions if not one.ended]))
     if shown > MOST_ROWS:
         parts.append(f"the first {MOST_ROWS} of {shown} (/ filters)")
     hidden = len(sessions) - shown
@@ -300,6 +304,17 @@ def footer(
     if choices.sort != Choices().sort:
         parts.append(f"by {choices.sort}")
     return Text(" · ".join(parts), style="dim")
+
+
+def asked(sessions: Sequence[Session]) -> Text:
+    """Return the question of the first session that waits for a person, and how many more wait."""
+    waiting = [one for one in sessions if one.waiting_for]
+    if not waiting:
+        return Text("")
+    more = ""
+    if len(waiting) > 1:
+        more = f" (and {len(waiting) - 1} more wait)"
+    return Text(plain(f"{waiting[0].name} waits: {waiting[0].waiting_for}{more}"), style="yellow")
 
 
 def help_page() -> Text:

@@ -63,8 +63,8 @@ def table(sessions: Sequence[Session], style: Style) -> Iterator[str]:
         yield _line(cells, widths, style)
 
 
-def summary(sessions: Sequence[Session]) -> Iterator[str]:
-    """Yield the totals, and the next command if rows have drift."""
+def totals(sessions: Sequence[Session]) -> str:
+    """Return how many sessions there are, how many live, what they do and what they use."""
     alive = sum(one.live == Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
     counts = {state: sum(one.state == state for one in sessions) for state in HEADLINE}
@@ -73,7 +73,12 @@ def summary(sessions: Sequence[Session]) -> Iterator[str]:
             parts.append(f"{count} {state}")
     if memory := sum(one.memory_mb for one in sessions):
         parts.append(_megabytes(memory))
-    yield ", ".join(parts)
+    return ", ".join(parts)
+
+
+def summary(sessions: Sequence[Session]) -> Iterator[str]:
+    """Yield the totals, and the next command if rows have drift."""
+    yield totals(sessions)
     yield from _questions([one for one in sessions if one.waiting_for])
     if drifting := sum(one.drift is not None for one in sessions):
         yield f"{drifting} not as the registry says; see: tmuxreap reconcile"
