@@ -194,3 +194,18 @@ def test_their_table_is_read_as_heartbeats(story: Story) -> None:
     assert (pulse.kind, pulse.state, pulse.at) == ("lifecycle", "stalled", at)
     (told,) = stalled(story, yes=False)
     assert told["verdict"] == "stalled"
+
+
+def test_a_view_of_another_tool_is_left_as_it_is(story: Story) -> None:
+    sql(story, "CREATE TABLE theirs (agent_id TEXT, status TEXT)")
+    view = "CREATE VIEW agent_lifecycle AS SELECT agent_id, status FROM theirs"
+    sql(story, view)
+    story.agent()
+    reconcile.run(story.app())
+    story.stop()
+    found = sql(story, "SELECT type, sql FROM sqlite_master WHERE name = 'agent_lifecycle'")
+    assert found == [("view", view)]
+    with story.ledger() as ledger:
+        (said,) = ledger.lifecycle_problems()
+        assert "is a view of another tool's" in said
+        assert [event.kind for event in ledger.events()][-1] == "stopped"

@@ -145,6 +145,10 @@ def lifecycle(with_json: bool) -> tuple[str, ...]:
 
 LIFECYCLE_IS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'agent_lifecycle' AND type = 'table'"
 
+# A view of another tool's: ours reads its words from a table of this name.
+LIFECYCLE_IS_THEIRS = """SELECT 1 FROM sqlite_master WHERE name = 'agent_lifecycle'
+    AND (type = 'table' OR type = 'view' AND sql NOT LIKE '%lifecycle_words%')"""
+
 SHOWN_DIGEST = "SELECT digest FROM mirrored"  # of the registry that the mirror shows
 
 INTENT = """SELECT name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, deadline,
@@ -280,15 +284,18 @@ def read_heartbeats(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]
 def find_problems(db: sqlite3.Connection, with_json: bool) -> list[str]:
     """Report what cannot be written to other tools' tables, and why."""
     problems = []
+    is_table = db.execute(LIFECYCLE_IS_TABLE).fetchone()
     wanted = {NAME: ("agent_id", *ENDING), "orchestrator_task": ("task_id", *TASK)}
     for table, columns in wanted.items():
         present = _columns(db, table)
         missing = [name for name in columns if name not in present]
-        if missing and present and (table != NAME or is_another_tools(db)):
+        if missing and present and (table != NAME or is_table):
             problems.append(
                 f"the table {table} is another tool's and has no {', '.join(missing)}: not written"
             )
-    if is_another_tools(db) and {"agent_id", "status"} <= set(_columns(db, NAME)):
+    if is_another_tools(db) and not is_table:
+        problems.append(f"{NAME} is a view of another tool's: nothing is written into it")
+    elif is_table and {"agent_id", "status"} <= set(_columns(db, NAME)):
         for name, theirs, ours in db.execute(
             f"SELECT agent_id, {NAME}.status, ours.status FROM {NAME} JOIN"
             f" ({lives(with_json)}) AS ours USING (agent_id) WHERE ended AND"
@@ -302,8 +309,8 @@ def find_problems(db: sqlite3.Connection, with_json: bool) -> list[str]:
 
 
 def is_another_tools(db: sqlite3.Connection) -> bool:
-    """Tell whether `agent_lifecycle` is a table, not our view."""
-    return bool(db.execute(LIFECYCLE_IS_TABLE).fetchone())
+    """Tell whether `agent_lifecycle` is a table or another tool's view, not our view."""
+    return bool(db.execute(LIFECYCLE_IS_THEIRS).fetchone())
 
 
 def _columns(db: sqlite3.Connection, table: str) -> list[str]:

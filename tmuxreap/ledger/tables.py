@@ -90,7 +90,7 @@ def _make_tables(db: sqlite3.Connection, now: float) -> None:
         return
     for statement in schema.TABLES:
         db.execute(statement)
-    if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
+    if not db.execute(schema.LIFECYCLE_IS_THEIRS).fetchone():
         for statement in schema.lifecycle(supports_json(db)):
             db.execute(statement)
     for table, columns in schema.SHARED_COLUMNS.items():
