@@ -10,7 +10,7 @@ from tmuxreap.core.results import RemoteResult
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.wire import Reply, item_of, reply_of
+from tmuxreap.hosts.wire import Reply, from_here, item_of, reply_of
 from tmuxreap.interfaces.popup.view import Choices, arranged
 from tmuxreap.interfaces.remote.on_hosts import in_order
 from tmuxreap.interfaces.text.table import table
@@ -45,7 +45,7 @@ def test_users_read_the_host_first(line: str, shown: str) -> None:
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"results": None}, {"results": [1]}])
 def test_an_answer_of_another_form_is_none_of_tmuxreap(answer: object) -> None:
-    with pytest.raises(ValueError, match="none of ours"):
+    with pytest.raises(ValueError, match="not one of tmuxreap's"):
         reply_of(NORTH, {"answer": answer}, "1")
 
 
@@ -92,3 +92,19 @@ def test_a_status_that_a_newer_host_names_hides_no_session() -> None:
     assert isinstance(one, RemoteResult)
     assert isinstance(one.shown, Listed)
     assert (one.shown.status, one.shown.live) == ("unknown", "alive")
+
+
+def test_a_hint_of_a_host_is_a_command_that_works_here() -> None:
+    error = {
+        "code": "session_not_registered",
+        "message": "could not find 'z'",
+        "hint": "tmuxreap list",
+    }
+    item = item_of(Host("gpu"), {"name": "z", "error": error})
+    assert item.error is not None
+    assert item.error.hint == "tmuxreap list --host gpu"
+    assert item.as_json()["error"]["hint"] == "tmuxreap list --host gpu"
+    assert from_here("run tmuxreap list --host gpu, or tmuxreap doctor", "gpu") == (
+        "run tmuxreap list --host gpu, or tmuxreap doctor --host gpu"
+    )
+    assert from_here("go to it: tmuxreap help stop", "gpu") == "go to it: tmuxreap help stop"

@@ -189,9 +189,11 @@ def test_the_first_start_there_keeps_its_ledger(fleet: Fleet) -> None:
     """It makes the registry, and so the ledger, in which its request was not begun."""
     (fleet.home("a") / "new").mkdir()
     fleet.configure({"a": {**fleet.hosts["a"], "registry": "new/.hermes/agent-sessions.yaml"}})
-    words = ("--agent", "demo", "--terminal", "none", "--host", "a", "--json")
+    words = ("--agent", "demo", "--terminal", "none", "--host", "a")
     started = fleet.run("start", "first", *words)
     try:
+        made = fleet.home("a") / "new" / ".hermes" / "agent-sessions.yaml"
+        assert f"new registry on a: {made}" in started.err
         (event,) = fleet.run("events", "first@a", "--json").results
         assert (started.exit, event["kind"]) == (0, "started")
         assert not list((fleet.home("a") / "new" / ".hermes").glob("*.broken*"))

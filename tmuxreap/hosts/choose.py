@@ -130,13 +130,16 @@ def troubles_of(replies: Iterable[Reply]) -> tuple[Failure, ...]:
 
 def host_json(reply: Reply) -> dict[str, object]:
     registry = reply.answer.get("registry")
-    return {
+    facts: dict[str, object] = {
         "host": reply.host.name,
         "ok": reply.status == 0,
         "exit_code": reply.status,
         "registry": registry if isinstance(registry, str) else None,
         "error": plain_json(problem_of(reply.trouble)),
     }
+    if reply.answer.get("registry_made") is True:
+        facts["registry_made"] = True
+    return facts
 
 
 def exit_of(items: Iterable[Item], replies: Sequence[Reply]) -> Exit:

@@ -5,6 +5,7 @@ before it reaches a terminal."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from enum import Enum
 
@@ -22,6 +23,7 @@ from tmuxreap.hosts.file import Host
 LONGEST_LINE = 64 * 1024 * 1024
 LONGEST_ITEM = 256 * 1024  # many of them wait to be printed
 FAMILY = SCHEMA.partition("/")[0]
+COMMAND = re.compile(r"\btmuxreap (?P<verb>[a-z]+)\b(?! --host)")  # in a hint
 BEGINNING = f'{{"schema": "{FAMILY}/'  # of each line of ours, see `say`
 
 
@@ -204,7 +206,7 @@ def item_of(
         lines = []
     error = problem_of(failure_of(facts.get("error"), f"{name}@{host.name}"))
     shown = _with_host(lines, plain(name), host.name)
-    item = RemoteResult(name, host.name, _known(facts), shown, error=error)
+    item = RemoteResult(name, host.name, _known(facts, host.name), shown, error=error)
     kind = None
     if isinstance(verb, str) and verb in VERBS:
         kind = VERBS[verb].result
@@ -213,8 +215,11 @@ def item_of(
     return replace(item, shown=foreign.read(kind, {**item.facts, "name": item.target}))
 
 
-def _known(facts: Mapping[str, object]) -> Mapping[str, object]:
+def _known(facts: Mapping[str, object], host: str) -> Mapping[str, object]:
     """Return the facts with the words that this version knows."""
+    error = facts.get("error")
+    if isinstance(error, dict):
+        facts = {**facts, "error": {**error, "hint": from_here(error.get("hint"), host)}}
     words = {}
     for key in WORDS:
         if key in facts:
@@ -239,5 +244,17 @@ def failure_of(error: object, source: str) -> Failure | None:
     if not isinstance(error, dict):
         return None
     message = f"{source}: {error.get('message')}"
-    hint = str(error.get("hint") or "")
+    hint = from_here(error.get("hint"), source.rpartition("@")[2])
     return Failure(Code.of(error.get("code")), message, hint)
+
+
+def from_here(hint: object, host: str) -> str:
+    """Return a hint of a host with its commands as they are given here."""
+
+    def command(match: re.Match[str]) -> str:
+        verb = VERBS.get(match["verb"])
+        if verb is None or not verb.on_hosts:
+            return match.group()
+        return f"{match.group()} --host {host}"
+
+    return COMMAND.sub(command, hint) if isinstance(hint, str) else ""

@@ -42,6 +42,10 @@ def _print_remarks(result: Result, style: Style) -> None:
         print(f"new registry: {plain(str(result.registry))}", file=sys.stderr)
     elif result.remark is not None:
         print(plain(result.remark, keep="\n"), file=sys.stderr)
+    hosts = result.more.get("hosts")
+    for one in hosts if isinstance(hosts, list) else ():
+        if one.get("registry_made"):
+            print(plain(f"new registry on {one['host']}: {one['registry']}"), file=sys.stderr)
     missing = result.more.get("unregistered")
     if isinstance(missing, list) and missing:
         names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in missing[:8])
