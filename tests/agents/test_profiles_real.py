@@ -482,6 +482,7 @@ SCREENS = [
         Screen(State.DRAFT, "/exit"),
     ),
     ("copilot", shown(COPILOT, footer="◎ Working esc esc edit prompt"), Screen(State.BUSY)),
+    ("copilot", shown(COPILOT, footer="◉ Working esc again to edit prompt"), Screen(State.BUSY)),
     ("copilot", sign(shown(COPILOT, "echo half"), "❯", "!"), Screen(State.DRAFT, "!echo half")),
     (
         "copilot",
@@ -697,3 +698,11 @@ def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -
 def test_the_screen_of_a_shell_or_another_program_is_no_agent_s(agent: str) -> None:
     for text in ("$ ls\na  b\n$", "~\n~\n-- INSERT --", "", "❯ ls", "> ", "! ls"):
         assert read_screen(text, AGENTS[agent].screens).state is State.UNKNOWN
+
+
+def test_copilot_tells_that_it_has_heard_the_first_of_two_keys() -> None:
+    profile = AGENTS["copilot"]
+    for footer, armed in (("esc again to edit prompt", True), ("esc esc edit prompt", False)):
+        text = shown(COPILOT, footer=f"◉ Working {footer}")
+        screen = read_screen(text, profile.screens, profile.marks, profile.tall)
+        assert (screen.state, screen.armed) == (State.BUSY, armed)

@@ -34,7 +34,7 @@ SOON_S, TRIES = 2.0, 2
 CHANGING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|ses_\w+|\d{4}[-_/]\d\d[-_/]\d\d[\dT:_.Z-]*|\d+"
 )
-FLAG = re.compile(r"(?:^|[\s,])(--[a-z][a-z0-9-]+)(?P<word>[ =](?:<|\[|[A-Z]))?", re.MULTILINE)
+FLAG = re.compile(r"(?:^|[\s,])(--[a-z][A-Za-z0-9-]+)(?P<word>[ =](?:<|\[|[A-Z]))?", re.MULTILINE)
 ASKS = re.compile(r"\b(?:enter|esc|return) to\b|^ *[❯›●] \d+\. ", re.IGNORECASE | re.MULTILINE)  # noqa: RUF001
 
 
@@ -164,8 +164,11 @@ class Crawler:
         return ["shows a screen that no pattern knows"]
 
     def _files(self) -> set[str]:
+        """The kinds of files in its HOME: most names differ each time."""
         home = self.bench.place.home
-        return {CHANGING.sub("N", str(path.relative_to(home))) for path in home.rglob("*")}
+        names = [path.relative_to(home) for path in home.rglob("*") if path.is_file()]
+        lasting = [name for name in names if name.suffix != ".lock" and ".tmp" not in name.name]
+        return {CHANGING.sub("N", f"{name.parent}/*{name.suffix}") for name in lasting}
 
     def _programs(self) -> dict[str, int]:
         found = self.bench.left().items()
@@ -213,13 +216,14 @@ def report(agent: str, seen: Seen, last: Seen | None, profile: Profile) -> list[
     lines = [f"# {agent} {seen.version} ({since}; verified: {profile.verified})", ""]
     old = last or Seen("")
     known = {*profile.flags.alone, *profile.flags.many, *profile.flags.prompt}
-    flags = [flag for flag in seen.flags if flag not in old.flags and flag not in known]
-    alone = [flag for flag in flags if not seen.flags[flag]]
+    # A flag that the profile does not have takes one word.
+    flags = [flag for flag, word in seen.flags.items() if flag not in known and not word]
+    alone = [flag for flag in flags if flag not in (*old.flags, "--help", "--version")]
     keys = {where: came for where, came in seen.keys.items() if old.keys.get(where) != came}
     screens = {place: text for place, text in seen.screens.items() if place not in old.screens}
     lines += _listed("Sentinels that do not hold", seen.faults)
     lines += _listed("Keys", [f"{where}: {came}" for where, came in keys.items()])
-    lines += _listed("Flags that the profile does not know", [f"`{flag}`" for flag in flags])
+    lines += _listed("Flags that the profile does not know", [f"`{flag}`" for flag in alone])
     if last is not None:
         gone = sorted(set(last.flags) - set(seen.flags))
         lines += _listed("Flags that are gone", [f"`{flag}`" for flag in gone])
@@ -227,7 +231,9 @@ def report(agent: str, seen: Seen, last: Seen | None, profile: Profile) -> list[
         lines += _listed("Files that are new", [f"`{name}`" for name in files])
     for place, text in screens.items():
         lines += [f"## No pattern knows: {place}", "", "```text", text, "```", ""]
-    change = proposed(agent, alone, screens, seen.apart)
+    # What a program of its own draws (an editor) is no screen of the agent.
+    own = {it: text for it, text in screens.items() if "starts `" not in seen.keys.get(it, "")}
+    change = proposed(agent, alone, own, seen.apart)
     if change:
         lines += ["## Proposed change", "", "```yaml", *change, "```", ""]
     return lines
@@ -238,14 +244,18 @@ def proposed(
 ) -> list[str]:
     """Propose what the profile may need: a person reads it, and looks at the screens."""
     lines: list[str] = []
-    patterns = {pattern_of(text): place for place, text in screens.items()}
+    kinds: dict[str, dict[str, str]] = {"dialog": {}, "idle": {}}
+    for place, text in screens.items():
+        kind = "dialog" if ASKS.search(text) else "idle"
+        kinds[kind].setdefault(pattern_of(text), place)
     if flags := list(alone):
         lines += ["    flags:", f"      alone: [{', '.join(flags)}]"]
-    if patterns:
+    if screens:
         lines.append("    screens:")
-    for pattern, place in patterns.items():
-        kind = "dialog" if ASKS.search(screens[place]) else "idle"
-        lines += [f"      # {place}", f"      {kind}: '{pattern}'"]
+    for kind, patterns in kinds.items():
+        if patterns:
+            lines += [f"      # {'; '.join(patterns.values())}"]
+            lines += [f"      {kind}: '{'|'.join(patterns)}'"]
     if apart:
         lines.append("    spare:")
     for words, place in apart.items():

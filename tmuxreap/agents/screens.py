@@ -33,7 +33,7 @@ UNDER_WAY = frozenset({State.DIALOG, State.BUSY})
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
     *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
-    *("suggested", "live", "edge", "words"),
+    *("suggested", "live", "edge", "words", "armed"),
 )
 LAST_BLOCK = re.compile(r"^.*\S.*(?:\n.*\S.*)*\s*\Z", re.MULTILINE)
 SPARE_ROWS = 2  # rows around the input, within its share of the screen
@@ -63,6 +63,7 @@ class Screen:
     stashed: bool = False  # a draft was stashed and is not visible
     background: bool = False  # a program of it runs in the background: its exit command would ask
     limit: str | None = None  # when a limit ends; empty if the screen does not show it
+    armed: bool = field(default=False, compare=False)  # the first of two keys was heard
     asks: str = field(default_factory=str, compare=False)  # the question of a dialog, in one line
 
 
@@ -113,7 +114,17 @@ def read_screen(
             if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
                 draft = words
                 partial = "\n" in words
-            return Screen(state, draft, queued, partial, stashed=stashed, limit=limit, asks=asks)
+            armed = _shows(marks.get("armed"), around)
+            return Screen(
+                state,
+                draft,
+                queued,
+                partial,
+                stashed=stashed,
+                limit=limit,
+                armed=armed,
+                asks=asks,
+            )
     scrolled = _typed_draft(more, "scrolled", live, width, splits_words)
     state = State.DRAFT if scrolled else State.UNKNOWN
     return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)

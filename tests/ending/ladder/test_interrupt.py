@@ -9,7 +9,7 @@ import pytest
 from tests.ending.ladder.test_climb import an_ending
 from tests.ending.test_plan import DEMO
 from tests.fakes import FakeClock
-from tmuxreap.agents.profiles import Key, Profile, Text
+from tmuxreap.agents.profiles import Key, Pause, Profile, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -69,6 +69,25 @@ def keys(asked: list[Request[Any]]) -> list[object]:
 def test_one_key_ends_a_turn() -> None:
     ended, asked = done([BUSY], after={ESCAPE: IDLE})
     assert (ended.outcome.value, ended.trouble, keys(asked)) == ("interrupted", None, [ESCAPE])
+
+
+def test_the_second_of_two_keys_follows_the_answer_to_the_first() -> None:
+    """Sooner, a slow agent hears both at once, which is another key; later it has forgotten one."""
+    profile = replace(PROFILE, turn_keys=(ESCAPE, Pause(2.0), ESCAPE))
+    armed = replace(BUSY, armed=True)
+    answers = {ESCAPE: [BUSY, BUSY, armed]}
+    _, asked = done([BUSY], after=answers, profile=profile)  # type: ignore[arg-type]
+    first, second = [place for place, one in enumerate(asked) if one == Press(ESCAPE)]
+    between = asked[first:second]
+    waits = [request.until for request in between if isinstance(request, Wait)]
+    assert len([one for one in between if isinstance(one, ReadScreen)]) == 4
+    assert waits[-1] - waits[0] < 0.2
+
+
+def test_a_turn_that_the_first_of_two_keys_has_ended_gets_no_second() -> None:
+    profile = replace(PROFILE, turn_keys=(ESCAPE, Pause(2.0), ESCAPE))
+    ended, asked = done([BUSY], after={ESCAPE: IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
 
 
 def test_a_dialog_that_the_key_of_a_turn_does_not_close_has_a_key_of_its_own() -> None:

@@ -6,7 +6,7 @@ prompt cannot be taken back into the input."""
 
 from __future__ import annotations
 
-from tmuxreap.agents.profiles import Key, KeyStep, Profile
+from tmuxreap.agents.profiles import Key, KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
@@ -154,9 +154,17 @@ def _send_turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
         doubled = isinstance(step, Key) and step in steps[:place]
         if doubled and (yield from ask(ReadScreen())).state in RESTING:
             break
+        if isinstance(step, Pause) and not step.whole:
+            yield from wait_for_screen(ending, _is_answered, step.seconds)
+            continue
         if not (yield from type_keys(ending, (step,))):
             return place > 0
     return bool(steps)
+
+
+def _is_answered(screen: Screen) -> bool:
+    """Tell whether the agent has heard the first of two keys: it waits for the second, or rests."""
+    return screen.armed or screen.state in RESTING
 
 
 def _confirm(ending: Ending, sent: bool) -> Steps[TurnResult]:
