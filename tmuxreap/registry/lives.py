@@ -111,8 +111,12 @@ def end_key(life: Life) -> str:
     return repr([*map(_text, shown), _text(_inner(life, "pane").get("pid"))])
 
 
+def end_key_of(row: Row) -> str:
+    return end_key(row.data)
+
+
 def _is_same_end(row: Row, life: Life) -> bool:
-    return end_key(row.data) == end_key(life)
+    return end_key_of(row) == end_key(life)
 
 
 def _differing(now: Life, then: Life) -> dict[str, Value]:

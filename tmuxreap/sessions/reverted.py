@@ -9,7 +9,7 @@ from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.registry.lives import Life, end_key, is_ended, newer_lives, with_life
+from tmuxreap.registry.lives import Life, end_key_of, is_ended, newer_lives, with_life
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
@@ -104,7 +104,7 @@ def _may_be_old(row: Row, sight: Sight) -> bool:
 
 def _shows_other_end(row: Row, ends: Mapping[str, str]) -> bool:
     """Tell whether this ended row shows another end than the newest in the ledger."""
-    return row.status.ended and row.name in ends and ends[row.name] != end_key(row.data)
+    return row.status.ended and row.name in ends and ends[row.name] != end_key_of(row)
 
 
 def _agrees(row: Row, sight: Sight) -> bool:
