@@ -86,6 +86,22 @@ PASSED = {
         *WRITE,
         *LEDGER,
     ),
+    "send": (Step.READ, Step.INTENT, Step.KEYS),
+    "restart": (
+        Step.READ,
+        Step.LOCK,
+        Step.INTENT,
+        Step.KEYS,
+        Step.HANGUP,
+        Step.PROVEN,
+        *WRITE,
+        *LEDGER,
+        Step.HELD,
+        Step.CREATED,
+        Step.CONFIRMED,
+    ),
+    # The same from where the agent is back: its row is written a second time.
+    "restart again": (*WRITE, *LEDGER),
     "forget": (Step.READ, *WRITE, *LEDGER),
     "reconcile": (Step.READ, *WRITE, *LEDGER),
 }
@@ -97,6 +113,7 @@ CALLS = (
     Step.KILL,
     Step.PROVEN,
     Step.PURGED,
+    Step.HELD,
 )  # no file access, so no disk fault
 CASES = [
     (verb, step, fault)
@@ -163,7 +180,9 @@ class Bench:
         )
         return done.stdout
 
-    def run(self, *words: str, fault: tuple[Step, str] | None = None) -> Answer:
+    def run(self, *words: str, fault: tuple[Step, str] | None = None, passed: str = "") -> Answer:
+        """Run a verb. `passed`: which passing of the step is meant, if not the first."""
+
         def work() -> int:
             faults._fail = break_as(self.registry)
             Ledger.busy_s = 0.02
@@ -175,7 +194,7 @@ class Bench:
             os.environ.update(
                 TMUXREAP_REGISTRY=str(self.registry), PATH=f"{self.folder}:{os.environ['PATH']}"
             )
-            os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}={fault[1]}" if fault else ""
+            os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}{passed}={fault[1]}" if fault else ""
             for name in ("TMUX", "TMUX_PANE", "TMUXREAP_ID"):
                 os.environ.pop(name, None)
             os.chdir(self.folder)
@@ -231,6 +250,9 @@ class Bench:
             "stop": ("stop", "a", "--reason", "why", "--yes"),
             "kill": ("kill", "a", "--reason", "why", "--grace", "0.02", "--yes"),
             "purge": ("stop", "a", "--reason", "why", "--purge-conversation", "--yes"),
+            "send": ("send", "a", "go on", "--confirm", "0.3"),
+            "restart": ("restart", "a", "--confirm", "0.02"),
+            "restart again": ("restart", "a", "--confirm", "0.02"),
             "forget": ("forget", "a"),
             "reconcile": ("reconcile",),
         }[verb]
@@ -339,7 +361,8 @@ def check(bench: Bench, verb: str, step: Step, fault: str) -> str:
 
 
 def _checked(bench: Bench, verb: str, step: Step, fault: str) -> str:
-    answer = bench.run(*bench.words(verb), fault=(step, fault))
+    passed = "@2" if verb == "restart again" else ""
+    answer = bench.run(*bench.words(verb), fault=(step, fault), passed=passed)
     assert (answer.exit == KILLED) is (fault == "kill"), answer
     assert answer.exit not in (70, 99), answer
     bench.whole()
@@ -367,6 +390,10 @@ def _checked(bench: Bench, verb: str, step: Step, fault: str) -> str:
     if row is not None and row["status"] != "running" and verb in ("stop", "kill", "purge"):
         lost = fault == "ledger_broken" or row.get("termination_mode") == "lost"
         assert lost or row.get("stop_reason") == "why", row
+    if row is not None and row["status"] != "running" and verb.startswith("restart"):
+        lost = fault == "ledger_broken" or row.get("termination_mode") == "lost"
+        assert lost or row.get("stop_reason") == "restarted", row
+        assert row["resumable"] is True, row
     return told_as(row, alive, drifts)
 
 

@@ -32,6 +32,14 @@ def test_the_armed_steps_fail_as_they_were_set_to_and_no_other() -> None:
     faults.at(Step.READ)
 
 
+def test_a_step_may_be_armed_for_its_second_passing() -> None:
+    faults.arm("replaced@2=EIO")
+    faults.at(Step.REPLACED)
+    with pytest.raises(OSError):
+        faults.at(Step.REPLACED)
+    faults.at(Step.REPLACED)
+
+
 def test_a_fault_that_nobody_knows_is_an_error_of_the_test() -> None:
     faults.arm("read=ENOSUCH")
     with pytest.raises(AttributeError):

@@ -35,19 +35,27 @@ class Step(Enum):
 
 
 _armed: dict[str, str] | None = None
+_passed: dict[str, int] = {}
 
 
 def arm(spec: str) -> None:
-    """Arm steps as in `step=fault[,step=fault]`; a fault is `kill` or an error name (ENOSPC)."""
+    """Arm steps as in `step=fault[,step=fault]`; a fault is `kill` or an error name (ENOSPC).
+    `step@2` is armed when the step is passed for the second time."""
     global _armed
     _armed = None
+    _passed.clear()
     if spec:
         _armed = dict(part.split("=", 1) for part in spec.split(","))
 
 
 def at(step: Step) -> None:
-    if _armed is not None and step.value in _armed:
-        _fail(_armed[step.value])
+    if _armed is None:
+        return
+    passed = _passed.get(step.value, 0) + 1
+    _passed[step.value] = passed
+    fault = _armed.get(step.value) or _armed.get(f"{step.value}@{passed}")
+    if fault is not None:
+        _fail(fault)
 
 
 def _fail(fault: str) -> None:
