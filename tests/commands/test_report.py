@@ -76,3 +76,13 @@ def test_a_report_of_an_ended_session_is_nobody_s_time(story: Story) -> None:
     beat(story, "acme", "working")
     passes(story, 60)
     assert report(story)[0]["acme"].working_s == 0
+
+
+def test_a_restart_is_no_ending(story: Story) -> None:
+    story.comes_back()
+    story.agent("acme")
+    begin(story, "acme")
+    passes(story, 10)
+    story.restart("acme")
+    sessions, freed = report(story)
+    assert (sessions["acme"].ended_at, freed.sessions) == (None, 0)

@@ -53,8 +53,23 @@ def run(context: Context, request: ReportRequest) -> Result:
         found.append(_reported(name, rows.get(name), its, beats, since, until))
     found = [one for one in found if one.spans or one.ended_at]
     found.sort(key=lambda one: (one.spans[0].since if one.spans else "", one.name))
-    recent = [event for event in events if event.kind in ENDED and event.at >= since]
+    again = _restarted(by_name)
+    recent = []
+    for event in events:
+        if event.kind in ENDED and event.at >= since and event.id not in again:
+            recent.append(event)
     return context.result("report", found, more={"freed": _freed(recent, since, until)})
+
+
+def _restarted(by_name: Mapping[str, Sequence[Event]]) -> set[int]:
+    """Return the ends of agents that came back in their panes: their sessions went on."""
+    found: set[int] = set()
+    for events in by_name.values():
+        kept = [event for event in events if event.kind in BEGUN | ENDED]
+        for before, after in pairwise(kept):
+            if before.kind in ENDED and after.data.get("by") == "restart":
+                found.add(before.id)
+    return found
 
 
 def _freed(ends: Sequence[Event], since: float, until: float) -> Freed:

@@ -32,6 +32,16 @@ def test_the_popup_ends_the_sessions_that_were_agreed_to(story: Story) -> None:
     assert [item.as_json()["outcome"] for item in result.results] == ["stopped"]
 
 
+def test_the_popup_restarts_agents_in_their_panes(story: Story) -> None:
+    story.comes_back()
+    old = story.agent().process
+    result = Desk(story.app).end("", EndVerb.RESTART, ["acme"], silent_progress())
+    assert [item.as_json()["outcome"] for item in result.results] == ["restarted"]
+    assert not story.processes.alive(old)
+    far = Desk(story.app).end("gpu", EndVerb.RESTART, ["acme@gpu"], silent_progress())
+    assert code(far) == "usage"
+
+
 def test_a_row_that_is_called_like_a_word_of_tmuxreap_ends_nothing(story: Story) -> None:
     story.agent()
     result = Desk(story.app).end("", EndVerb.KILL, ["all"], silent_progress())

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from textual.events import Key
 
-from tmuxreap.commands import adopt, resume, start, stop
+from tmuxreap.commands import adopt, restart, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
@@ -71,6 +71,9 @@ def screen(context: Context, target: str) -> str:
 
 def end(context: Context, verb: EndVerb | None, targets: Sequence[str]) -> Result:
     """End or resume remote sessions; the caller has already asked for confirmation."""
+    if verb is EndVerb.RESTART:
+        reason = "could not restart agents of other hosts: only those of this machine"
+        raise Failure(Code.USAGE, reason, "restart them there: ssh HOST tmuxreap restart NAME")
     word = verb.value if verb else "resume"
     result = run_on_hosts(context, word, None, {"targets": [*targets], "yes": True})
     return result or Result(word, None, context.clock.now())
@@ -187,6 +190,8 @@ class Desk:
                 return end(context, verb, names)
             _check_exact(names)
             targets = tuple(names)
+            if verb is EndVerb.RESTART:
+                return restart.run(context, restart.RestartRequest(targets, yes=True))
             if verb is None:
                 return resume.run(context, resume.ResumeRequest(targets))
             policy = make_policy(verb, EndingOptions(), context.defaults)

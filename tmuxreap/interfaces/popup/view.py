@@ -125,6 +125,7 @@ KEYS = (
     Key("s", "s", "end('stop')", "Stop", "stop it; its conversation is saved", 8),
     Key("x", "x", "end('kill')", "Kill", "kill it; its conversation is saved first", 5),
     Key("r", "r", "resume", "Resume", "resume the conversation of a stopped one", 7),
+    Key("R", "R", "end('restart')", "Restart", "restart it in its pane, draft and all", 2),
     Key("space", "spc", "mark", "Mark", "mark it, for the keys above", 2),
     Key("a", "a", "mark_all", "All", "mark all that run, or none", 1),
     Key("n", "n", "new", "New", "start an agent", 3),
@@ -186,7 +187,12 @@ RUNGS: dict[Enum, str] = {
     Rung.TERM: "SIGTERM",
     Rung.KILL: "SIGKILL",
 }
-DOING = {EndVerb.STOP: "stopping", EndVerb.KILL: "killing", None: "resuming"}
+DOING = {
+    EndVerb.STOP: "stopping",
+    EndVerb.KILL: "killing",
+    EndVerb.RESTART: "restarting",
+    None: "resuming",
+}
 COLORS: dict[str, str] = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
 STATE_COLOURS: dict[str, str] = {
     AgentState.WAITING.value: "bold reverse yellow",

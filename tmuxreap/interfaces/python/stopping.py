@@ -1,4 +1,4 @@
-"""Owns the ending part of the Python interface: `stop`, `kill`, `interrupt` and `reap`.
+"""Owns the ending part of the Python interface: `stop`, `kill`, `restart`, `interrupt`, `reap`.
 
 Turns options into a policy or a request; `commands` does the work."""
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 from tmuxreap.commands.reap.verdicts import kinds_wanted
 from tmuxreap.core.answers import Ending, Interrupted, Sent
 from tmuxreap.core.model import EndVerb
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Restarted, Result
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.interfaces.python.calls import (
     Several,
@@ -114,6 +114,28 @@ class Stopping:
             return verb.run(context, request)
 
         return answers_of(self.path, Sent, work)[0]
+
+    def restart(
+        self,
+        *targets: Target,
+        when_idle: float | str | None = None,
+        at_once: int = 1,
+        dry_run: bool = False,
+        yes: bool = False,
+    ) -> list[Restarted]:
+        """Restart agents in their own panes, in their conversations and with their drafts;
+        `when_idle`: wait so long until each is idle. Raises EndingError with the code `not_idle`,
+        `not_resumable`, `own_session`, `gone` or `start_failed`, and the answers in `results`."""
+        from tmuxreap.commands import restart as verb
+
+        def work(context: Context) -> Result:
+            check_free(self.path, "restart agents")
+            words = words_of(context, targets)
+            idle_s = None if when_idle is None else seconds(when_idle)
+            request = verb.RestartRequest(words, idle_s, at_once, dry_run=dry_run, yes=yes)
+            return verb.run(context, request)
+
+        return answers_of(self.path, Restarted, work)
 
     def reap(
         self,
