@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MARK = "TMUXREAP_ID"
 REGISTRY_MARK = "TMUXREAP_REGISTRY"
 PARENT = "TMUXREAP_PARENT"
-MAKE_ONE = "make one with: tmuxreap start NAME --agent AGENT"
+MAKE_ONE = "create one with: tmuxreap start NAME --agent AGENT"
 IN_PROJECT = "change to the project's folder; " + MAKE_ONE
 FOLDERS_OF_MANY = ("/home", "/Users", "/srv")
 # The defaults that a variable can set; it overrides config.yaml, and a flag overrides it.

@@ -83,13 +83,14 @@ def test_a_question_names_the_sessions_and_their_number(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(boundary, "confirm", lambda words: bool(asked.append(words)) or True)
-    planned = [Ending(name, "planned", agent="demo") for name in ("api", "docs")]
+    plan = {"state": "dialog"}
+    planned = [Ending("api", "planned", agent="demo"), Ending("docs", "planned", plan=plan)]
     assert boundary.question(Style(), purge=False)(Result("stop", None, 0.0, planned))
     assert asked == ["stop 2 sessions?"]
     assert capsys.readouterr().err.splitlines()[:3] == [
         "stop 2 sessions:",
         "  api   demo",
-        "  docs  demo",
+        "  docs  -     waiting for an answer",
     ]
 
 

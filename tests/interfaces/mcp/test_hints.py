@@ -31,9 +31,9 @@ STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
             ' {"names": ["x"]}',
         ),
         (
-            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry P",
-            'make one with: start_session {"name": "NAME", "agent": "AGENT"}, or point to one with'
-            " --registry P",
+            "create one with: tmuxreap start NAME --agent AGENT, or point to one with --registry P",
+            'create one with: start_session {"name": "NAME", "agent": "AGENT"}, or point to one'
+            " with --registry P",
         ),
         ("tmuxreap list --host gpu", 'list_sessions {"host": ["gpu"]}'),
         (

@@ -144,7 +144,7 @@ def test_a_list_of_nothing_greets_with_the_next_step(
     monkeypatch.delenv("TMUXREAP_REGISTRY", raising=False)
     answer = tmuxreap("list")
     assert (answer.exit, answer.out) == (6, "")
-    assert "\nhint: make one with: tmuxreap start NAME --agent AGENT" in answer.err
+    assert "\nhint: create one with: tmuxreap start NAME --agent AGENT" in answer.err
 
 
 def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(

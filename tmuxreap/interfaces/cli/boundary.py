@@ -170,6 +170,15 @@ def one_of(known: Sequence[str], word: str, flag: str, example: str | None = Non
     return word
 
 
+# What a person may want to know before an end, by the state of the screen in a plan.
+DOING = {
+    "busy": "working",
+    "dialog": "waiting for an answer",
+    "draft": "has a draft",
+    "idle": "idle",
+}
+
+
 def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
     def ask(plan: Result) -> bool:
         found = [local(item) for item in plan.results]
@@ -211,10 +220,14 @@ def _asked(verb: str, planned: Sequence[Item], *, purge: bool) -> str:
 def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
     """Show the plan for several sessions in a line each."""
     yield f"{verb} {len(planned)} sessions:"
-    cells = max(width(plain(one.name)) for one in planned)
-    for one in planned:
-        agent = getattr(one, "agent", None) or "-"
-        yield f"  {pad(plain(one.name), cells)}  {plain(agent)}"
+    names = [plain(one.name) for one in planned]
+    agents = [plain(getattr(one, "agent", None) or "-") for one in planned]
+    name_cells = max(map(width, names))
+    agent_cells = max(map(width, agents))
+    for one, name, agent in zip(planned, names, agents, strict=True):
+        plan = getattr(one, "plan", None) or {}
+        doing = DOING.get(str(plan.get("state")), "")
+        yield f"  {pad(name, name_cells)}  {pad(agent, agent_cells)}  {doing}".rstrip()
     yield "to see every step, add --dry-run"
 
 

@@ -135,7 +135,7 @@ def planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
     if plan.purge and not plan.purges:
         yield "  deletes       what the agent names as it exits; no file is known yet"
     for rung in plan.rungs:
-        waits = f"waits up to {rung.waits_ms / 1000:g} s"
+        waits = f"waits up to {round(rung.waits_ms / 1000, 1):g} s"
         skipped = None
         if rung.skipped:
             skipped = f"skipped: {rung.skipped}"
