@@ -76,3 +76,15 @@ def test_a_start_that_fails_leaves_the_panes_that_a_person_brought(story: Story,
     assert story.processes.alive(theirs.process)
     assert story.processes.alive(theirs_too.process)
     assert story.signals_to(theirs.process) == []
+
+
+def test_a_replacement_leaves_the_panes_that_a_person_opened_meanwhile(story: Story) -> None:
+    agent = story.agent(exit_delay_s=0.5)
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.processes.after(0.3, lambda: story.tmux.split(story.SOCKET, session, "vim"))
+    wish = StartRequest("acme", agent="demo", cwd="/", confirm_s=0.5, replace=True)
+    with pytest.raises(Failure, match="already running"):
+        start.run(story.app(), wish)
+    assert not story.processes.alive(agent.process)
+    (theirs,) = session.panes
+    assert story.processes.alive(theirs.process)

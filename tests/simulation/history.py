@@ -34,7 +34,7 @@ from tmuxreap.system import files
 Step = tuple[Any, ...]
 Work = Callable[[Context], Any]
 NAMES = ("a", "b")
-WRAPS = ("", "", "shell", "script")
+WRAPS = ("", "", "", "shell", "shell", "script", "script", "headless")
 ROWS = ("full", "full", "foreign", "foreign with its id", "")
 SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 LAST_S = 60.0
@@ -106,6 +106,7 @@ VERBS: dict[str, Callable[[str, Any], Work]] = {
     "protect": lambda name, more: lambda it: protect.run(it, protect.ProtectRequest((name,), more)),
     "heartbeat": lambda name, more: lambda it: beat(it, name, "working"),
 }
+TOOLS = ("meddle", "dump", "copy", "put_back", "plant", "claim")
 OF_ALL = ("reap", "reconcile", "list")
 
 
@@ -137,15 +138,36 @@ def _life(random: Random, name: str) -> list[Step]:
     return steps
 
 
+def _scene(random: Random, name: str) -> list[Step]:
+    """Draw what is rare by chance: steps that only mean something one after the other."""
+    end = ("act", random.choice(("stop", "kill")), name, ("agent", True, None), (), "")
+    look = ("act", random.choice(("list", "reconcile", "watch")), name, None, (), "")
+    wait = ("time", random.choice((0.1, 0.5, 2.0)))
+    moved = random.choice(("swaps", "moves", "respawns", "splits", "closes"))
+    started = ("act", "start", name, ("demo", "always", False), (), "")
+    return random.choice(
+        [
+            [("tool", "copy"), end, ("time", 12.0), ("tool", "put_back"), look],
+            [started, wait, ("deed", "asks", name, 1), ("deed", "dies", name, 0), look],
+            [("deed", "bears", name, random.randrange(4)), end, wait, ("deed", moved, name, 1)],
+            [look, wait, ("deed", moved, name, 1), ("deed", "dies", name, 0), look, end],
+            [("deed", "dies", name, 0), ("time", 0.1), ("deed", "gets_its_pid", name, 0), end],
+            [("tool", "plant"), ("act", "watch", name, None, (), ""), ("time", 12.0)],
+        ]
+    )
+
+
 def _next(random: Random) -> list[Step]:
     name = random.choice(NAMES)
+    if random.random() < 0.2:
+        return _scene(random, name)
     what = random.random()
     if what < 0.45:
         return [_command(random, name), ("time", random.choice((0.0, 0.1, 0.5, 2.0, 12.0)))]
     if what < 0.8:
         return [("deed", random.choice(list(people.DEEDS)), name, random.randrange(4))]
     if what < 0.88:
-        return [("tool", random.choice(("meddle", "dump", "copy", "put_back")))]
+        return [("tool", random.choice(TOOLS))]
     if what < 0.9:
         return [("hang", random.randrange(2), random.random() < 0.5)]
     if what < 0.91:
@@ -210,18 +232,22 @@ class Play:
     def do_live(self, name: str, kind: str, socket: int, wrap: str, how: dict[str, Any]) -> None:
         how = dict(how)
         ignores = {Signals[one] for one in how.pop("ignores", ())}
-        marks = {"TMUXREAP_ID": f"mark-of-{name}"} if how.pop("marked", False) else {}
-        life = self.world.live(
-            name, kind, SOCKETS[socket], wrap, ignores=ignores, marks=marks, **how
-        )
-        if life is not None and marks:
-            with self.world.story.ledger() as ledger:
-                ledger.remember_mark(name, marks["TMUXREAP_ID"], self.world.clock.now())
+        mark = f"mark-{len(self.world.lives)}-of-{name}"
+        marks = {"TMUXREAP_ID": mark} if how.pop("marked", False) else {}
+        self.world.live(name, kind, SOCKETS[socket], wrap, ignores=ignores, marks=marks, **how)
 
     def do_row(self, name: str, how: str) -> None:
         life = self.world.newest(name)
-        if life is not None and how and people.session_of(self.world, life) is not None:
+        headless = life is not None and life.session is None and self.world.alive(life)
+        if (
+            life is not None
+            and how
+            and (headless or people.session_of(self.world, life) is not None)
+        ):
             self.world.write_row(life, how)
+            if life.mark is not None:
+                with self.world.story.ledger() as ledger:
+                    ledger.remember_mark(name, life.mark, self.world.clock.now())
             self.judge.others_wrote()
 
     def do_act(

@@ -55,11 +55,12 @@ def gives_up(world: World, name: str) -> None:
         one for it in world.tmux.servers.values() for one in it.sessions if one.name == name
     ]
     leaders = {pane.process.pid for one in sessions if one is not None for pane in one.panes}
+    marks = {one.mark for one in world.lives if one.name == name} - {None}
     for process, owner in list(world.owner.items()):
         fake = world.processes.table.get(process.pid)
         if fake is None or owner not in (PERSON, SHELL):
             continue
-        marked = (fake.environ or {}).get("TMUXREAP_ID") == f"mark-of-{name}"
+        marked = (fake.environ or {}).get("TMUXREAP_ID") in marks
         if fake.now.sid in leaders or fake.now.ppid in leaders or marked:
             world.owner[process] = GIVEN
 
@@ -213,8 +214,7 @@ def is_done(world: World, life: Life, number: int) -> None:
 
 @deed
 def dies(world: World, life: Life, number: int) -> None:
-    if life.agent is not None:
-        world.processes.die(life.agent.process)
+    world.processes.die(life.agent.process if life.agent is not None else life.leader)
 
 
 @deed
@@ -261,4 +261,5 @@ def gets_its_pid(world: World, life: Life, number: int) -> None:
 @deed
 def opens_it_again(world: World, life: Life, number: int) -> None:
     """Open another session of the same name, by hand."""
-    world.live(life.name, life.kind, life.socket or "")
+    if life.socket is not None:
+        world.live(life.name, life.kind, life.socket)

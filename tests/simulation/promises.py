@@ -19,6 +19,7 @@ from tmuxreap.registry.transitions import END_FIELDS
 Row = Mapping[str, Any]
 ID_FIELD = "_conversation_id_own"
 ENDINGS = ("stop", "kill", "reap")
+INVALID = ("row_invalid", "registry_invalid")
 LOOKS = ("list", "reconcile")
 ENDED = ("stopped", "killed", "already_stopped", "terminated")
 SETTLED = frozenset({"status", "conversation_source", "store", "worktree", *END_FIELDS})
@@ -66,12 +67,11 @@ class Judge:
         if actor.names and name not in actor.names:
             life = world.life_of(dict(old))
             twins = [world.life_of(dict(self.rows[one])) for one in actor.names if one in self.rows]
-            world.check(
-                life is not None and life in twins, 3, f"{told}, which nobody named: {keys}"
-            )
-        if actor.verb in ENDINGS or actor.verb == "reconcile":
+            right = life is not None and life in twins
+            world.check(right, 3, f"{told}, which nobody named: {keys}")
+        if actor.verb in ENDINGS and not world.copies:  # an old copy may be written back
             strange = {key for key in keys if key not in SETTLED and not key.endswith(ID_FIELD)}
-            world.check(not strange or actor.verb == "reconcile", 3, f"{told}: {strange}")
+            world.check(not strange, 3, f"{told}: {strange}")
         if old.get("status") == "running" and row["status"] != "running":
             self.ended(actor, name, old, row)
         self.conversation(told, name, old, row)
@@ -154,8 +154,23 @@ class Judge:
                 named = getattr(item, "drift", None) == "survivors"
                 running = self.rows[name]["status"] == "running"
                 world.check(named or not (alive and running), 1, f"{told}: gone")
+            code = item.error.code if item.error is not None else ""
+            world.check(code not in INVALID, 3, f"{told}: {code}")
+            if actor.verb in ("list", "show") and getattr(item, "live", None) == "alive":
+                self.is_alive(name, told)
             if actor.verb == "send":
                 self.sent(actor, told, item)
+
+    def is_alive(self, name: str, told: str) -> None:
+        life, world = self.bound(name), self.world
+        if life is None or life.agent is None or life.kind == "mystery" or world.moved(life):
+            return
+        gone = not world.processes.alive(life.agent.process)
+        left = [world.processes.table[one.pid].argv[0] for one in world.alive(life)]
+        shells = set(left) <= {"sh", "bash"}
+        alone = life.session is not None and len(life.session.panes) == 1
+        wrong = gone and bool(left) and shells and alone
+        world.check(not wrong, 1, f"{told}: alive, and only {left} are left")
 
     def saw(self, actor: Actor) -> None:
         """Take it that a full look has seen what lives of each running row."""

@@ -27,6 +27,7 @@ SOCKETS = (Story.SOCKET, "/tmp/tmux-1000/other")
 SERVER_NAMES = (None, "other")
 STORE = ".tmuxreap-demo"
 MOST = 6  # commands at a time
+PLANTED, CLAIMING = "planted", "c"  # rows that other hands bring
 PERSON, SHELL, SHARED, OURS, SERVER, GIVEN = "person", "shell", "shared", "ours", "server", "given"
 PROFILES = """agents:
   plain:
@@ -53,6 +54,7 @@ class Life:
     session: FakeSession | None
     pane: FakePane | None
     conversation: str
+    mark: str | None = None
     agent: SimAgent | None = None
     said: bool = False  # something, to its agent: the conversation is on disk
     struck: set[Actor] = field(default_factory=set)
@@ -153,6 +155,9 @@ class World(Stage):
         """Return the life that a row means, by what its writer knew."""
         pane, tmux = row.get("pane") or {}, row.get("tmux") or {}
         wanted = [life for life in self.lives if life.leader.pid == pane.get("pid")]
+        if not tmux.get("session_id") and pane.get("start_ticks") is None:
+            # A pid is a memory: of two sessions of the name the row may mean the later one.
+            wanted = [life for life in wanted if life is self.newest(row["name"])]
         if tmux.get("session_id"):
             of = tmux["session_id"], tmux.get("session_created")
             wanted = [
@@ -212,6 +217,10 @@ class World(Stage):
 
     def _created(self, socket: str, session: FakeSession) -> None:
         """Give the session that a command has made a life."""
+        planted = session.name == PLANTED
+        self.check(
+            not planted, 2, f"{self.current} ran the command of a row that nobody here began"
+        )
         pane = session.panes[0]
         argv = self.processes.table[pane.process.pid].argv
         kind = next((kind for kind, words in KINDS.items() if words[0] == argv[0]), "mystery")
@@ -236,7 +245,8 @@ class World(Stage):
         **agent: Any,
     ) -> Life:
         pane = session.panes[0]
-        life = Life(name, kind, socket, pane.process, session, pane, conversation)
+        mark = self._mark_of(pane.process)
+        life = Life(name, kind, socket, pane.process, session, pane, conversation, mark)
         self.lives.append(life)
         own = process or pane.process
         it = SimAgent(pane, own, self.processes, **agent)
@@ -249,6 +259,9 @@ class World(Stage):
         if said:
             self.say(life)
         return life
+
+    def _mark_of(self, process: ProcessId) -> str | None:
+        return (self.processes.table[process.pid].environ or {}).get("TMUXREAP_ID")
 
     def _hears(self, pane: FakePane, agent: SimAgent | None) -> Callable[[str], None]:
         """Return what a key does in this pane."""
@@ -340,6 +353,8 @@ class World(Stage):
         self, name: str, kind: str, socket: str, wrap: str = "", *, said: bool = True, **how: Any
     ) -> Life | None:
         """Let a person open a session with an agent in it. `wrap`: shell, script or nothing."""
+        if wrap == "headless":
+            return self._headless(name, kind, **how)
         server = self.tmux.servers.get(socket)
         if server is not None and any(one.name == name for one in server.sessions):
             return None
@@ -367,10 +382,25 @@ class World(Stage):
             self.owner[one] = life
         return life
 
+    def _headless(self, name: str, kind: str, **how: Any) -> Life:
+        """Let an agent run without tmux."""
+        for key in ("leaves", "exit_delay_s", "works"):
+            how.pop(key, None)
+        marks = how.pop("marks", {})
+        with self.born(PERSON):
+            process = self.processes.add(*KINDS[kind], new_session=True, environ=marks, **how)
+        life = Life(name, kind, None, process, None, None, "", self._mark_of(process))
+        self.lives.append(life)
+        self.owner[process] = life
+        return life
+
     def bear(self, life: Life, comm: str, owner: object = None, **how: Any) -> ProcessId | None:
         """Add a child of the agent."""
-        assert life.agent is not None
-        if not self.processes.alive(life.agent.process) or len(self.alive(life)) > 6:
+        if (
+            life.agent is None
+            or not self.processes.alive(life.agent.process)
+            or len(self.alive(life)) > 6
+        ):
             return None
         with self.born(owner or life):
             return self.processes.add(comm, parent=life.agent.process, **how)
@@ -520,12 +550,12 @@ class World(Stage):
 
     def write_row(self, life: Life, how: str) -> None:
         """Record a life as our own tools, or as others do."""
-        assert life.session is not None
+        if life.session is None:
+            self._add(self._headless_row(life))
+            return
         if life.name in self.rows() or life.session.panes[0] is not life.pane:
             return
-        assert life.pane is not None
         if how == "full":
-            assert life.session is not None
             row = self.story._row_of(life.name, life.session, "running", socket=life.socket or "")
             row["demo_conversation_id_own"] = life.conversation
             del row["store"]
@@ -540,13 +570,41 @@ class World(Stage):
         if life.kind != "demo":
             for key in ("demo_conversation_id_own", "conversation_source"):
                 row.pop(key, None)
-        text = self.story.path.read_text()
+        self._add(row)
+
+    def _headless_row(self, life: Life) -> dict[str, Any]:
+        started = self.processes.started_epoch(life.leader)
+        pane = {"pid": life.leader.pid, "created_epoch": started, "start_ticks": life.leader.start}
+        tmux = {"host": self.story.HOST, "boot_id": self.story.BOOT}
+        row: dict[str, Any] = {"name": life.name, "status": "running", "terminal": "none"}
+        return {**row, "agent": life.kind, "pane": {**pane, "cwd": "/"}, "tmux": tmux}
+
+    def plant(self) -> None:
+        """Bring a row from elsewhere, of a lost session that asks to be started again."""
+        row = {"name": PLANTED, "status": "terminated", "termination_mode": "lost", "agent": "demo"}
+        row |= {"terminated_at_epoch": int(self.clock.now()) - 60, "restart": "always"}
+        row |= {"start_command": "mystery", "pane": {"pid": 88_888, "cmd": "mystery", "cwd": "/"}}
+        self._add(row)
+
+    def claim(self) -> None:
+        """Write a row with the pid of another one's agent, which was its own once."""
+        life = self.lives[-1] if self.lives else None
+        if life is None or life.name == CLAIMING or CLAIMING in self.rows():
+            return
+        row: dict[str, Any] = {"name": CLAIMING, "status": "running", "agent": life.kind}
+        row["pane"] = {"pid": life.leader.pid, "cmd": life.kind, "cwd": "/"}
+        row["demo_conversation_id_own"] = "cccccccc-0000-4000-8000-cccccccccccc"
+        self._add(row)
+
+    def _add(self, row: dict[str, Any]) -> None:
+        if row["name"] in self.rows():
+            return
         if self.comments:
             self.story.add_row(row)
-        else:
-            data = plain_yaml.load(text)
-            data["tmux_sessions"].append(row)
-            self.story.path.write_text(yaml.safe_dump(data, sort_keys=False))
+            return
+        data = plain_yaml.load(self.story.path.read_text())
+        data["tmux_sessions"].append(row)
+        self.story.path.write_text(yaml.safe_dump(data, sort_keys=False))
 
     # The ledger
 

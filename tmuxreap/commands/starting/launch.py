@@ -154,6 +154,7 @@ def make_way(
     """Refuse if a session of that name is alive; with `replace`, end it first."""
     if replace:
         check_spares(context, EndVerb.STOP)
+    ended: TmuxSession | None = None
     if row is not None and look is not None:
         sight = sight_of(context, row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
@@ -166,6 +167,7 @@ def make_way(
             from tmuxreap.ending.end import end_rows  # few starts need it
 
             _raise_if_failed(end_rows(context, [row], _replacing(context))[0])
+            ended = sight.session
     if spec.terminal is not Terminal.TMUX:
         _check_no_remains(context, spec)
         return
@@ -173,7 +175,9 @@ def make_way(
     if isinstance(server, Unreachable):
         raise unreachable_failure(f"start {spec.name}", server)
     if isinstance(server, Server) and (session := server.named(spec.name)) is not None:
-        if not replace:
+        # After its end only panes are left in it that a person opened meanwhile.
+        again = ended is not None and (ended.id, ended.created) == (session.id, session.created)
+        if again or not replace:
             raise _taken(context, spec.name, server, session)
         from tmuxreap.ending.end import end_unregistered
 

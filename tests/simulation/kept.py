@@ -1,0 +1,81 @@
+"""Histories that broke a promise once, of the program or of a world that knew too little."""
+
+from __future__ import annotations
+
+from tests.simulation.history import Step
+
+CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
+SLOW = {**CALM, "exit_delay_s": 0.5}
+STUBBORN = {**CALM, "ignores": ("SIGHUP", "SIGTERM")}
+AGENT, PANE, WHOLE = ("agent", True, None), ("pane", True, 1.0), ("session", True, None)
+
+HISTORIES: dict[str, list[Step]] = {
+    "the agent of a moved pane is another": [
+        ("live", "a", "demo", 0, "", {**SLOW, "marked": True}),
+        ("live", "b", "demo", 0, "", {**SLOW, "ignores": ("SIGTERM",)}),
+        ("row", "b", "full"),
+        ("deed", "swaps", "b", 3),
+        ("deed", "dies", "b", 2),
+        ("deed", "swaps", "a", 0),
+    ],
+    "a send is killed": [
+        ("live", "a", "demo", 0, "shell", {**STUBBORN, "marked": True}),
+        ("row", "a", "full"),
+        ("act", "send", "a", "prompt 971582", ((50, "killed"),), ""),
+    ],
+    "a pane is opened while a session is replaced": [
+        ("live", "a", "demo", 0, "script", {**SLOW, "said": False, "marked": True}),
+        ("row", "a", "foreign"),
+        ("act", "start", "a", ("mystery", "", True), (), ""),
+        ("deed", "splits", "a", 3),
+    ],
+    "a pane is swapped into a session that is confirmed": [
+        ("act", "start", "b", ("plain", "", False), (), ""),
+        ("deed", "dies", "b", 1),
+        ("deed", "swaps", "b", 2),
+    ],
+    "an agent outlives a respawn, and its pane moves": [
+        ("live", "b", "demo", 0, "shell", {**CALM, "ignores": ("SIGHUP",), "marked": True}),
+        ("row", "b", "foreign"),
+        ("deed", "respawns", "b", 1),
+        ("deed", "moves", "b", 3),
+    ],
+    "another session gets the name of one that moved": [
+        ("live", "a", "demo", 0, "", {**STUBBORN, "said": False}),
+        ("row", "a", "foreign"),
+        ("deed", "moves", "a", 0),
+        ("live", "a", "demo", 0, "", {**SLOW, "ignores": ("SIGHUP",)}),
+        ("act", "stop", "a", AGENT, (), ""),
+    ],
+    "an agent's pid comes again at once": [
+        ("live", "b", "mystery", 0, "script", {**STUBBORN, "marked": True}),
+        ("row", "b", "full"),
+        ("deed", "respawns", "b", 2),
+        ("act", "stop", "b", PANE, (), ""),
+        ("deed", "gets_its_pid", "b", 0),
+    ],
+    "an agent asks for its own session": [
+        ("live", "a", "demo", 0, "", {**CALM, "leaves": False}),
+        ("row", "a", "full"),
+        ("deed", "types", "a", 3),
+        ("act", "stop", "a", AGENT, (), ""),
+        ("time", 2.0),
+        ("act", "interrupt", "a", None, ((9, "pause"),), "a"),
+    ],
+    "an old copy comes back": [
+        ("live", "a", "demo", 1, "", CALM),
+        ("row", "a", "foreign"),
+        ("tool", "copy"),
+        ("deed", "dies", "a", 0),
+        ("act", "start", "a", ("demo", "", False), (), ""),
+        ("time", 12.0),
+        ("tool", "put_back"),
+        ("act", "kill", "a", ("pane", False, None), (), ""),
+    ],
+    "a row claims the pid of another": [
+        ("live", "a", "mystery", 1, "shell", {**SLOW, "marked": True}),
+        ("row", "a", "foreign with its id"),
+        ("tool", "claim"),
+        ("act", "stop", "a", WHOLE, (), ""),
+    ],
+}

@@ -1,0 +1,126 @@
+"""The power fails at each write of each verb: whatever the file system has kept, the registry can
+be read, and what was answered is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fake_processes import FakeClock
+from tests.fakes import CONVERSATION, Story
+from tests.simulation.disk import Disk, State, followed
+from tmuxreap.commands import adopt, forget, protect, resume, start
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.sessions.context import Context
+
+Work = Callable[[Story, Context], object]
+NEIGHBOR = {"name": "flow", "status": "stopped", "note": "ä: 'x'"}
+
+
+class PowerCut(BaseException):
+    """Nothing after this reaches the disk."""
+
+
+def _resume(story: Story, context: Context) -> object:
+    return resume.run(context, resume.ResumeRequest(("acme",), confirm_s=0.1))
+
+
+def _start(story: Story, context: Context) -> object:
+    return start.run(context, start.StartRequest("new", "demo", cwd="/", confirm_s=0.1))
+
+
+VERBS: dict[str, Work] = {
+    "stop": lambda story, context: story.stop("acme", reason="done"),
+    "kill": lambda story, context: story.kill("acme", reason="done"),
+    "start": _start,
+    "resume": _resume,
+    "adopt": lambda story, context: adopt.run(context, adopt.AdoptRequest("other", "demo")),
+    "forget": lambda story, context: forget.run(context, forget.ForgetRequest(("acme",))),
+    "protect": lambda story, context: protect.run(context, protect.ProtectRequest(("acme",))),
+    "reconcile": lambda story, context: reconcile.run(context),
+}
+
+
+def prepared(folder: Path, verb: str) -> Story:
+    folder.mkdir()
+    story = Story(folder)
+    story.add_row(NEIGHBOR)
+    agent = story.agent()
+    if verb in ("resume", "forget"):
+        story.stop("acme")
+    if verb == "reconcile":
+        story.processes.die(agent.process)
+    if verb == "adopt":
+        story.tmux.open(story.SOCKET, "other", "python3", "-m", "tmuxreap.demo_agent")
+    return story
+
+
+def played(folder: Path, verb: str, last: int | None) -> tuple[Story, Disk, int]:
+    """Let the power fail after so many events of the disk, or never."""
+    story = prepared(folder, verb)
+    disk, events = Disk(folder), 0
+
+    def happened() -> None:
+        nonlocal events
+        events += 1
+        if events == last:
+            raise PowerCut
+
+    disk.happened = happened
+    with followed(disk):
+        try:
+            VERBS[verb](story, story.app())
+        except PowerCut:
+            disk.happened = lambda: None
+    return story, disk, events
+
+
+def after_reboot(folder: Path, state: State, now: float) -> Story:
+    """Return a machine with these files, on which nothing runs."""
+    folder.mkdir()
+    story = Story(folder)
+    story.BOOT = "next-boot"  # type: ignore[misc]
+    story.clock = FakeClock(now + 60.0)
+    story.processes.clock = story.tmux.clock = story.clock
+    story.path.unlink()
+    for name, data in state.items():
+        if data or not name.startswith("agent-sessions.db"):
+            (folder / name).write_bytes(data)
+    return story
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_whatever_the_disk_kept_is_whole(verb: str, tmp_path: Path) -> None:
+    story, _, events = played(tmp_path / "whole", verb, None)
+    intended = verb in ("stop", "kill")
+    assert events > 2
+    tried = 0
+    for last in [*range(1, events + 1), None]:
+        story, disk, _ = played(tmp_path / f"{last}", verb, last)
+        struck = bool(story.agents["acme"].heard) or not story.processes.alive(
+            story.agents["acme"].process
+        )
+        for number, state in enumerate(disk.states()):
+            tried += 1
+            later = after_reboot(tmp_path / f"{last}-{number}", state, story.clock.now())
+            first = reconcile.run(later.app())
+            assert first.failure is None, (last, number, first)
+            assert reconcile.run(later.app()).as_json()["actions"] == []
+            assert later.row("flow") == NEIGHBOR
+            assert later.path.read_text().startswith("# ours\n")
+            assert not list(later.folder.glob(".agent-sessions.yaml.*.tmp"))
+            if verb == "forget" and last is None:
+                assert "acme" not in later.path.read_text()
+                continue
+            if verb == "forget" and '"acme"' not in later.path.read_text():
+                continue
+            row = later.row()
+            assert row["status"] != "running", (last, number)
+            assert row["demo_conversation_id_own"] == CONVERSATION
+            if intended and struck:
+                assert row["stop_reason"] == "done", (last, number, row)
+            if verb == "start" and last is None:
+                assert later.row("new")["termination_mode"] == "lost"
+    assert tried > 10
