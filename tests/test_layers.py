@@ -26,7 +26,7 @@ ROOMS = {
     "registry": "file look lives rows transitions targets edits",
     "ledger": "books records requests surroundings database schema tables copy",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
-    "proof": "observe ownership servers identity panes reach reports sight see state",
+    "proof": "observe ownership servers identity panes reach reports sight see seats state",
     "sessions": (
         "context caller look conversation results elsewhere registries configuration restarts"
         " reverted seats"

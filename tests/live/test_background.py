@@ -13,8 +13,10 @@ import pytest
 
 from tests.background import ONE, TWO, Daemon, said, told_as
 from tests.real import Real, alive, answer, until
-from tmuxreap.commands import adopt, attach, stop
+from tmuxreap.commands import adopt, attach, interrupt, stop
 from tmuxreap.commands import list as listing
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
@@ -317,3 +319,76 @@ def test_a_process_of_a_background_session_is_adopted_as_what_it_is(
         request = adopt.AdoptRequest("acme", "demo", pid=pid)
         refused = real.fails(lambda: adopt.run(app, request))
     assert refused.hint == "tmuxreap adopt acme --background demo:w1"
+
+
+# What stays as it is
+
+
+def test_reap_names_what_outlives_its_parent_and_ends_none(real: Real, daemon: Daemon) -> None:
+    real.start()
+    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
+    real.say("hello")
+    answer(real.stop())
+    policy = Policy(EndVerb.STOP, "reaped")
+    request = reap.ReapRequest(kinds=(Kind.ORPHAN,), policy=policy, yes=True)
+    with real.app() as app:
+        result = reap.run(app, request)
+    kept = [(one.name, one.why) for one in result.more["kept"]]
+    assert kept == [("acme/w1", "made to outlive; to end it: tmuxreap stop acme/w1")]
+    assert alive(pid)
+
+
+def test_a_plan_does_not_warn_of_the_session_itself(real: Real, daemon: Daemon) -> None:
+    daemon.begin()
+    adopted(real)
+    planned = answer(real.stop(dry_run=True))
+    assert (planned["outcome"], planned["warnings"]) == ("planned", [])
+    assert [rung["name"] for rung in planned["plan"]["rungs"]] == ["daemon", "term", "kill"]
+    assert daemon.told() == ["w1"]
+
+
+def test_several_are_ended_at_the_same_time(real: Real, daemon: Daemon) -> None:
+    daemon.mode(slow_s=2.0)
+    for number in ("w1", "w2", "w3"):
+        daemon.begin(number, own=f"{number[1]}{ONE[1:]}")
+        adopted(real, f"demo:{number}", number)
+    items = real.stop("w1", "w2", "w3").as_json()["results"]
+    assert [it["error"] for it in items] == [None] * 3
+    assert max(it["rungs"][0]["waited_ms"] for it in items) < 3 * 2000
+    assert daemon.told() == []
+
+
+def test_no_prompt_and_no_key_goes_to_it(real: Real, daemon: Daemon) -> None:
+    daemon.begin(status="busy")
+    adopted(real)
+    with real.app() as app:
+        (item,) = interrupt.run(app, interrupt.InterruptRequest(("acme",))).results
+    assert item.error is not None
+    assert item.error.code == "not_interruptible"
+
+
+def test_a_look_starts_no_daemon(real: Real, daemon: Daemon) -> None:
+    daemon.begin()
+    adopted(real)
+    daemon.kill()
+    os.kill(daemon.pid() or 0, signal.SIGKILL)
+    until("its end", lambda: daemon.pid() is None)
+    assert real.list()[0]["live"] == "gone"
+    real.show()
+    assert daemon.list()["daemon"] == daemon.process.pid
+
+
+def test_an_unknown_word_for_its_state_is_alive(real: Real, daemon: Daemon) -> None:
+    daemon.begin(status="pondering")
+    adopted(real)
+    (one,) = real.list()
+    assert (one["live"], one["state"]) == ("alive", "unknown")
+
+
+def test_a_session_of_another_store_is_not_found(real: Real, daemon: Daemon) -> None:
+    daemon.begin()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(real.folder))
+        assert listed(real).more["unregistered"] == []
+        failure = real.fails(lambda: adopted(real))
+    assert failure.code.text == "session_not_registered"

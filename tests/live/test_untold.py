@@ -272,6 +272,16 @@ def test_the_copy_that_was_left_behind_counts_once_nobody_is_in_the_new_one(real
     assert real.resume()["conversation_id"] == old  # nothing was ever said in the new one
 
 
+def test_a_draft_is_kept_before_the_session_ends_in_the_background(real: Real) -> None:
+    """The agent's own command clears what is half-typed in the view of the session."""
+    moved(real, on_disk=True)
+    real.keys("acme", "-l", "half a thought")
+    real.shows("acme", "> half a thought")
+    result = answer(real.stop())
+    assert result["rungs"][0]["name"] == "daemon"
+    assert result["draft"]["chars"] == len("half a thought")
+
+
 def test_what_its_daemon_keeps_leaves_the_pane_alone(real: Real) -> None:
     old, worker = moved(real, on_disk=False)
     (real.store / "w1.pid").write_text("no pid")

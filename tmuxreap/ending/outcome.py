@@ -190,7 +190,7 @@ def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
         nothing = f"no file of a conversation of {ending.name} was found; nothing was deleted"
         yield f"nothing_purged: {nothing}"
     if gone:
-        yield from finder.background_warnings(ending.known, ending.profile)
+        yield from finder.background_warnings(ending.known, ending.profile, ending.name)
 
 
 def beyond_reach(carrier: str | None) -> tuple[str, ...]:
@@ -305,7 +305,9 @@ def dry_run_answers(
 
 def _planned(finder: Finder, ending: Ending) -> EndResult:
     result = pending_result(ending, Outcome.PLANNED)
-    left = finder.background_warnings(ending.known, ending.profile, planned=True)
+    known = ending.known
+    own = ending.sight.job
+    left = finder.background_warnings(known, ending.profile, ending.name, own, planned=True)
     return replace(
         result, plan=ending.plan.recorded().as_json(), warnings=(*result.warnings, *left)
     )

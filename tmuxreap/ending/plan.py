@@ -414,6 +414,8 @@ def why_no_keys(
         return "the agent is gone"
     if sight.session is None or pane is None:
         return "there is no pane to type into"
+    if sight.job is not None and policy.verb not in ENDING_VERBS:
+        return "its conversation is in its agent's own daemon"
     if profile is None or not profile.has_keys:
         return "no keys are known for this agent"
     carrier = sight.carrier

@@ -98,6 +98,8 @@ def _ending(
 ) -> Ending:
     profile = context.agents.profile(row, sight)
     agent = context.agents.of(row, sight)
+    sight = _with_count(context, row, sight, profile)
+    past = replace(past, first=_with_count(context, row, past.first or sight, profile))
     spares = context.agents.spares(profile)
     known = context.finder.known_of(row, sight, profile)
     known = after_own_exit(profile, known, sight, shown.joined)
@@ -135,6 +137,23 @@ def _ending(
         purge = would_purge(profile, known.clues.store, ending.conversation)
         ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
     return ending
+
+
+def _with_count(context: Context, row: Row, sight: Sight, profile: Profile | None) -> Sight:
+    """Add how many sessions it runs to the reason why the agent's own daemon is spared."""
+    if profile is None or profile.background is None or not sight.owned.spared:
+        return sight
+    from tmuxreap.proof.seats import Lists  # late: few agents have a daemon
+
+    jobs = Lists(context.processes, context.settings.home).of_row(row, profile)
+    count = sum(job.lives for job in jobs.listed)
+    runs = f", which runs {count} session{'s' * (count != 1)}"
+    spared = []
+    for one in sight.owned.spared:
+        if one.process.pid == jobs.daemon:
+            one = replace(one, why=f"{one.why}{runs}")
+        spared.append(one)
+    return replace(sight, owned=replace(sight.owned, spared=tuple(spared)))
 
 
 def _early_answer(
@@ -427,7 +446,7 @@ def purge_now(
 
 def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
     told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
-    told += finder.background_warnings(ending.known, ending.profile)
+    told += finder.background_warnings(ending.known, ending.profile, ending.name)
     said = [warning.partition(": ") for warning in told]
     reason = next((words for code, _, words in said if code in IN_USE), None)
     if reason is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.background import (
@@ -37,6 +38,9 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import recorded_conversation
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Job
 
 LIVE_LOCATORS = ("pidfile", "open-file", "argv")
 WORKING = "working"  # as hooks report it
@@ -139,10 +143,17 @@ class Finder:
         return Trace(worked_at, (path, status.st_size, status.st_mtime_ns))
 
     def background_warnings(
-        self, known: Known, profile: Profile | None, *, planned: bool = False
+        self,
+        known: Known,
+        profile: Profile | None,
+        name: str,
+        own: Job | None = None,
+        *,
+        planned: bool = False,
     ) -> tuple[str, ...]:
-        """Warn where the conversation continues without its pane and how to end it. `planned`: it
-        has not ended yet, so that a turn in it is no matter."""
+        """Warn where the conversation continues without its pane and how to end it. `own`: the
+        session that is the row's own; `planned`: it has not ended yet, so that a turn in it is no
+        matter."""
         conversation = known.conversation
         store = known.clues.store
         if profile is None or conversation.id is None or store is None:
@@ -155,7 +166,8 @@ class Finder:
             told = {job.where for job in known.forked.jobs}
         else:
             told = set()
-        return tuple(plain(job.warning) for job in jobs if job.where not in told)
+        others = [one for one in jobs if one.job is None or one.job != own]
+        return tuple(plain(one.below(name).warning) for one in others if one.where not in told)
 
     def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
         """Return the living sessions in the agent's background that are in the conversation."""

@@ -13,10 +13,11 @@ from tmuxreap.agents.conversations.find import is_id, with_path
 from tmuxreap.agents.conversations.jobs import Job, filled, read_jobs
 from tmuxreap.agents.conversations.records import is_turn_open, last_match, tail
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.errors import command
 from tmuxreap.core.model import Process
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Conversation
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 
 WORDS_SHOWN = 60
 ZOMBIE = "Z"
@@ -47,6 +48,13 @@ class Lingering:
             copy = f"a copy of it continues as {self.conversation} in {self.where}"
             return f"conversation_forked: {copy}; {self.way_out}"
         return f"goes_on: the conversation continues in {self.where}; {self.way_out}"
+
+    def below(self, name: str) -> Lingering:
+        """Return it with the commands for a child of this row, if it was launched from it."""
+        if self.bond is not Bond.CHILD or self.job is None:
+            return self
+        child = f"{name}/{self.job.id}"
+        return replace(self, attach=command("attach", child), end=command("stop", child))
 
     @property
     def way_out(self) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tmuxreap.commands.reap.candidates import Candidate, find_leftovers, judge_rows
 from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
@@ -112,6 +112,7 @@ def run(context: Context, request: ReapRequest) -> Result:
     if protected:
         context.warnings.append(left_out(protected))
     leaks = _leaks(context, look, request)
+    kept += _launched(context, look, request)
     more = {
         "counts": counts(items),
         "kept": kept,
@@ -136,6 +137,17 @@ def _leaks(context: Context, look: RegistryLook, request: ReapRequest) -> Sequen
     if Kind.ORPHAN not in request.kinds:
         return ()
     return find_leaks(context, sights_of(context, look.usable))
+
+
+def _launched(context: Context, look: RegistryLook, request: ReapRequest) -> Iterator[Kept]:
+    """Yield what ended rows launched in their agents' own daemons: made to outlive them."""
+    if Kind.ORPHAN not in request.kinds:
+        return
+    from tmuxreap.sessions.seats import seated  # late: rarely needed
+
+    for one in seated(context, look.usable):
+        if one.parent is not None and one.parent.status.ended:
+            yield Kept(one.name, f"made to outlive; to end it: {command('stop', one.name)}")
 
 
 def sweep(

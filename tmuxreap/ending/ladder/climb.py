@@ -116,6 +116,8 @@ def _kept_by_daemon(ending: Ending, planned: PlannedRung) -> str | None:
 def _run_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     """End the part that the agent's own daemon runs; return True when nothing else is left."""
     started = ending.now
+    if ending.sight.pane is not None:
+        yield from keep_shown_drafts(ending)  # its own command clears what is half-typed
     ended = yield from end_in_daemon(ending, planned)
     ending.last = planned.rung
     ending.touched = ending.touched or ended

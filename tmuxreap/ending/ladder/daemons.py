@@ -29,7 +29,12 @@ def end_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     while not own_end.is_done and ending.now < until:
         yield from ask(Wait(frozenset(), ending.now + LOOK_AGAIN_S))
     if not (yield from _is_gone(ending, job, until)):
-        ending.unended = _not_ended(ending, job, own_end)
+        left = yield from ask(Wait(frozenset(job.processes), ending.now))
+        is_another = ending.sight.job is not None and ending.sight.job.processes != job.processes
+        if is_another and not left:
+            ending.unended = _respawned(ending, job, own_end)
+        else:
+            ending.unended = _not_ended(ending, job, own_end)
         return False
     if not (yield from _stays_gone(ending)):
         ending.unended = _respawned(ending, job, own_end)

@@ -146,11 +146,15 @@ class Registry(Stopping, Watching):
         tags: Iterable[str] = (),
         force: bool = False,
         pane: str | None = None,
+        background: str | None = None,
     ) -> Session:
-        """Register a tmux session that already exists. `pane`: one of several panes, as %3."""
+        """Register a session that already exists. `pane`: one of several panes, as %3;
+        `background`: a session that the agent's own daemon runs, as claude:1a2b3c4d."""
         from tmuxreap.commands import adopt as verb
 
-        request = verb.AdoptRequest(name, agent, server, tuple(tags), force=force, pane=pane)
+        request = verb.AdoptRequest(
+            name, agent, server, tuple(tags), force=force, pane=pane, background=background
+        )
         return self._sessions(lambda context: verb.run(context, request))[0]
 
     def start(
