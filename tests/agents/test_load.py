@@ -205,7 +205,7 @@ def test_a_stop_ends_nothing_while_it_is_not_known_what_is_spared(
     assert Path(where[1]).read_bytes() == before
     killed = run("kill", "cl", *where, "--json")
     assert killed.exit == 0
-    assert "it is not known which programs you spare" in " ".join(killed.json["warnings"])
+    assert "your list of spared programs cannot be read" in " ".join(killed.json["warnings"])
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "deep", "wide", "large", "others"])
