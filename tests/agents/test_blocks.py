@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.blocks import Block, LazyPattern
+from tmuxreap.agents.blocks import Block, LazyPattern, Unreadable, parsed
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.errors import Code
 
@@ -127,3 +127,17 @@ def test_a_late_pattern_is_equal_to_the_same_at_once() -> None:
     assert hash(one) == hash(LazyPattern("a"))
     assert one != LazyPattern("b")
     assert one != "a"
+
+
+def test_aliases_that_stand_for_billions_of_values_are_refused_at_once() -> None:
+    lines = [f"a{one}: &a{one} [{', '.join([f'*a{one - 1}'] * 9)}]" for one in range(1, 12)]
+    bomb = "\n".join(["a0: &a0 [x, x, x]", *lines, "reason: *a11\n"])
+    with pytest.raises(Unreadable, match="too many values"):
+        parsed(bomb)
+    with pytest.raises(Unreadable, match="too many values"):
+        parsed("a: &a [x, *a]\n")
+    assert parsed("a: &a [x, y]\nb: *a\nc: {<<: {d: *a}}\n") == {
+        "a": ["x", "y"],
+        "b": ["x", "y"],
+        "c": {"d": ["x", "y"]},
+    }

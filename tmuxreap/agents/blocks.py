@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Path_ = tuple[str, ...]  # the keys that lead to a value
 DEEPEST = 50
+MOST_VALUES = 100_000
 
 
 class Misplaced(Exception):  # noqa: N818 - it says what the value is
@@ -163,12 +164,12 @@ def _loader() -> Any:
 
 
 def parsed(text: str) -> dict[str, object]:
-    """Parse a document; raise Unreadable for what is no mapping, or nested too deeply: the parser
-    in C recurses without a limit."""
+    """Parse a document; raise Unreadable for what is no mapping, nested too deeply (the parser in C
+    recurses without a limit), or too large."""
     import yaml
 
     try:
-        check_depth(text)
+        check_extent(text)
         loaded = yaml.load(text, _loader())  # noqa: S506 - one of the safe ones
     except yaml.MarkedYAMLError as error:
         raise Unreadable(f"{_where(error.problem_mark)}{error.problem}") from None
@@ -179,19 +180,33 @@ def parsed(text: str) -> dict[str, object]:
     return loaded or {}
 
 
-def check_depth(text: str) -> None:
-    """Raise Unreadable for a text that is nested too deeply."""
+def check_extent(text: str) -> None:
+    """Raise Unreadable for a text that is nested too deeply, or too large with its aliases written
+    out: a few lines of them may stand for billions of values."""
     import yaml
 
-    depth = 0
+    sizes: dict[str | None, int] = {}  # of what has an anchor; 0 as long as it is not complete
+    around: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(text, _loader()):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
+        size = 0
+        if isinstance(event, yaml.AliasEvent):
+            size = sizes.get(event.anchor, 1) or MOST_VALUES + 1  # it refers to itself
+        elif isinstance(event, yaml.CollectionStartEvent):
+            around.append((event.anchor, 1))
+            sizes[event.anchor] = 0
         elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > DEEPEST:
-            mark = cast("yaml.Mark | None", event.start_mark)
+            anchor, size = around.pop()
+            sizes[anchor] = size
+        elif isinstance(event, yaml.ScalarEvent):
+            size = 1
+            sizes[event.anchor] = size
+        outer, before = around[-1]
+        around[-1] = (outer, before + size)
+        mark = cast("yaml.Mark | None", event.start_mark)
+        if len(around) > DEEPEST + 1:
             raise Unreadable(f"{_where(mark)}it is nested too deeply")
+        if before + size > MOST_VALUES:
+            raise Unreadable(f"{_where(mark)}its aliases expand to too many values")
 
 
 def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

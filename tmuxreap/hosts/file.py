@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from tmuxreap.agents.blocks import Unreadable, check_depth, place
+from tmuxreap.agents.blocks import Unreadable, check_extent, place
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import field, frozen
 from tmuxreap.system import own_files
@@ -143,7 +143,7 @@ def _blocks(path: Path, text: str) -> dict[object, object]:
     import yaml
 
     try:
-        check_depth(text)
+        check_extent(text)
         return _listed(_document(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
