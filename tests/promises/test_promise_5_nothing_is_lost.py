@@ -289,6 +289,8 @@ QUICK = [
     *[("reconcile", step, "kill") for step in (Step.TEMP_WRITTEN, Step.REPLACED, Step.LEDGER)],
     *[("adopt", step, "kill") for step in (Step.TEMP_WRITTEN, Step.LEDGER)],
     *[("stop", step, "ledger_broken") for step in (Step.INTENT, Step.PROVEN, Step.LEDGER)],
+    *[("restart", step, "kill") for step in (Step.PROVEN, Step.HELD, Step.CREATED)],
+    ("restart again", Step.REPLACED, "kill"),
     ("stop", Step.PROVEN, "ledger_locked"),
     ("kill", Step.INTENT, "clock_back"),
 ]
