@@ -97,6 +97,7 @@ def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
     assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {
         EndVerb.STOP: Event.STOPPED,
         EndVerb.KILL: Event.KILLED,
+        EndVerb.RESTART: Event.STOPPED,
     }
     assert MODES == {
         Event.STOPPED: "graceful",

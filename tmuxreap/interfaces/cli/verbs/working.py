@@ -74,11 +74,11 @@ def do_restart(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Result:
-    """Restart agents in their own panes, for a new version or new settings.
+    """Restart agents in their own panes: a new version, or settings.
 
     \b
-    tmuxreap restart acme                  same pane, same conversation, same flags
-    tmuxreap restart all --when-idle 30m   one after the other, each once it is idle
+    tmuxreap restart acme                  same pane, conversation and flags
+    tmuxreap restart all --when-idle 30m   in turn, each once it is idle
 
     Stops the agent like `stop`, and runs it again in its pane: window and layout stay.
     What was half-typed is in the input again.
