@@ -56,6 +56,15 @@ def test_each_session_has_a_bar_with_its_states_and_its_end() -> None:
     assert "<b>9.2 GB</b>" in text
 
 
+def test_the_bars_begin_with_the_first_thing_that_is_seen() -> None:
+    noon, one = "2026-11-19T12:00:00Z", "2026-11-19T15:00:00Z"
+    late = Reported("late", spans=(Span("working", noon, one, 3 * 3600.0),))
+    text = page([late], FREED)
+    assert "left:0.00%;width:50.00%" in text
+    assert f"<p>{SINCE} to {UNTIL}</p>" in text
+    assert f'<div class="times"><span>{noon}</span>' in text
+
+
 def test_no_word_of_anybody_is_more_than_text() -> None:
     evil = Reported(EVIL, agent=EVIL, stop_reason=EVIL, ended_at=UNTIL, spans=API.spans)
     text = page([evil], FREED)

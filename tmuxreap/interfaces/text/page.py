@@ -12,6 +12,7 @@ from tmuxreap.core.answers import Freed, Reported, Span
 from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.text import plain
 from tmuxreap.core.times import epoch_of, short_duration
+from tmuxreap.core.values import replace
 from tmuxreap.interfaces.text.receipt import WAYS
 
 STATES = ("working", "waiting", "limited", "idle", "unknown")
@@ -67,14 +68,22 @@ def _lines(sessions: Sequence[Reported], freed: Freed) -> Iterator[str]:
     for state in STATES:
         yield f'<span><i class="{state}"></i>{state}</span>'
     yield '<span><i style="background:var(--end);width:3px"></i>ended</span></div>'
+    axis = _axis(sessions, freed)
     for one in sessions:
-        yield from _session(one, freed)
+        yield from _session(one, axis)
     if sessions:
-        yield f'<div class="times"><span>{_text(freed.since)}</span>'
-        yield f"<span>{_text(freed.until)}</span></div>"
+        yield f'<div class="times"><span>{_text(axis.since)}</span>'
+        yield f"<span>{_text(axis.until)}</span></div>"
     else:
         yield "<p>No session ran in this time.</p>"
     yield "</body></html>"
+
+
+def _axis(sessions: Sequence[Reported], freed: Freed) -> Freed:
+    """Begin with the first thing that is shown: minutes would be invisible in an empty day."""
+    seen = [span.since for one in sessions for span in one.spans]
+    seen += [one.ended_at for one in sessions if one.ended_at is not None]
+    return replace(freed, since=max(freed.since, min(seen, default=freed.since)))
 
 
 def _sums(freed: Freed) -> Iterator[tuple[str, str]]:
