@@ -12,6 +12,7 @@ import typer
 import typer.core
 
 from tests.real_agents import tables
+from tests.test_release import script
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile, State
 from tmuxreap.app import real_app
@@ -278,6 +279,15 @@ def test_the_index_names_every_page() -> None:
     folder = ROOT / "docs"
     pages = {str(path.relative_to(folder)) for path in folder.rglob("*.md")} - {"README.md"}
     assert pages == set(re.findall(r"\]\(((?:reports/)?[\w-]+\.md)\)", index))
+
+
+def test_llms_txt_is_the_index_of_the_pages() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "llms.txt").read_text(encoding="utf-8")
+    assert text == script("reach.py").llms_text(index), "run scripts/pages"
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 def test_the_install_line_stands_where_it_is_seen() -> None:

@@ -57,15 +57,6 @@ def read(path: Path) -> dict[str, Any]:
 # What is in the repository
 
 
-def test_llms_txt_is_the_index_of_the_pages(reach: ModuleType) -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    text = (ROOT / "llms.txt").read_text(encoding="utf-8")
-    assert text == reach.llms_text(index), "run scripts/release reach"
-    links = re.findall(r"\]\(([^)]+)\)", text)
-    assert len(links) > 20
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
 def test_the_extension_for_gemini_starts_the_server_of_the_plugin(reach: ModuleType) -> None:
     extension = read(ROOT / "gemini-extension.json")
     assert (extension["name"], extension["version"]) == ("tmuxreap", __version__)

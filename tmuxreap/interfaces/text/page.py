@@ -81,8 +81,11 @@ def _lines(sessions: Sequence[Reported], freed: Freed) -> Iterator[str]:
 
 def _axis(sessions: Sequence[Reported], freed: Freed) -> Freed:
     """Begin with the first thing that is shown: minutes would be invisible in an empty day."""
-    seen = [span.since for one in sessions for span in one.spans]
-    seen += [one.ended_at for one in sessions if one.ended_at is not None]
+    seen = []
+    for one in sessions:
+        seen += [span.since for span in one.spans]
+        if one.ended_at is not None:
+            seen.append(one.ended_at)
     return replace(freed, since=max(freed.since, min(seen, default=freed.since)))
 
 
