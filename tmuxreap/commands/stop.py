@@ -14,10 +14,10 @@ from tmuxreap.commands.targets import (
 )
 from tmuxreap.core.errors import Code, Failure, declined
 from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
+from tmuxreap.core.outcomes import counts, failed_target
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered, in_new_set
-from tmuxreap.ending.ending import counts, failed_target
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy

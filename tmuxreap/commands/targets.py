@@ -8,12 +8,14 @@ from functools import cache
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import EndVerb, Row
+from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import below, parent_of, row_invalid, running_below
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.elsewhere import not_registered
 from tmuxreap.sessions.look import sights_of
 
 HINTED = 5
@@ -114,8 +116,6 @@ def _explained(context: Context, one: Missing) -> Missing:
     is_name = not selects_many(one.target) and ":" not in one.target
     if not is_name or one.failure.code is not Code.SESSION_NOT_REGISTERED:
         return one
-    from tmuxreap.sessions.elsewhere import not_registered  # only unknown names need it
-
     ports = context.servers, context.tmux, context.default_server
     return replace(one, failure=not_registered(*ports, one.target) or one.failure)
 
@@ -130,8 +130,6 @@ def not_chosen(
         failures.append((row.name or f"#{row.index + 1}", row_invalid(look.path, row)))
     if kind is not None:
         return [kind(name=name, error=problem_of(failure)) for name, failure in failures]
-    from tmuxreap.ending.ending import failed_target  # only endings need it
-
     return [failed_target(name, failure) for name, failure in failures]
 
 

@@ -21,12 +21,13 @@ from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope
+from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ending.clean_up import early_answer, note_removed, remove_worktree, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
-from tmuxreap.ending.ending import Ending, failed_target
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.one_at_a_time import (
     ActiveIntents,
     MarkInProgress,

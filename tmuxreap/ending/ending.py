@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
-from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
-from tmuxreap.core.results import Conversation, Counts, Draft, Item, local, problem_of
+from tmuxreap.core.results import Conversation, Draft, Item
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import field, frozen, replace, slotted
@@ -41,35 +40,6 @@ def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[Pr
     )
 
 
-def counts(items: Iterable[Item]) -> Counts:
-    """Count endings: how many ended, by which means, and how many targets failed."""
-    items = tuple(items)
-    found = map(local, items)
-    ended = []
-    for one in found:
-        if isinstance(one, EndResult) and one.outcome in ENDED:
-            ended.append(one)
-    by = [one.stopped_by for one in ended]
-    return Counts(
-        ended=len(ended),
-        by_keys=by.count(StoppedBy.EXIT_KEYS),
-        by_term=by.count(StoppedBy.HANGUP) + by.count(StoppedBy.SIGTERM),
-        by_kill=by.count(StoppedBy.SIGKILL),
-        failed=sum(item.error is not None for item in items),
-    )
-
-
-ENDED = frozenset({Outcome.STOPPED, Outcome.KILLED, Outcome.TERMINATED})
-
-
-def failed_target(name: str, failure: Failure) -> EndResult:
-    if failure.code in REFUSALS:
-        outcome = Outcome.REFUSED
-    else:
-        outcome = Outcome.FAILED
-    return EndResult(name=name, outcome=outcome, error=problem_of(failure))
-
-
 def out_of_reach(verb: EndVerb, name: str, carrier: str | None) -> Failure:
     """Return the failure for an agent of which only the carrier was ended."""
     what = f"what {name} ran behind {carrier}"
@@ -82,19 +52,6 @@ def out_of_reach(verb: EndVerb, name: str, carrier: str | None) -> Failure:
 
 
 LONGEST_LINE = 80  # of a command line in a sentence
-REFUSALS = frozenset(
-    {
-        Code.SESSION_ALIVE,
-        Code.SESSION_REPLACED,
-        Code.OWN_SESSION,
-        Code.FOREIGN_PANES,
-        Code.AMBIGUOUS_PANE,
-        Code.REGISTERED_ELSEWHERE,
-        Code.BEYOND_REACH,
-        Code.NOT_INTERRUPTIBLE,
-        Code.NOT_IDLE,
-    }
-)
 
 
 @slotted

@@ -9,10 +9,11 @@ from tmuxreap.agents.profiles import Key
 from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope
+from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import REFUSALS, Ending
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
 from tmuxreap.ending.one_at_a_time import ActiveIntents

@@ -10,6 +10,7 @@ from pathlib import Path
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import SUSPENDED, EndVerb, Row
+from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item, read
 from tmuxreap.core.values import frozen, replace
@@ -62,8 +63,6 @@ class ActiveIntents:
     def join(self, intent: Intent) -> Item | None:
         """Wait for another process's stop and return its outcome; send nothing. Return None when
         its owner died. The wait ends at the deadline of the intent."""
-        from tmuxreap.ending.ending import failed_target
-
         reported = False
         while True:
             current = self.books.intent(intent.id)

@@ -17,10 +17,11 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.answers import Ending as EndResult
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status, Terminal
+from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending, failed_target, out_of_reach
+from tmuxreap.ending.ending import Ending, out_of_reach
 from tmuxreap.ending.one_at_a_time import ActiveIntents, MarkInProgress, with_options
 from tmuxreap.ending.plan import Policy, make_plan, refusal
 from tmuxreap.ledger.records import Begun, Busy, Intent, NewIntent, PaneOption

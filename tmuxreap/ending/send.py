@@ -12,9 +12,10 @@ from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Sent
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, Terminal
+from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.results import failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.ending import REFUSALS, Ending
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.prompts import (
     Delivery,

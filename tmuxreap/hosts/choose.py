@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.outcomes import counts
 from tmuxreap.core.results import Item, RemoteResult, Result, local, plain_json, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
@@ -119,8 +120,6 @@ def _counts(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object
     """Count the outcomes, if something was ended."""
     if not any("counts" in reply.answer for reply in replies):
         return {}
-    from tmuxreap.ending.ending import counts
-
     return {"counts": counts(items)}
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from tmuxreap.core.foreign import read
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Answer
@@ -175,8 +176,6 @@ class RecordedStart(Answer):
 
 
 def _read(kind: type[T], facts: Mapping[str, object]) -> T | None:
-    from tmuxreap.core.foreign import read  # rarely is anything under way
-
     return read(kind, facts)
 
 

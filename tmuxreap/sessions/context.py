@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.core.errors import Failure
+from tmuxreap.core.masking import mask_also
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
 from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
 from tmuxreap.proof.observe import Observer, Place
+from tmuxreap.proof.reports import row_of_report
 from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.registry.file import Registry
 from tmuxreap.registry.look import RegistryLook
+from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
@@ -84,9 +87,6 @@ class Context:
             if masking is not None:  # else nothing was ever masked, nor any pattern set
                 masking.mask_also()
             return
-        from tmuxreap.core.masking import mask_also
-        from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
-
         try:
             given, self.faults = read_usable(self.settings)
             self.defaults = {key: one.value for key, one in given.items()}
@@ -245,8 +245,6 @@ class Context:
     def _row_of_report(
         self, said: Mapping[str, object], at: float, rows: Sequence[Row]
     ) -> str | None:
-        from tmuxreap.proof.reports import row_of_report  # late: rarely needed
-
         return row_of_report(said, at, rows, self.servers, self.processes)
 
     @cached_property

@@ -12,11 +12,11 @@ from tmuxreap.commands.targets import left_out, warned_of_children
 from tmuxreap.core.answers import Change, Ending, Kept
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import EndVerb, Live
+from tmuxreap.core.outcomes import counts
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered, in_new_set
-from tmuxreap.ending.ending import counts
 from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import (
     DEFAULTS_OF_REAP,

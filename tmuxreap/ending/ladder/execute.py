@@ -25,7 +25,7 @@ from tmuxreap.proof.see import see_again
 from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.proof.state import visible_screen, with_record
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_exit, record_of
+from tmuxreap.sessions.conversation import after_exit, may_open, opened, record_of
 from tmuxreap.sessions.look import BANNER_OPTION
 
 if TYPE_CHECKING:
@@ -231,14 +231,10 @@ class Executor:
                 before = replace(ending.known, forked=None)
                 self._deliver(ending, request, self._finder.followed(ending.profile, before))
             case requests.MayEdit():
-                from tmuxreap.sessions.conversation import may_open  # late: rarely needed
-
                 store = ending.known.clues.store
                 opens = may_open(self._processes, ending.sight.keyed, ending.keys, store)
                 self._deliver(ending, request, opens)
             case requests.ReadEditor():
-                from tmuxreap.sessions.conversation import opened
-
                 editor = opened(self._processes, ending.sight.keyed)
                 self._deliver(ending, request, editor)
             case requests.ReadTrace():

@@ -20,6 +20,7 @@ from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.verbs import CALLED, RUNNING
+from tmuxreap.system.environment import Settings
 
 if TYPE_CHECKING:
     from tmuxreap.core.model import Row
@@ -152,7 +153,6 @@ def words(*known: str) -> Callable[..., list[Offer]]:
 
 def _context(ctx: typer.Context) -> Context:
     from tmuxreap.app import real_app
-    from tmuxreap.system.environment import Settings
 
     before = None
     if ctx.parent:
@@ -285,8 +285,6 @@ def use_our_shells() -> None:
 
 def line_of_shell() -> list[str]:
     """Return the words that a shell wants to complete; none if it is not asking."""
-    from tmuxreap.system.environment import Settings
-
     environ = Settings.from_environment().environ
     line = environ.get("COMP_WORDS") or environ.get("_TYPER_COMPLETE_ARGS") or ""
     return line.split(" ") if ASKING in environ else []

@@ -22,11 +22,11 @@ from tmuxreap.app import real_app
 from tmuxreap.core.answers import Change
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import VERBS, changes, is_endless
-from tmuxreap.ending.ending import failed_target
 from tmuxreap.hosts.talk import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of, say
 from tmuxreap.interfaces.cli import commands as verbs

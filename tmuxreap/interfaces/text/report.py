@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tmuxreap.core.answers import Freed, Session
 from tmuxreap.core.errors import Failure, command, printing
+from tmuxreap.core.outcomes import ENDED
 from tmuxreap.core.results import Counts, Item, Problem, RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
@@ -199,8 +200,6 @@ def _sum_of(items: Sequence[RemoteResult]) -> str:
     if all(getattr(one, "outcome", None) is None for one in found):
         alive = sum(getattr(one, "live", None) == "alive" for one in found)
         return f"{host} {alive} of {len(items)} alive"
-    from tmuxreap.ending.ending import ENDED  # imported only with results of hosts
-
     ended = sum(getattr(one, "outcome", None) in ENDED for one in found)
     failed = sum(item.error is not None for item in items)
     return f"{host} {ended} of {len(items)} ended" + (f", {failed} failed" if failed else "")

@@ -17,6 +17,7 @@ import psutil
 
 from tmuxreap.core.model import Process, ProcessId, Usage
 from tmuxreap.core.ports import Sent
+from tmuxreap.system.processes.usage import usage_of
 
 T = TypeVar("T")
 
@@ -91,8 +92,6 @@ class PsutilProcesses:
         return ()
 
     def usage(self, processes: Collection[ProcessId]) -> Mapping[ProcessId, Usage]:
-        from tmuxreap.system.processes.usage import usage_of
-
         used = usage_of(process.pid for process in processes)
         alive = (it for it in processes if it.pid in used and self.identify(it.pid) == it)
         return {process: used[process.pid] for process in alive}

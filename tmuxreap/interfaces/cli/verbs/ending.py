@@ -237,12 +237,11 @@ def do_reap(
 
     Shows the evidence; ends them only with --yes.
     """
-    from tmuxreap.commands.reap.reap import request_of, run
-    from tmuxreap.commands.reap.verdicts import kinds_wanted
+    from tmuxreap.commands.reap import reap, verdicts
 
-    request = request_of(
+    request = reap.request_of(
         call.context,
-        kinds_wanted(stalled, idle, expired, orphans),
+        verdicts.kinds_wanted(stalled, idle, expired, orphans),
         EndingOptions(
             call.why, grace=grace, cleanup=cleanup, task_status=task_status, set_name=set_name
         ),
@@ -252,7 +251,7 @@ def do_reap(
         yes=yes,
     )
     heed_signals()
-    return run(call.context, request)
+    return reap.run(call.context, request)
 
 
 def do_interrupt(
@@ -319,9 +318,7 @@ def do_protect(
 
     stop, kill, reap and forget skip them for patterns, tags, trees and `all`.
     """
-    from tmuxreap.commands.protect import ProtectRequest, run
-
-    return run(call.context, ProtectRequest(tuple(targets or ()), keep=True, dry_run=dry_run))
+    return _protect(call, targets, keep=True, dry_run=dry_run)
 
 
 def do_unprotect(
@@ -333,6 +330,10 @@ def do_unprotect(
 
     Patterns, tags, trees and `all` include them again.
     """
+    return _protect(call, targets, keep=False, dry_run=dry_run)
+
+
+def _protect(call: Call, targets: Targets, *, keep: bool, dry_run: bool) -> Result:
     from tmuxreap.commands.protect import ProtectRequest, run
 
-    return run(call.context, ProtectRequest(tuple(targets or ()), keep=False, dry_run=dry_run))
+    return run(call.context, ProtectRequest(tuple(targets or ()), keep=keep, dry_run=dry_run))

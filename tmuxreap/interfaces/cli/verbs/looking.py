@@ -179,7 +179,6 @@ def do_watch(
     Keeps the registry up to date until interrupted.
     """
     from tmuxreap.commands.watch import telling
-    from tmuxreap.commands.watch.telling import dropped
     from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
     from tmuxreap.interfaces.text.watching import EventWriter, greeting
 
@@ -196,7 +195,7 @@ def do_watch(
         telling.check(execute)
     if not (style.json or style.quiet):
         print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
-    tell = EventWriter(style, lambda count: dropped(context.clock.now(), count))
+    tell = EventWriter(style, lambda count: telling.dropped(context.clock.now(), count))
     run(context, request, tell)
     tell.close()
     raise Done
