@@ -9,7 +9,7 @@ from itertools import count
 from signal import Signals
 
 from tmuxreap.core.model import Process, ProcessId, Usage
-from tmuxreap.core.ports import Sent
+from tmuxreap.core.ports import SignalSent
 from tmuxreap.core.values import replace
 
 TICKS = 100
@@ -236,16 +236,16 @@ class FakeProcesses:
     def started_epoch(self, process: ProcessId) -> float:
         return self.clock.now() - self.clock.uptime() + process.start / TICKS
 
-    def signal(self, process: ProcessId, number: Signals) -> Sent:
+    def signal(self, process: ProcessId, number: Signals) -> SignalSent:
         if process.pid <= 1 or process.pid == OWN_PID:
             raise ValueError(f"pid {process.pid} is never signalled")
         if not self.alive(process):
-            return Sent.GONE
+            return SignalSent.GONE
         if self.table[process.pid].denied:
-            return Sent.DENIED
+            return SignalSent.DENIED
         self.signals.append((process.pid, number))
         self._deliver(process, number)
-        return Sent.SENT
+        return SignalSent.SENT
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
         deadline = self.clock.monotonic() + max(timeout_s, 0.0)

@@ -21,11 +21,11 @@ from tmuxreap.core.model import (
     ProcessId,
     Server,
     ServerLook,
-    Session,
+    ServerSession,
     SetStatus,
     Unreachable,
 )
-from tmuxreap.core.ports import Question, Surroundings
+from tmuxreap.core.ports import PaneQuestion, Surroundings
 from tmuxreap.core.values import replace
 from tmuxreap.system.tmux.client import (
     GROUPED,
@@ -267,13 +267,13 @@ class FakeTmux:
         return all(done)
 
     def ask(
-        self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
+        self, socket: str, questions: Sequence[PaneQuestion], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
         if first:
             self.do(socket, first)
         return [self._answer(socket, one) for one in questions]
 
-    def _answer(self, socket: str, one: Question) -> str | None:
+    def _answer(self, socket: str, one: PaneQuestion) -> str | None:
         if one.environment:
             return self._environment(socket, one.pane)
         if one.option is not None:
@@ -332,7 +332,7 @@ class FakeTmux:
         pane = session.panes[0].now
         return Created(session.id, pane.id, pane.pid or 0)
 
-    def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+    def notify(self, socket: str, server: Server, session: ServerSession, text: str) -> None:
         self.notices.append((session.id, text))
 
     # What the server does
@@ -347,8 +347,8 @@ class FakeTmux:
             self.processes.wait((), self.TIMEOUT_S)
         return socket in self.servers and socket not in self.hung and socket not in self.answers
 
-    def _seen(self, session: FakeSession) -> Session:
-        return Session(
+    def _seen(self, session: FakeSession) -> ServerSession:
+        return ServerSession(
             id=session.id,
             name=session.name,
             created=session.created,

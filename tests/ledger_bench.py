@@ -9,7 +9,7 @@ from tests.fakes import FakeClock
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Busy, Closing, NewEvent, NewIntent
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.transitions import Changes
 
@@ -21,7 +21,7 @@ TEXT = (
 
 class Bench:
     def __init__(self, folder: Path) -> None:
-        self.registry = Registry(folder / "rows.yaml")
+        self.registry = RegistryFile(folder / "rows.yaml")
         self.registry.path.write_text(TEXT)
         self.warnings: list[str] = []
         self.books = Books(self.registry, FakeClock(), self.warnings)

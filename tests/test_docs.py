@@ -28,10 +28,10 @@ from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import ALL, PUBLIC
-from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
+from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, RungKind
 from tmuxreap.interfaces.cli.main import program
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.registry.transitions import TRANSITIONS, Event
+from tmuxreap.registry.transitions import TRANSITIONS, RowEvent
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
@@ -158,7 +158,7 @@ def test_the_table_of_exits_is_that_of_the_code() -> None:
 
 def test_the_table_of_rungs_is_that_of_the_code() -> None:
     rungs = table(section(STOPPING, "How a stop works"))
-    assert [Rung(name) for name in rungs] == list(RUNGS[EndVerb.STOP])
+    assert [RungKind(name) for name in rungs] == list(RUNGS[EndVerb.STOP])
     waits = {name: float(re.findall(r"[\d.]+", cells[1])[0]) for name, cells in rungs.items()}
     assert waits == {"keys": AGENTS["demo"].leave_s, "hangup": HANGUP_GRACE_S, "kill": KILL_WAIT_S}
     told = [StoppedBy(codes(cells[2])[0]) for cells in rungs.values()]
@@ -173,8 +173,8 @@ def test_the_table_of_states_is_that_of_the_code() -> None:
     part = section(STOPPING, "States")
     states = table(part)
     assert [Status(name) for name in states] == list(Status)
-    events = {"start": Event.STARTED, "adopt": Event.ADOPTED, "resume": Event.RESUMED}
-    events |= {"stop": Event.STOPPED, "kill": Event.KILLED, "reconcile": Event.FOUND_DEAD}
+    events = {"start": RowEvent.STARTED, "adopt": RowEvent.ADOPTED, "resume": RowEvent.RESUMED}
+    events |= {"stop": RowEvent.STOPPED, "kill": RowEvent.KILLED, "reconcile": RowEvent.FOUND_DEAD}
     told = {event: Status(name) for name, cells in states.items() for event in codes(cells[-1])}
     assert told == {verb: TRANSITIONS[event][Status.RUNNING] for verb, event in events.items()}
     live = codes(part.partition("`live`:")[2].partition("Where status")[0])

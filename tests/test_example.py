@@ -12,14 +12,14 @@ from tmuxreap.core.model import Row, Status, StoppedBy, Terminal
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.registry import edits
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     TRANSITIONS,
     Changes,
     End,
-    Event,
+    RowEvent,
     end_changes,
     revive_changes,
 )
@@ -44,7 +44,7 @@ NAMES = [
 
 
 def look() -> RegistryLook:
-    return Registry(EXAMPLE).look()
+    return RegistryFile(EXAMPLE).look()
 
 
 def row_of(name: str) -> Row:
@@ -85,8 +85,8 @@ def test_times_say_the_same_twice() -> None:
                 assert row[f"{word}_at"] == iso(row[f"{word}_at_epoch"])
 
 
-def changes_of(row: Row, event: Event) -> Changes:
-    if event in (Event.STARTED, Event.ADOPTED, Event.RESUMED, Event.RESTARTED):
+def changes_of(row: Row, event: RowEvent) -> Changes:
+    if event in (RowEvent.STARTED, RowEvent.ADOPTED, RowEvent.RESUMED, RowEvent.RESTARTED):
         return {**revive_changes(set(row.data)), ("pane", "pid"): 7, ("tmux", "session_id"): "$9"}
     conversation = Conversation("0123456", "hook", None, exists=True)
     field = conversation_field(row.agent or "claude")
@@ -109,7 +109,7 @@ def changes_of(row: Row, event: Event) -> Changes:
 POSSIBLE = [
     (name, event)
     for name in NAMES
-    for event in Event
+    for event in RowEvent
     if TRANSITIONS[event][row_of(name).status] is not None
 ]
 
@@ -117,7 +117,7 @@ POSSIBLE = [
 @pytest.mark.parametrize(
     ("name", "event"), POSSIBLE, ids=lambda value: getattr(value, "value", value)
 )
-def test_an_event_changes_its_row_alone(name: str, event: Event) -> None:
+def test_an_event_changes_its_row_alone(name: str, event: RowEvent) -> None:
     row = row_of(name)
     after = edited(look(), {name: changes_of(row, event)})
     old, new = chunks(TEXT), chunks(after)

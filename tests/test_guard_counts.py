@@ -70,23 +70,23 @@ tmux_sessions:
 # A registry without a ledger, and no tmux server: 1 client finds that out. A look creates no
 # ledger.
 AT_REST = {
-    (RUNNING, "list"): Budget(modules=221, processes=1, may_import=BOTH),
-    (RUNNING, "list --json"): Budget(modules=221, processes=1, may_import=BOTH),
-    (RUNNING, "show shop"): Budget(modules=225, processes=1, may_import=BOTH),
-    (RUNNING, "events"): Budget(modules=179, may_import=LOOK),
+    (RUNNING, "list"): Budget(modules=223, processes=1, may_import=BOTH),
+    (RUNNING, "list --json"): Budget(modules=223, processes=1, may_import=BOTH),
+    (RUNNING, "show shop"): Budget(modules=229, processes=1, may_import=BOTH),
+    (RUNNING, "events"): Budget(modules=181, may_import=LOOK),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its
     # folder. The ledger is complete before it gets its name: a link, and a sync of its own. Before
     # the first key a trial file takes the room that the new registry will need.
     (RUNNING, "stop shop"): Budget(
-        modules=274, processes=3, written=6, changes=7, fsyncs=4, may_import=WRITE
+        modules=280, processes=3, written=6, changes=7, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "stop shop"): Budget(modules=244, processes=1, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=250, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=270, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
+        modules=274, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "reconcile"): Budget(modules=240, processes=1, may_import=BOTH),
-    (STOPPED, "forget shop"): Budget(modules=245, written=3, changes=6, fsyncs=4, may_import=WRITE),
+    (STOPPED, "reconcile"): Budget(modules=244, processes=1, may_import=BOTH),
+    (STOPPED, "forget shop"): Budget(modules=251, written=3, changes=6, fsyncs=4, may_import=WRITE),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
 LIFE = {
@@ -94,29 +94,29 @@ LIFE = {
     # the second look after the time it has to live, the row
     # and the ledger.
     "start shop --agent demo": Budget(
-        modules=275, processes=6, written=6, changes=15, fsyncs=6, may_import=WRITE
+        modules=279, processes=6, written=6, changes=15, fsyncs=6, may_import=WRITE
     ),
     # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
-    "list": Budget(modules=194, processes=2, written=1, changes=1, may_import=LOOK),
+    "list": Budget(modules=196, processes=2, written=1, changes=1, may_import=LOOK),
     "show shop": Budget(
-        modules=213, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
+        modules=217, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
-    "reconcile": Budget(modules=216, processes=1, written=1, changes=1, may_import=LOOK),
-    "stop shop --dry-run": Budget(modules=211, processes=2, written=1, changes=1, may_import=LOOK),
+    "reconcile": Budget(modules=220, processes=1, written=1, changes=1, may_import=LOOK),
+    "stop shop --dry-run": Budget(modules=215, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
     "stop shop": Budget(
-        modules=277, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
+        modules=283, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
     ),
     "start shop --confirm 0.2": Budget(
-        modules=278, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
+        modules=282, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
     ),
-    "kill shop": Budget(modules=277, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
-    "events": Budget(modules=181, written=1, changes=1, may_import=LOOK),
-    "forget shop": Budget(modules=245, written=3, changes=3, fsyncs=2, may_import=WRITE),
+    "kill shop": Budget(modules=283, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
+    "events": Budget(modules=183, written=1, changes=1, may_import=LOOK),
+    "forget shop": Budget(modules=251, written=3, changes=3, fsyncs=2, may_import=WRITE),
 }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -89,3 +92,27 @@ def test_the_name_of_a_test_is_a_plain_sentence() -> None:
     ]
     assert len(names) > 2000
     assert [(file, name) for file, name in names if STILTED.search(name)] == []
+
+
+# Class names that two classes have: the answer has the name that users know.
+TWICE = {
+    "Process": "the answer of `show`, and a process of the system",
+    "Session": "the answer, and the same with methods in the Python interface",
+}
+
+
+def class_names(sources: Iterable[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for source in sources:
+        nodes = ast.walk(ast.parse(source))
+        found.update(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    return found
+
+
+def test_a_class_name_means_one_class() -> None:
+    names = class_names((PACKAGE / path).read_text(encoding="utf-8") for path in FILES)
+    assert {name for name, times in names.items() if times > 1} == set(TWICE)
+
+
+def test_a_name_of_two_classes_is_seen() -> None:
+    assert class_names(["class A: ...", "class A: ..."])["A"] == 2

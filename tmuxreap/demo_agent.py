@@ -22,8 +22,8 @@ from functools import partial
 from tmuxreap.agents.demo import (
     ESCAPE,
     FOREVER_S,
-    Agent,
-    State,
+    DemoAgent,
+    DemoState,
     Store,
     end,
     new_id,
@@ -52,14 +52,14 @@ def raw_terminal(plain: bool) -> Iterator[None]:
             termios.tcsetattr(0, termios.TCSANOW, saved)
 
 
-def draw(agent: Agent) -> None:
+def draw(agent: DemoAgent) -> None:
     with contextlib.suppress(OSError):
         columns, rows = os.get_terminal_size(1)
         lines = "\r\n".join(f"\x1b[K{line}" for line in screen(agent, rows, columns))
         os.write(1, f"\x1b[H{lines}".encode())
 
 
-def caught_signals(agent: Agent, ignored: list[str]) -> int:
+def caught_signals(agent: DemoAgent, ignored: list[str]) -> int:
     """Let HUP, TERM and INT end the agent cleanly. Return a descriptor that becomes readable with
     every signal."""
 
@@ -87,10 +87,10 @@ def split_keys(typed: str) -> tuple[list[str], str]:
     return KEY.findall(whole), held
 
 
-def converse(agent: Agent, wake: int) -> None:
+def converse(agent: DemoAgent, wake: int) -> None:
     sources = [0, wake]
     held = ""
-    reported = ("", State.IDLE)
+    reported = ("", DemoState.IDLE)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while agent.leaves_at is None or time.monotonic() < agent.leaves_at:
         if reported != (agent.conversation_id, agent.state):
@@ -154,7 +154,7 @@ def main(argv: list[str] | None = None) -> int:
         reason = "none such" if options.resume else "it exists"
         print(f"could not open {conversation_id}: {reason}", file=sys.stderr)
         return 1
-    agent = Agent(store, conversation_id, options.exit_delay)
+    agent = DemoAgent(store, conversation_id, options.exit_delay)
     if options.resume:
         agent.transcript = store.history(conversation_id)
     else:
@@ -164,9 +164,9 @@ def main(argv: list[str] | None = None) -> int:
     else:
         agent.draft = ""
     if options.state == "dialog":
-        agent.state = State.WAITING
+        agent.state = DemoState.WAITING
     else:
-        agent.state = State.IDLE
+        agent.state = DemoState.IDLE
     wake = caught_signals(agent, options.ignore.split(","))
     helpers = [spawn(FOREVER_S) for _ in range(options.spawn)]
     if options.state == "busy":

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.demo import PASTE_BEGINS, PASTE_ENDS, Agent, State, Store, new_id
+from tmuxreap.agents.demo import PASTE_BEGINS, PASTE_ENDS, DemoAgent, DemoState, Store, new_id
 from tmuxreap.demo_agent import split_keys
 
 SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Agent:
-    return Agent(Store(tmp_path), SOME_ID)
+def agent(tmp_path: Path) -> DemoAgent:
+    return DemoAgent(Store(tmp_path), SOME_ID)
 
 
 def test_its_conversations_have_random_uuids() -> None:
@@ -28,7 +28,7 @@ def test_its_conversations_have_random_uuids() -> None:
     assert {uuid.UUID(one).variant for one in drawn} == {uuid.RFC_4122}
 
 
-def press(agent: Agent, moments: dict[float, str]) -> Agent:
+def press(agent: DemoAgent, moments: dict[float, str]) -> DemoAgent:
     for now, keys in moments.items():
         for key in [keys] if keys.startswith("\x1b") else keys:
             agent.press(key, now)
@@ -37,7 +37,7 @@ def press(agent: Agent, moments: dict[float, str]) -> Agent:
 
 
 @pytest.mark.parametrize(("gap_s", "leaves"), [(0.049, False), (0.051, True)])
-def test_the_length_of_a_burst(agent: Agent, gap_s: float, leaves: bool) -> None:
+def test_the_length_of_a_burst(agent: DemoAgent, gap_s: float, leaves: bool) -> None:
     press(agent, {1.0: "/exit", 1.0 + gap_s: "\r"})
     assert (agent.leaves_at is not None) is leaves
     assert agent.draft == ("" if leaves else "/exit\n")
@@ -45,7 +45,7 @@ def test_the_length_of_a_burst(agent: Agent, gap_s: float, leaves: bool) -> None
 
 @pytest.mark.parametrize(("gap_s", "leaves"), [(0.99, True), (1.01, False)])
 def test_the_second_interrupt_comes_within_a_second(
-    agent: Agent, gap_s: float, leaves: bool
+    agent: DemoAgent, gap_s: float, leaves: bool
 ) -> None:
     press(agent, {1.0: "\x03", 1.0 + gap_s: "\x03"})
     assert (agent.leaves_at is not None) is leaves
@@ -54,24 +54,24 @@ def test_the_second_interrupt_comes_within_a_second(
 @pytest.mark.parametrize(
     ("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)]
 )
-def test_which_keys_clear_a_draft(agent: Agent, key: str, clears: bool) -> None:
+def test_which_keys_clear_a_draft(agent: DemoAgent, key: str, clears: bool) -> None:
     assert press(agent, {1.0: "text", 2.0: key}).draft == ("" if clears else "text")
     assert agent.leaves_at is None
 
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
-def test_an_interrupt_ends_the_turn_and_gives_the_queue_back(agent: Agent, key: str) -> None:
-    agent.state, agent.busy_until = State.BUSY, 100.0
+def test_an_interrupt_ends_the_turn_and_gives_the_queue_back(agent: DemoAgent, key: str) -> None:
+    agent.state, agent.busy_until = DemoState.BUSY, 100.0
     press(agent, {1.0: "later", 2.0: "\r", 3.0: "draft"})
     assert agent.queue == ["later"]
     press(agent, {4.0: key})
-    assert (agent.state, agent.draft, agent.queue) == (State.IDLE, "later\ndraft", [])
+    assert (agent.state, agent.draft, agent.queue) == (DemoState.IDLE, "later\ndraft", [])
 
 
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", DemoState)
 @pytest.mark.parametrize("draft", ["", "half", "three\nlines\nof it"])
 def test_escape_and_pairs_of_interrupts_leave_from_every_state(
-    agent: Agent, state: State, draft: str
+    agent: DemoAgent, state: DemoState, draft: str
 ) -> None:
     agent.state, agent.draft = state, draft
     press(agent, {1.0: "\x1b", 1.8: "\x03", 2.1: "\x03", 5.1: "\x03", 5.4: "\x03"})
@@ -79,7 +79,7 @@ def test_escape_and_pairs_of_interrupts_leave_from_every_state(
     assert agent.transcript == []
 
 
-def test_a_paste_is_taken_whole_and_a_long_one_is_a_placeholder(agent: Agent) -> None:
+def test_a_paste_is_taken_whole_and_a_long_one_is_a_placeholder(agent: DemoAgent) -> None:
     for text in ("two\nlines", "x\n" * 20):
         for key in (PASTE_BEGINS, *text, PASTE_ENDS):
             agent.press(key, 1.0)
@@ -88,11 +88,11 @@ def test_a_paste_is_taken_whole_and_a_long_one_is_a_placeholder(agent: Agent) ->
     assert agent.transcript[0] == "user: two\nlines" + "x\n" * 20
 
 
-def test_a_dialog_takes_no_paste(agent: Agent) -> None:
-    agent.state = State.WAITING
+def test_a_dialog_takes_no_paste(agent: DemoAgent) -> None:
+    agent.state = DemoState.WAITING
     for key in (PASTE_BEGINS, "y", "\r", PASTE_ENDS):
         agent.press(key, 1.0)
-    assert (agent.state, agent.draft, agent.transcript) == (State.WAITING, "", [])
+    assert (agent.state, agent.draft, agent.transcript) == (DemoState.WAITING, "", [])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_key_may_come_in_pieces(typed: str, keys: list[str], held: str) -> Non
     assert split_keys(typed) == (keys, held)
 
 
-def test_nothing_is_heard_while_it_leaves(agent: Agent) -> None:
+def test_nothing_is_heard_while_it_leaves(agent: DemoAgent) -> None:
     press(agent, {1.0: "\x03", 1.3: "\x03", 1.4: "text", 1.6: "\r"})
     assert (agent.draft, agent.transcript) == ("", [])
 

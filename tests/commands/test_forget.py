@@ -11,7 +11,7 @@ from tests.fakes import Story
 from tmuxreap.commands import show
 from tmuxreap.commands.forget import ForgetRequest, run
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 
 
@@ -97,13 +97,13 @@ def add_ended(story: Story, *names: str) -> None:
 def test_many_go_with_one_write(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     add_ended(story, "a", "b", "c")
     writes: list[str] = []
-    replace_file = Registry.replace
+    replace_file = RegistryFile.replace
 
-    def counted(registry: Registry, before: RegistryLook, text: str) -> RegistryLook:
+    def counted(registry: RegistryFile, before: RegistryLook, text: str) -> RegistryLook:
         writes.append(text)
         return replace_file(registry, before, text)
 
-    monkeypatch.setattr(Registry, "replace", counted)
+    monkeypatch.setattr(RegistryFile, "replace", counted)
     assert endings(story) == [("a", None), ("b", None), ("c", None)]
     assert len(writes) == 1
     with story.ledger() as ledger:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes import OWN_PID, FakeClock, FakeProcesses
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.ports import Clock, Processes, Sent
+from tmuxreap.core.ports import Clock, Processes, SignalSent
 from tmuxreap.system.machine import RealClock
 from tmuxreap.system.processes.linux import LinuxProcesses
 from tmuxreap.system.processes.portable import PsutilProcesses
@@ -178,7 +178,7 @@ def test_what_is_known_of_one_process(
 def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
     process = arena.start(environ={"MARK": "x"})
     before = stranger(process)
-    assert arena.seam.signal(before, SIGKILL) is Sent.GONE
+    assert arena.seam.signal(before, SIGKILL) is SignalSent.GONE
     assert arena.seam.wait({before, process}, PLENTY_S) == {before}
     assert arena.seam.refresh(before) is None
     assert (arena.seam.argv(before), arena.seam.environ(before), arena.seam.cwd(before)) == (
@@ -192,7 +192,7 @@ def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
 
 def test_a_signal_ends_it_and_the_wait_tells_at_once(arena: Arena) -> None:
     process = arena.start()
-    assert arena.seam.signal(process, SIGTERM) is Sent.SENT
+    assert arena.seam.signal(process, SIGTERM) is SignalSent.SENT
     began = arena.clock.monotonic()
     assert arena.seam.wait({process}, PLENTY_S) == {process}
     assert arena.clock.monotonic() - began < PLENTY_S / 2
@@ -206,13 +206,13 @@ def test_the_dead_are_dead_before_anybody_collects_them(arena: Arena) -> None:
     assert arena.seam.identify(process.pid) is None
     assert arena.seam.refresh(process) is None
     assert arena.seam.environ(process) is None
-    assert arena.seam.signal(process, SIGTERM) is Sent.GONE
+    assert arena.seam.signal(process, SIGTERM) is SignalSent.GONE
     assert arena.seam.wait({process}, PLENTY_S) == {process}
 
 
 def test_waiting_for_a_process_that_ignores_the_signal_times_out(arena: Arena) -> None:
     process = arena.start(ignores=(SIGTERM,))
-    assert arena.seam.signal(process, SIGTERM) is Sent.SENT
+    assert arena.seam.signal(process, SIGTERM) is SignalSent.SENT
     began = arena.clock.monotonic()
     assert arena.seam.wait({process}, 0.15) == set()
     assert arena.clock.monotonic() - began >= 0.149
@@ -257,7 +257,7 @@ def test_not_permitted_is_alive(arena: Arena) -> None:
     if isinstance(arena, FakeArena):
         process = arena.seam.add("sshd", denied=True)
         assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (
-            Sent.DENIED,
+            SignalSent.DENIED,
             set(),
         )
         return
@@ -268,7 +268,7 @@ def test_not_permitted_is_alive(arena: Arena) -> None:
     os.seteuid(65534)
     try:
         assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (
-            Sent.DENIED,
+            SignalSent.DENIED,
             set(),
         )
         assert arena.seam.environ(process) is None

@@ -20,15 +20,15 @@ from tmuxreap.core.model import (
     LeaveMode,
     NewSession,
     NoServer,
-    Paste,
-    Press,
+    PasteText,
+    SendKeys,
     Server,
-    Session,
+    ServerSession,
     SetOption,
     SetStatus,
     Unreachable,
 )
-from tmuxreap.core.ports import Processes, Question, Tmux
+from tmuxreap.core.ports import PaneQuestion, Processes, Tmux
 from tmuxreap.core.values import replace
 from tmuxreap.system.processes.linux import LinuxProcesses
 from tmuxreap.system.tmux.server import RealTmux
@@ -61,10 +61,10 @@ class Arena(Protocol):
     @property
     def socket(self) -> str: ...
 
-    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
+    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> ServerSession:
         """Open a session with a program that prints `ready` and exits on `q`."""
 
-    def split(self, session: Session) -> None: ...
+    def split(self, session: ServerSession) -> None: ...
 
     def enter_mode(self, pane: str) -> None: ...
 
@@ -88,7 +88,7 @@ class FakeArena:
         self.tmux = FakeTmux(self.processes)
         self.tmux.tells_pid_of_dead = tells_pid_of_dead
 
-    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
+    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> ServerSession:
         self.tmux.programs["python"] = {"ignores": ignores, "leaves_on": {("q",): 0.0}}
         new = NewSession(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"})
         assert isinstance(self.tmux.create(self.socket, new), Created)
@@ -96,7 +96,7 @@ class FakeArena:
         pane.screen = "\x1b[2mready\x1b[0m\n\n\n"
         return look(self).sessions[-1]
 
-    def split(self, session: Session) -> None:
+    def split(self, session: ServerSession) -> None:
         found = next(one for one in self.tmux.servers[self.socket].sessions if one.id == session.id)
         self.tmux.split(self.socket, found, "python", "-c", PROGRAM, leaves_on={("q",): 0.0})
 
@@ -134,7 +134,7 @@ class RealArena:
         self.hung: list[int] = []
         self.leaders: list[int] = []
 
-    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
+    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> ServerSession:
         ignored = ",".join(str(int(number)) for number in ignores)
         program = [sys.executable, "-c", PROGRAM, ignored]
         made = self.tmux.create(self.socket, NewSession(name, "/", program, {"MARK": "m"}))
@@ -143,7 +143,7 @@ class RealArena:
         self.ready(made.pane)
         return next(session for session in look(self).sessions if session.id == made.session)
 
-    def split(self, session: Session) -> None:
+    def split(self, session: ServerSession) -> None:
         program = [sys.executable, "-c", PROGRAM, ""]
         pane = self.told(
             "split-window", "-d", "-P", "-F", "#{pane_id}", "-t", session.panes[0].id, *program
@@ -218,11 +218,11 @@ def look(arena: Arena) -> Server:
     return seen
 
 
-def again(arena: Arena, session: Session) -> Session:
+def again(arena: Arena, session: ServerSession) -> ServerSession:
     return next(one for one in look(arena).sessions if one.id == session.id)
 
 
-def leader(arena: Arena, session: Session, *, at: int = 0) -> set[object]:
+def leader(arena: Arena, session: ServerSession, *, at: int = 0) -> set[object]:
     identity = arena.processes.identify(session.panes[at].pid)
     assert identity is not None
     return {identity}
@@ -233,7 +233,7 @@ def gone(arena: Arena, process: set[object], *, within_s: float = PLENTY_S) -> b
 
 
 def option(arena: Arena, pane: str, name: str) -> str | None:
-    return arena.tmux.ask(arena.socket, [Question(pane, name)])[0]
+    return arena.tmux.ask(arena.socket, [PaneQuestion(pane, name)])[0]
 
 
 def test_no_server_is_distinct_from_no_answer(arena: Arena) -> None:
@@ -392,7 +392,7 @@ def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena)
     session = arena.open("one")
     pane, process = session.panes[0], leader(arena, session)
     stays = SetOption(pane.id, "remain-on-exit", "on")
-    arena.tmux.do(arena.socket, [stays, Press(look(arena), pane, text="q")])
+    arena.tmux.do(arena.socket, [stays, SendKeys(look(arena), pane, text="q")])
     assert gone(arena, process)
     for _ in range(100):
         if again(arena, session).panes[0].dead:
@@ -402,14 +402,14 @@ def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena)
     assert dead.dead
     assert dead.pid in (pane.pid, None)  # tmux 3.8 no longer reports it
     assert (arena.tmux.capture(arena.socket, pane.id) or "").startswith("ready")
-    assert arena.tmux.do(arena.socket, [Press(look(arena), dead, ("q",))])
+    assert arena.tmux.do(arena.socket, [SendKeys(look(arena), dead, ("q",))])
 
 
 def test_a_dead_pane_is_killed_as_it_was_seen(arena: Arena) -> None:
     session, _ = arena.open("one"), arena.open("two")
     pane, process = session.panes[0], leader(arena, session)
     stays = SetOption(pane.id, "remain-on-exit", "on")
-    arena.tmux.do(arena.socket, [stays, Press(look(arena), pane, text="q")])
+    arena.tmux.do(arena.socket, [stays, SendKeys(look(arena), pane, text="q")])
     assert gone(arena, process)
     for _ in range(100):
         if again(arena, session).panes[0].dead:
@@ -427,10 +427,10 @@ def test_text_and_keys_reach_the_program(arena: Arena) -> None:
     process = leader(arena, session)
     server, pane = look(arena), session.panes[0]
     arena.tmux.do(
-        arena.socket, [Press(server, pane, text="-l Enter;"), Press(server, pane, ("Up",))]
+        arena.socket, [SendKeys(server, pane, text="-l Enter;"), SendKeys(server, pane, ("Up",))]
     )
     assert not gone(arena, process, within_s=0.1)
-    arena.tmux.do(arena.socket, [Press(server, pane, ("q",))])
+    arena.tmux.do(arena.socket, [SendKeys(server, pane, ("q",))])
     assert gone(arena, process)
     for _ in range(100):
         if len(look(arena).sessions) == 1:
@@ -442,7 +442,7 @@ def test_text_and_keys_reach_the_program(arena: Arena) -> None:
 def test_a_pane_in_a_mode_gets_no_key_until_it_is_left(arena: Arena) -> None:
     session = arena.open("one")
     pane, process = session.panes[0].id, leader(arena, session)
-    key = Press(look(arena), session.panes[0], text="q")
+    key = SendKeys(look(arena), session.panes[0], text="q")
     arena.enter_mode(pane)
     assert again(arena, session).panes[0].in_mode
     assert arena.tmux.do(arena.socket, [key])
@@ -459,12 +459,14 @@ def test_a_paste_reaches_the_program_and_leaves_no_buffer(arena: Arena) -> None:
     pane, process = session.panes[0], leader(arena, session)
     server = look(arena)
     arena.enter_mode(pane.id)
-    assert arena.tmux.do(arena.socket, [Paste(server, pane, "q")])
+    assert arena.tmux.do(arena.socket, [PasteText(server, pane, "q")])
     assert not gone(arena, process, within_s=0.1)
     assert arena.buffers() == ""
-    arena.tmux.do(arena.socket, [LeaveMode(pane.id), Paste(server, pane, "-x $HOME #{pane_id}; ")])
+    arena.tmux.do(
+        arena.socket, [LeaveMode(pane.id), PasteText(server, pane, "-x $HOME #{pane_id}; ")]
+    )
     assert not gone(arena, process, within_s=0.1)
-    arena.tmux.do(arena.socket, [Paste(server, pane, "q")])
+    arena.tmux.do(arena.socket, [PasteText(server, pane, "q")])
     assert gone(arena, process)
     assert arena.buffers() == ""
 
@@ -479,7 +481,7 @@ def test_a_key_for_one_pane_is_not_pressed_where_several_would_get_it(arena: Are
     )
     assert all(one.synchronized for one in again(arena, session).panes)
     first, second = leader(arena, session), leader(arena, session, at=1)
-    key = Press(look(arena), pane, text="q")
+    key = SendKeys(look(arena), pane, text="q")
     assert arena.tmux.do(arena.socket, [key])
     assert not gone(arena, first | second, within_s=0.1)
     arena.tmux.do(arena.socket, [SetOption(pane.id, "synchronize-panes", "off"), key])
@@ -496,7 +498,9 @@ def test_a_pane_that_is_not_the_one_seen_gets_no_key(arena: Arena, what: str) ->
         "another start": (replace(server, started=server.started - 1), pane),
         "another program": (server, replace(pane, pid=(pane.pid or 0) + 1)),
     }[what]
-    assert arena.tmux.do(arena.socket, [Press(server, pane, ("q",)), Press(server, pane, text="q")])
+    assert arena.tmux.do(
+        arena.socket, [SendKeys(server, pane, ("q",)), SendKeys(server, pane, text="q")]
+    )
     assert not gone(arena, process, within_s=0.1)
 
 
@@ -535,25 +539,27 @@ def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
 
 def test_the_screen_with_its_styles(arena: Arena) -> None:
     pane = arena.open("one").panes[0].id
-    plain, styled = arena.tmux.ask(arena.socket, [Question(pane), Question(pane, styled=True)])
+    plain, styled = arena.tmux.ask(
+        arena.socket, [PaneQuestion(pane), PaneQuestion(pane, styled=True)]
+    )
     assert (plain, (styled or "").partition("ready")[0]) == ("ready", "\x1b[2m")
 
 
 def test_many_questions_are_answered_in_one_call(arena: Arena) -> None:
     pane = arena.open("one").panes[0].id
     asked = [
-        Question(pane),
-        Question("%99"),
-        Question(pane, "@x"),
-        Question(pane, "@y"),
-        Question("%99", "@x"),
+        PaneQuestion(pane),
+        PaneQuestion("%99"),
+        PaneQuestion(pane, "@x"),
+        PaneQuestion(pane, "@y"),
+        PaneQuestion("%99", "@x"),
     ]
     first = [
         SetOption("%99", "@x", "1"),
         SetOption(pane, "@x", "two words"),
     ]
     assert arena.tmux.ask(arena.socket, asked, first) == ["ready", None, "two words", None, None]
-    assert arena.tmux.ask(arena.socket, [Question(pane, joined=True)]) == ["ready"]
+    assert arena.tmux.ask(arena.socket, [PaneQuestion(pane, joined=True)]) == ["ready"]
     assert arena.tmux.ask(arena.socket, []) == []
 
 

@@ -16,8 +16,8 @@ EVERY: dict[type, Deed] = {
     for one in (
         model.CloseSession(SERVER, SESSION, (PANE,)),
         model.ClosePane(SERVER, SESSION, PANE),
-        model.Press(SERVER, PANE, ("C-c",)),
-        model.Paste(SERVER, PANE, "one\ntwo"),
+        model.SendKeys(SERVER, PANE, ("C-c",)),
+        model.PasteText(SERVER, PANE, "one\ntwo"),
         model.Respawn(SERVER, PANE, "/", ["agent"]),
         model.SetOption("%0", "remain-on-exit", "on"),
         model.LeaveMode("%0"),
@@ -39,6 +39,6 @@ def test_each_deed_has_words_and_what_could_hit_a_stranger_is_compared_first(kin
 
 
 def test_a_deed_is_what_it_says() -> None:
-    one, other = model.Press(SERVER, PANE, text="x"), model.Press(SERVER, PANE, text="x")
+    one, other = model.SendKeys(SERVER, PANE, text="x"), model.SendKeys(SERVER, PANE, text="x")
     assert one == other
-    assert one != model.Press(SERVER, PANE, ("x",))
+    assert one != model.SendKeys(SERVER, PANE, ("x",))

@@ -10,13 +10,13 @@ from tmuxreap.core.model import (
     ProcessId,
     RecordedTmux,
     Server,
-    Session,
+    ServerSession,
     Status,
     UnreadSession,
 )
 
 PANE = Pane("%3", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
-SESSION = Session("$1", "acme", 1000, 1000, 0, False, (PANE,))
+SESSION = ServerSession("$1", "acme", 1000, 1000, 0, False, (PANE,))
 
 
 def test_all_but_a_running_one_has_ended() -> None:

@@ -15,13 +15,13 @@ def ended(name: str, by: StoppedBy) -> Ending:
 
 def test_a_refusal_is_no_failed_attempt() -> None:
     refused = failed_target("acme", Failure(Code.OWN_SESSION, "could not stop acme: it is yours"))
-    failed = failed_target("acme", Failure(Code.NOT_FOUND, "could not find acme"))
+    failed = failed_target("acme", Failure(Code.PROCESS_NOT_FOUND, "could not find acme"))
     assert (refused.outcome, failed.outcome) == (Outcome.REFUSED, Outcome.FAILED)
     assert refused.error is not None
     assert refused.error.code == "own_session"
 
 
 def test_endings_are_counted_by_their_means() -> None:
-    failed = failed_target("d", Failure(Code.NOT_FOUND, "could not find d"))
+    failed = failed_target("d", Failure(Code.PROCESS_NOT_FOUND, "could not find d"))
     endings = [ended("a", StoppedBy.EXIT_KEYS), ended("b", StoppedBy.HANGUP), failed]
     assert counts(endings) == Counts(ended=2, by_keys=1, by_term=1, by_kill=0, failed=1)

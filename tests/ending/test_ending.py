@@ -7,7 +7,7 @@ from tests.ending.test_plan import AGENT, OTHER, SIGHT, TROUBLE
 from tmuxreap.core.model import Outcome, ProcessId, StoppedBy
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import RungReport
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.proof.ownership import Belonging, Owned
 from tmuxreap.proof.panes import Carried
 
@@ -26,7 +26,7 @@ def test_panes_of_others_bar_the_way_until_something_was_ended() -> None:
 def test_two_endings_share_nothing() -> None:
     one, other = an_ending(), an_ending()
     one.kept.append("draft")
-    one.rungs.append(RungReport(Rung.KEYS))
+    one.rungs.append(RungReport(RungKind.KEYS))
     assert (other.kept, other.rungs, other.struck) == ([], [], {})
 
 

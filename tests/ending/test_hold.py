@@ -11,10 +11,10 @@ from tests.fakes import OWN_PID, Story, row_of
 from tmuxreap.core.model import Status
 from tmuxreap.core.results import failure_in
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.hold import POLICY, end_and_hold, prepared
 from tmuxreap.ending.one_at_a_time import under_way
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.ledger.records import Intent
 from tmuxreap.sessions.context import Context
 
@@ -26,7 +26,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
     new.close()
 
 
-def held(story: Story, app: Context) -> tuple[dict[str, str | None], list[Ending]]:
+def held(story: Story, app: Context) -> tuple[dict[str, str | None], list[EndingState]]:
     endings, _ = prepared(app, [row_of(story)])
     with under_way(app.books) as mark:
         answers, found = end_and_hold(app, endings, mark)
@@ -56,7 +56,7 @@ def test_without_keys_it_is_held_all_the_same(story: Story) -> None:
     story.tmux.change(agent.pane, input_off=True)
     codes, (ending,) = held(story, story.app())
     assert (codes, agent.heard, agent.pane.now.dead) == ({"acme": None}, [], True)
-    assert [one.rung for one in ending.rungs if one.enough] == [Rung.HANGUP]
+    assert [one.rung for one in ending.rungs if one.enough] == [RungKind.HANGUP]
 
 
 def test_another_ending_of_it_is_not_disturbed(story: Story) -> None:

@@ -9,11 +9,11 @@ from tests.ending.test_prepare import ending
 from tests.fakes import Story
 from tmuxreap.agents.conversations.purge import Purged
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.results import Draft
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending, RungReport
+from tmuxreap.ending.ending import EndingState, RungReport
 from tmuxreap.ending.outcome import (
     changes_of,
     event_of,
@@ -23,13 +23,13 @@ from tmuxreap.ending.outcome import (
     result_of,
     stopped_by_of,
 )
-from tmuxreap.ending.plan import Policy, Rung
-from tmuxreap.registry.transitions import Event
+from tmuxreap.ending.plan import Policy, RungKind
+from tmuxreap.registry.transitions import RowEvent
 
-DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)
+DONE = Ending("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)
 
 
-def left(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
+def left(story: Story, policy: Policy = STOP, **facts: object) -> EndingState:
     """Return the result of an agent that exited by its keys, changed by these facts."""
     finished = ending(story, policy)
     gone = {"outcome": Outcome.STOPPED, "stopped_by": StoppedBy.EXIT_KEYS}
@@ -38,7 +38,7 @@ def left(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
     return finished
 
 
-def stayed(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
+def stayed(story: Story, policy: Policy = STOP, **facts: object) -> EndingState:
     return left(story, policy, outcome=Outcome.SURVIVED, stopped_by=None, **facts)
 
 
@@ -46,8 +46,8 @@ def test_a_rung_is_reported_in_milliseconds(story: Story) -> None:
     story.agent()
     app = story.app()
     waited, skipped = (
-        RungReport(Rung.KEYS, 0.2504, enough=True),
-        RungReport(Rung.KILL, skipped="no"),
+        RungReport(RungKind.KEYS, 0.2504, enough=True),
+        RungReport(RungKind.KILL, skipped="no"),
     )
     result = result_of(
         left(story, rungs=[waited, skipped]), app.clock, app.processes, app.finder
@@ -76,13 +76,13 @@ def test_what_an_ending_does_to_the_row(story: Story) -> None:
 def test_an_ended_row_reports_only_what_was_swept(story: Story) -> None:
     story.agent()
     finished = left(story)
-    assert event_of(finished) is Event.STOPPED
+    assert event_of(finished) is RowEvent.STOPPED
     assert stopped_by_of(finished) is StoppedBy.EXIT_KEYS
     finished.row = replace(finished.row, status=Status.STOPPED)
-    assert event_of(finished) is Event.SWEPT
+    assert event_of(finished) is RowEvent.SWEPT
     assert stopped_by_of(finished) is StoppedBy.HANGUP
     finished.purged = Purged()
-    assert event_of(finished) is Event.PURGED
+    assert event_of(finished) is RowEvent.PURGED
     assert stopped_by_of(finished) is None
 
 

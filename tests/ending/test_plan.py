@@ -18,7 +18,7 @@ from tmuxreap.core.model import (
     ProcessId,
     Scope,
     Server,
-    Session,
+    ServerSession,
     Status,
 )
 from tmuxreap.core.values import replace
@@ -38,7 +38,7 @@ from tmuxreap.proof.sight import Sight
 
 DEMO = load_profiles(None).agents["demo"]
 PANE = Pane("%0", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
-SESSION = Session("$0", "acme", 1000, 1000, 0, False, (PANE,))
+SESSION = ServerSession("$0", "acme", 1000, 1000, 0, False, (PANE,))
 SERVER = Server("/tmp/s", 50, 900, (SESSION,))
 AGENT = Process(ProcessId(100, 7), 50, 100, 100, 34816, 100, "S", "python3")
 BEHIND = replace(AGENT, tpgid=200)

@@ -6,18 +6,18 @@ from typing import Any
 
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 
 
-def ending(story: Story, policy: Policy = STOP) -> Ending:
+def ending(story: Story, policy: Policy = STOP) -> EndingState:
     app = story.app()
     (prepared,) = prepare(app, app.registry.look().usable, policy)
     return prepared
 
 
-def answer(prepared: Ending) -> dict[str, Any]:
+def answer(prepared: EndingState) -> dict[str, Any]:
     assert prepared.answer is not None
     return prepared.answer.as_json()
 

@@ -21,7 +21,7 @@ from tmuxreap.hosts import talk as link
 from tmuxreap.hosts.engines import Engine
 from tmuxreap.hosts.file import Host
 from tmuxreap.hosts.talk import Talk
-from tmuxreap.hosts.wire import Request
+from tmuxreap.hosts.wire import WireRequest
 from tmuxreap.system.environment import Settings
 
 
@@ -288,7 +288,7 @@ def test_a_host_that_says_nothing_is_given_up(
     monkeypatch.setattr(link, "ANSWER_S", 1.5)
     pid = fleet.folder / "pid"
     host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
-    reply = link.ask(host, Request("1", "stop"), Settings.from_environment(), changing=changing)
+    reply = link.ask(host, WireRequest("1", "stop"), Settings.from_environment(), changing=changing)
     assert reply.failure is not None
     assert reply.failure.code is Code.HOST_UNREACHABLE
     assert "no answer for 1.5 s" in reply.failure.message
@@ -325,9 +325,9 @@ def test_a_host_that_falls_asleep_after_its_hello(
     output = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"
     host = Host("asleep", via=(fleet.script("engine", output),))
     settings = Settings.from_environment()
-    assert not link.ask(host, Request("1", "list"), settings, changing=False).unknown
+    assert not link.ask(host, WireRequest("1", "list"), settings, changing=False).unknown
     assert len(tries.read_text().split()) == 1
-    reply = link.ask(host, Request("2", "stop"), settings, changing=True)
+    reply = link.ask(host, WireRequest("2", "stop"), settings, changing=True)
     assert reply.unknown  # only the outcome was queried again, not the verb
     assert len(tries.read_text().split()) == 1 + 3
 

@@ -20,7 +20,7 @@ import pytest
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.real import until
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.wire import Request
+from tmuxreap.hosts.wire import WireRequest
 from tmuxreap.interfaces.remote import near
 
 
@@ -180,7 +180,7 @@ def test_a_host_that_floods_is_read_no_faster_than_it_is_printed(
     endless = iter(lambda: item, None)
     monkeypatch.setattr(near, "_items", lambda talk: endless)
     monkeypatch.setattr(near, "connected", lambda *_: contextlib.nullcontext(Mock()))
-    work = (Host("north"), Request("1", "events"), Mock(), queue)
+    work = (Host("north"), WireRequest("1", "events"), Mock(), queue)
     threading.Thread(target=near._listen, args=work, daemon=True).start()
     for _ in range(3):
         assert len(list(near._batch(queue))) <= near.MOST + 1

@@ -11,18 +11,20 @@ from tmuxreap.hosts.wire import (
     LONGEST_ITEM,
     Line,
     OtherSchemaError,
-    Request,
     Say,
+    WireRequest,
     parse_line,
     request_of,
     say,
 )
 
-ASKED = Request("7", "stop", {"targets": ["acme"]}, "/r.yaml", "mark", {"acme": {"agent": "demo"}})
+ASKED = WireRequest(
+    "7", "stop", {"targets": ["acme"]}, "/r.yaml", "mark", {"acme": {"agent": "demo"}}
+)
 
 
-@pytest.mark.parametrize("request_", [ASKED, Request("8", "list", here=True)])
-def test_a_request_comes_back_as_it_was(request_: Request) -> None:
+@pytest.mark.parametrize("request_", [ASKED, WireRequest("8", "list", here=True)])
+def test_a_request_comes_back_as_it_was(request_: WireRequest) -> None:
     assert "\n" not in request_.line()
     assert request_of(request_.line()) == request_
 

@@ -14,7 +14,7 @@ from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.ledger.books import Books, mirror_row
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 
 
 def test_the_ledger_lies_beside_the_resolved_registry(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_the_ledger_lies_beside_the_resolved_registry(tmp_path: Path) -> None:
     (tmp_path / "deep" / "real.yaml").write_text(TEXT)
     (tmp_path / "link.yaml").symlink_to("deep/real.yaml")
     assert (
-        Books(Registry(tmp_path / "link.yaml"), FakeClock(), []).path
+        Books(RegistryFile(tmp_path / "link.yaml"), FakeClock(), []).path
         == tmp_path / "deep" / "real.db"
     )
 

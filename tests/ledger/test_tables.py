@@ -13,7 +13,7 @@ import pytest
 from tests.ledger_records import NOW, Ledger, execute, rows_of, run_in_processes
 from tmuxreap.ledger import schema, tables
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 
 
 def no_links(*_: object) -> None:
@@ -80,7 +80,7 @@ def test_a_maker_that_is_killed_leaves_nothing_that_looks_like_a_ledger(path: Pa
 
     assert run_in_processes(1, work) == [-signal.SIGKILL]
     assert not path.exists()
-    registry = Registry(path.with_suffix(".yaml"))
+    registry = RegistryFile(path.with_suffix(".yaml"))
     left = registry.left_by_dead(lambda pid: None)
     assert left == list(path.parent.iterdir())
     assert registry.left_by_dead(lambda pid: "alive") == []

@@ -13,7 +13,7 @@ from tmuxreap.core.model import (
     RecordedTmux,
     Row,
     Server,
-    Session,
+    ServerSession,
     Terminal,
     Unreachable,
 )
@@ -51,7 +51,7 @@ def code(result: object) -> str | None:
 def test_the_very_session_that_was_recorded(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     session = find_session(row, server, None, world)
-    assert isinstance(session, Session)
+    assert isinstance(session, ServerSession)
     assert pick_pane(row, session, None, world) == session.panes[0]
 
 

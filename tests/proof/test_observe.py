@@ -10,7 +10,7 @@ import pytest
 from tests.fakes import OWN_PID, FakeClock, FakeProcesses, FakeTmux
 from tmuxreap.core.model import NoServer, ProcessId, Server, Unreachable
 from tmuxreap.proof.observe import Observer, Place, ancestors, terminal_number
-from tmuxreap.proof.ownership import Trace, Wanted
+from tmuxreap.proof.ownership import Sought, Trace
 
 SOCKET = "/tmp/s"
 
@@ -76,7 +76,7 @@ def test_the_control_group_is_read_of_candidates_only(processes: Counted) -> Non
         "old": [processes.add("sleep")],
     }
     processes.die(gone)
-    acme = Wanted(frozenset({"acme"}), scopes=frozenset({"old"}))
+    acme = Sought(frozenset({"acme"}), scopes=frozenset({"old"}))
     looking = observer(processes, tmux)
     index = looking.look([SOCKET], 0, wanted=acme).index
     assert set(index.by_scope) == {"acme's", "old"}

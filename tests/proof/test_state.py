@@ -15,7 +15,7 @@ from tmuxreap.commands import show
 from tmuxreap.commands.list import ListRequest
 from tmuxreap.commands.watch.watch import texts
 from tmuxreap.core.model import AgentState
-from tmuxreap.core.ports import Question
+from tmuxreap.core.ports import PaneQuestion
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, ScreenState, judge, screen_state
 from tmuxreap.sessions.look import look_at
@@ -168,11 +168,11 @@ def test_the_status_line_counts_sessions_by_state(story: Story) -> None:
     assert texts(sights, app.states.of(rows, sights)) == {story.SOCKET: "2 working, 1 waiting"}
 
 
-def calls(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[list[Question]]:
-    asked: list[list[Question]] = []
+def calls(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[list[PaneQuestion]]:
+    asked: list[list[PaneQuestion]] = []
     ask = story.tmux.ask
 
-    def counted(socket: str, questions: list[Question], first: object = ()) -> object:
+    def counted(socket: str, questions: list[PaneQuestion], first: object = ()) -> object:
         asked.append(list(questions))
         return ask(socket, questions, first)  # type: ignore[arg-type]
 

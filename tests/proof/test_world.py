@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tmuxreap.core.model import NoServer, Pane, Process, ProcessId, Server, Session
+from tmuxreap.core.model import NoServer, Pane, Process, ProcessId, Server, ServerSession
 from tmuxreap.core.values import replace
 from tmuxreap.proof.ownership import (
     EVERYTHING,
     Index,
+    Sought,
     Trace,
-    Wanted,
     by_identity,
     by_name,
     candidate_pids,
@@ -17,7 +17,7 @@ from tmuxreap.proof.ownership import (
 
 PANE = Pane("%3", 100, "/dev/pts/7", False, False, False, False, "@0", False, "off")
 DEAD = replace(PANE, id="%4", pid=101, tty="/dev/pts/8", dead=True)
-SESSION = Session("$1", "acme", 1000, 1000, 0, False, (PANE, DEAD))
+SESSION = ServerSession("$1", "acme", 1000, 1000, 0, False, (PANE, DEAD))
 SERVER = Server("/tmp/s", 50, 900, (SESSION,))
 
 
@@ -55,12 +55,12 @@ def test_a_dead_pane_has_neither_leader_nor_terminal() -> None:
     assert places_of(NoServer("/tmp/s"), TTYS).ids == frozenset()
 
 
-def named(wanted: Wanted, *processes: Process, **traces: Trace) -> set[int]:
+def named(wanted: Sought, *processes: Process, **traces: Trace) -> set[int]:
     index = Index.of(
         {one.pid: one for one in processes},
         {int(pid.removeprefix("p")): trace for pid, trace in traces.items()},
     )
-    other = Session("$2", "other", 1000, 1000, 0, False, (replace(PANE, id="%5", pid=105),))
+    other = ServerSession("$2", "other", 1000, 1000, 0, False, (replace(PANE, id="%5", pid=105),))
     server = replace(SERVER, sessions=(SESSION, other))
     return candidate_pids(index, {"/tmp/s": server}, TTYS, {"/tmp/s": "/tmp/s"}, wanted)
 
@@ -69,14 +69,14 @@ def test_only_who_may_be_someone_s_is_asked_for_its_name() -> None:
     pane, child = process(100, sid=100), replace(process(201), ppid=100)
     everyone = (pane, child, process(202, sid=100), process(203, tty=7), process(105), process(900))
     mine = {100, 201, 202, 203}
-    for wanted in (Wanted(frozenset({"acme"})), Wanted(frozenset({"$1"}))):
+    for wanted in (Sought(frozenset({"acme"})), Sought(frozenset({"$1"}))):
         assert named(wanted, *everyone) == mine
-    assert named(Wanted(unregistered=True), *everyone) == {*mine, 105}
-    assert named(Wanted(pids=frozenset({900})), *everyone) == {900}
+    assert named(Sought(unregistered=True), *everyone) == {*mine, 105}
+    assert named(Sought(pids=frozenset({900})), *everyone) == {900}
 
 
 def test_what_carries_the_place_of_a_stranger_s_pane_is_not_asked() -> None:
-    acme = Wanted(frozenset({"acme"}))
+    acme = Sought(frozenset({"acme"}))
     here, gone = Trace("m", "/tmp/s,50", "%5"), Trace("m", "/tmp/s,50", "%77")
     assert named(acme, process(300), process(301), p300=here, p301=gone) == {301}
     for trace in (Trace(), Trace(tmux="/tmp/t,7")):  # a trace without a pane is in no session

@@ -23,7 +23,7 @@ from tmuxreap.agents.screens import State
 from tmuxreap.app import real_app
 from tmuxreap.commands import send
 from tmuxreap.commands.send import SendRequest
-from tmuxreap.core.model import Deed, Paste
+from tmuxreap.core.model import Deed, PasteText
 from tmuxreap.system.environment import Settings
 
 SENDING = ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "pi")
@@ -144,7 +144,7 @@ def _sent(bench: Bench, meanwhile: Callable[[], None]) -> dict[str, Any]:
     plain = context.tmux.do
 
     def do(socket: str, deeds: Sequence[Deed]) -> bool:
-        if any(isinstance(deed, Paste) for deed in deeds):
+        if any(isinstance(deed, PasteText) for deed in deeds):
             meanwhile()
         return plain(socket, deeds)
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.registry_text import ROWS
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.yaml import parse as yamlparse
 
 
@@ -26,7 +26,7 @@ def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Registry:
+def registry(tmp_path: Path) -> RegistryFile:
     path = tmp_path / "rows.yaml"
     path.write_text(ROWS)
-    return Registry(path)
+    return RegistryFile(path)

@@ -16,7 +16,7 @@ from tests import plain_yaml
 from tests.command_line import Child, command, temporaries
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.ledger.ledger import Ledger
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.system import lock
 
@@ -75,7 +75,7 @@ def together(works: list[Callable[[], int]]) -> list[int]:
 
 def stopping(path: Path, name: str) -> Callable[[], int]:
     def work() -> int:
-        Registry(path).change(
+        RegistryFile(path).change(
             lambda look: edited(look, {name: {("status",): "stopped", ("by",): os.getpid()}})
         )
         return 0
@@ -104,7 +104,7 @@ def test_the_same_row_is_changed_one_after_the_other(registry: Path) -> None:
             assert row is not None
             return edited(look, {"a": {("count",): int(str(row.data["count"])) + 1}})
 
-        Registry(registry).change(one_more)
+        RegistryFile(registry).change(one_more)
         return 0
 
     together([count] * 40)

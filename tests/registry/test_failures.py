@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.rows import BadRow, row_invalid
 
 
-def bad(registry: Registry, index: int) -> BadRow:
+def bad(registry: RegistryFile, index: int) -> BadRow:
     row = registry.look().rows[index]
     assert isinstance(row, BadRow)
     return row
@@ -25,7 +25,7 @@ def bad(registry: Registry, index: int) -> BadRow:
     ],
 )
 def test_a_bad_row_says_why_and_where(
-    index: int, reason: str, line: int, registry: Registry
+    index: int, reason: str, line: int, registry: RegistryFile
 ) -> None:
     row = bad(registry, index)
     assert reason in row.reason
@@ -37,7 +37,7 @@ def test_a_bad_row_says_why_and_where(
     assert str(line) in failure.hint
 
 
-def test_a_row_without_a_name_is_reported_by_its_number(registry: Registry) -> None:
+def test_a_row_without_a_name_is_reported_by_its_number(registry: RegistryFile) -> None:
     assert row_invalid(registry.path, bad(registry, 6)).message.startswith(
         "could not use the row number 7: it has no"
     )

@@ -15,7 +15,7 @@ from tests.registry_text import ROWS as TEXT
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.registry import edits
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook, edited
 from tmuxreap.system import files, lock
 
@@ -24,7 +24,7 @@ def stop_a(look: RegistryLook) -> str:
     return edited(look, {"a": {("status",): "stopped"}})
 
 
-def test_a_change_gives_before_and_after(registry: Registry) -> None:
+def test_a_change_gives_before_and_after(registry: RegistryFile) -> None:
     before, after = registry.change(stop_a)
     assert before.document.text == TEXT
     assert (
@@ -40,7 +40,7 @@ def test_a_change_gives_before_and_after(registry: Registry) -> None:
 
 
 def test_an_edit_that_was_tried_is_not_made_again_under_the_lock(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    registry: RegistryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[object] = []
     edit = edits.edit_rows
@@ -52,14 +52,14 @@ def test_an_edit_that_was_tried_is_not_made_again_under_the_lock(
     assert len(made) == 2
 
 
-def test_a_change_that_changes_nothing_writes_nothing(registry: Registry) -> None:
+def test_a_change_that_changes_nothing_writes_nothing(registry: RegistryFile) -> None:
     stamp = files.stamp_of(registry.path)
     before, after = registry.change(lambda look: look.document.text)
     assert after is before
     assert files.stamp_of(registry.path) == stamp
 
 
-def test_edits_read_the_file_under_the_lock(registry: Registry) -> None:
+def test_edits_read_the_file_under_the_lock(registry: RegistryFile) -> None:
     def take() -> None:
         with registry.locked():
             pass
@@ -74,7 +74,9 @@ def test_edits_read_the_file_under_the_lock(registry: Registry) -> None:
     assert "stopped   # of a" in registry.path.read_text()
 
 
-def with_foreign(registry: Registry, times: int) -> tuple[Callable[[RegistryLook], str], list[str]]:
+def with_foreign(
+    registry: RegistryFile, times: int
+) -> tuple[Callable[[RegistryLook], str], list[str]]:
     """Return an edit during which another program writes without the lock, that many times."""
     seen: list[str] = []
 
@@ -87,7 +89,7 @@ def with_foreign(registry: Registry, times: int) -> tuple[Callable[[RegistryLook
     return edit, seen
 
 
-def test_a_writer_without_the_lock_is_noticed_and_nothing_is_lost(registry: Registry) -> None:
+def test_a_writer_without_the_lock_is_noticed_and_nothing_is_lost(registry: RegistryFile) -> None:
     edit, seen = with_foreign(registry, 1)
     registry.change(edit)
     assert registry.path.read_text() == TEXT.replace("running   #", "stopped   #") + "# foreign 1\n"
@@ -95,7 +97,7 @@ def test_a_writer_without_the_lock_is_noticed_and_nothing_is_lost(registry: Regi
     assert temporaries(registry.path.parent) == []
 
 
-def test_a_registry_that_keeps_changing_is_reported(registry: Registry) -> None:
+def test_a_registry_that_keeps_changing_is_reported(registry: RegistryFile) -> None:
     edit, seen = with_foreign(registry, 9)
     with pytest.raises(Failure) as caught:
         registry.change(edit)
@@ -106,7 +108,9 @@ def test_a_registry_that_keeps_changing_is_reported(registry: Registry) -> None:
     assert registry.path.read_text() == TEXT + "# foreign 1\n# foreign 2\n"
 
 
-def test_a_foreign_row_is_kept_and_a_row_taken_away_is_not_made_again(registry: Registry) -> None:
+def test_a_foreign_row_is_kept_and_a_row_taken_away_is_not_made_again(
+    registry: RegistryFile,
+) -> None:
     swapped = "tmux_sessions:\n  - name: new\n    status: running\n"
     calls = []
 
@@ -120,7 +124,7 @@ def test_a_foreign_row_is_kept_and_a_row_taken_away_is_not_made_again(registry: 
     assert registry.path.read_text() == swapped
 
 
-def test_an_edit_that_fails_frees_the_lock(registry: Registry) -> None:
+def test_an_edit_that_fails_frees_the_lock(registry: RegistryFile) -> None:
     def fail(_look: RegistryLook) -> str:
         raise ZeroDivisionError
 
@@ -130,7 +134,7 @@ def test_an_edit_that_fails_frees_the_lock(registry: Registry) -> None:
     registry.change(stop_a)
 
 
-def test_half_a_foreign_write_is_no_registry_and_nothing_is_written(registry: Registry) -> None:
+def test_half_a_foreign_write_is_no_registry_and_nothing_is_written(registry: RegistryFile) -> None:
     """A writer that truncates first leaves the file empty for a moment."""
     registry.path.write_text("")
     with pytest.raises(Failure) as caught:
@@ -144,21 +148,21 @@ def test_lock_and_write_are_beside_the_file_itself(tmp_path: Path) -> None:
     real.parent.mkdir()
     real.write_text(TEXT)
     link.symlink_to(real)
-    Registry(link).change(stop_a)
+    RegistryFile(link).change(stop_a)
     assert link.is_symlink()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link.yaml", "real"]
     assert sorted(one.name for one in real.parent.iterdir()) == ["rows.yaml", "rows.yaml.lock"]
 
 
 def test_a_new_registry_is_empty_and_valid(tmp_path: Path) -> None:
-    registry = Registry(tmp_path / "deep" / "rows.yaml")
+    registry = RegistryFile(tmp_path / "deep" / "rows.yaml")
     registry.create()
     assert registry.resolved.stat().st_mode & 0o777 == 0o600
     assert registry.path.read_text() == edits.new_document()
     assert registry.look().rows == ()
 
 
-def test_an_existing_registry_is_not_recreated(registry: Registry) -> None:
+def test_an_existing_registry_is_not_recreated(registry: RegistryFile) -> None:
     registry.create()
     assert registry.path.read_text() == TEXT
 
@@ -172,14 +176,14 @@ def test_a_registry_that_cannot_be_created_is_an_error(step: Step, tmp_path: Pat
     faults.arm(f"{step.value}=ENOSPC")
     try:
         with pytest.raises(Failure) as caught:
-            Registry(tmp_path / "rows.yaml").create()
+            RegistryFile(tmp_path / "rows.yaml").create()
     finally:
         faults.arm("")
     assert caught.value.code is Code.REGISTRY_UNWRITABLE
     assert temporaries(tmp_path) == []
 
 
-def test_a_registry_removed_after_reading_is_no_longer_ours(registry: Registry) -> None:
+def test_a_registry_removed_after_reading_is_no_longer_ours(registry: RegistryFile) -> None:
     assert registry.is_ours
     registry.path.unlink()
     assert not registry.is_ours
@@ -188,14 +192,14 @@ def test_a_registry_removed_after_reading_is_no_longer_ours(registry: Registry) 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Failure) as caught:
-        Registry(tmp_path / "file" / "rows.yaml").create()
+        RegistryFile(tmp_path / "file" / "rows.yaml").create()
     assert caught.value.code is Code.REGISTRY_UNWRITABLE
 
 
 @pytest.mark.parametrize("torn", ["", TEXT[:30] + "'", "# a comment\n", "tmux_sess"])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_file_in_the_middle_of_a_write_is_looked_at_again(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch, torn: str, known: bool
+    registry: RegistryFile, monkeypatch: pytest.MonkeyPatch, torn: str, known: bool
 ) -> None:
     monkeypatch.setattr(files, "SETTLES_S", 30.0)
     if known:
@@ -214,7 +218,7 @@ def test_a_file_in_the_middle_of_a_write_is_looked_at_again(
 
 
 def test_a_broken_file_is_answered_as_broken_after_a_moment(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    registry: RegistryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "SETTLES_S", 0.05)
     registry.path.write_text("")
@@ -223,13 +227,13 @@ def test_a_broken_file_is_answered_as_broken_after_a_moment(
     assert caught.value.code is Code.REGISTRY_INVALID
 
 
-def rested(registry: Registry, text: str) -> None:
+def rested(registry: RegistryFile, text: str) -> None:
     registry.path.write_text(text)
     os.utime(registry.path, (1e9, 1e9))
 
 
 def test_a_broken_file_that_has_rested_is_looked_at_once_more(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    registry: RegistryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "SETTLES_S", 1000.0)
     rested(registry, "")
@@ -238,7 +242,7 @@ def test_a_broken_file_that_has_rested_is_looked_at_once_more(
 
 
 def test_a_file_that_is_empty_before_its_time_says_so_is_looked_at_again(
-    registry: Registry, monkeypatch: pytest.MonkeyPatch
+    registry: RegistryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who truncates it gives it its new size first, and its new time a moment later."""
     monkeypatch.setattr(files, "SETTLES_S", 30.0)

@@ -13,7 +13,7 @@ from tmuxreap.registry.transitions import (
     MODES,
     TRANSITIONS,
     End,
-    Event,
+    RowEvent,
     Remove,
     end_changes,
     next_status,
@@ -26,42 +26,42 @@ WHEN = "2026-11-18T11:06:40Z"
 
 
 def test_the_table_knows_every_event_and_status() -> None:
-    assert set(TRANSITIONS) == set(Event)
+    assert set(TRANSITIONS) == set(RowEvent)
     for event, row in TRANSITIONS.items():
         assert set(row) == set(Status), event
 
 
 # The contract: from, event, to.
 CONTRACT = {
-    (R, Event.STOPPED): S,
-    (R, Event.KILLED): S,
-    (R, Event.PURGED): T,
-    (S, Event.PURGED): T,
-    (T, Event.PURGED): T,
-    (R, Event.FOUND_DEAD): T,
-    (T, Event.STOPPED): S,
-    (T, Event.KILLED): S,
-    (S, Event.STARTED): R,
-    (S, Event.RESUMED): R,
-    (S, Event.ADOPTED): R,
-    (T, Event.STARTED): R,
-    (T, Event.RESUMED): R,
-    (T, Event.ADOPTED): R,
-    (S, Event.RESTARTED): R,
-    (S, Event.SWEPT): S,
-    (T, Event.SWEPT): T,
+    (R, RowEvent.STOPPED): S,
+    (R, RowEvent.KILLED): S,
+    (R, RowEvent.PURGED): T,
+    (S, RowEvent.PURGED): T,
+    (T, RowEvent.PURGED): T,
+    (R, RowEvent.FOUND_DEAD): T,
+    (T, RowEvent.STOPPED): S,
+    (T, RowEvent.KILLED): S,
+    (S, RowEvent.STARTED): R,
+    (S, RowEvent.RESUMED): R,
+    (S, RowEvent.ADOPTED): R,
+    (T, RowEvent.STARTED): R,
+    (T, RowEvent.RESUMED): R,
+    (T, RowEvent.ADOPTED): R,
+    (S, RowEvent.RESTARTED): R,
+    (S, RowEvent.SWEPT): S,
+    (T, RowEvent.SWEPT): T,
 }
 
 
 @pytest.mark.parametrize(("status", "event"), CONTRACT, ids=lambda value: value.value)
-def test_the_contracts_transitions(status: Status, event: Event) -> None:
+def test_the_contracts_transitions(status: Status, event: RowEvent) -> None:
     assert next_status(status, event) is CONTRACT[status, event]
 
 
 @pytest.mark.parametrize(
-    "event", [event for event in Event if event is not Event.SWEPT], ids=lambda e: e.value
+    "event", [event for event in RowEvent if event is not RowEvent.SWEPT], ids=lambda e: e.value
 )
-def test_archived_behaves_as_stopped_and_is_never_written(event: Event) -> None:
+def test_archived_behaves_as_stopped_and_is_never_written(event: RowEvent) -> None:
     assert TRANSITIONS[event][A] == TRANSITIONS[event][S]
     assert A not in TRANSITIONS[event].values()
 
@@ -76,15 +76,15 @@ IMPOSSIBLE = [
 
 def test_the_impossible_transitions_are_known() -> None:
     assert IMPOSSIBLE == [
-        (S, Event.FOUND_DEAD),
-        (T, Event.FOUND_DEAD),
-        (A, Event.FOUND_DEAD),
-        (R, Event.SWEPT),
+        (S, RowEvent.FOUND_DEAD),
+        (T, RowEvent.FOUND_DEAD),
+        (A, RowEvent.FOUND_DEAD),
+        (R, RowEvent.SWEPT),
     ]
 
 
 @pytest.mark.parametrize(("status", "event"), IMPOSSIBLE, ids=lambda value: value.value)
-def test_an_impossible_transition_is_an_internal_error(status: Status, event: Event) -> None:
+def test_an_impossible_transition_is_an_internal_error(status: Status, event: RowEvent) -> None:
     with pytest.raises(ValueError, match=f"a {status.value} row cannot be {event.value}"):
         end_changes(status, End(event, AT))
 
@@ -95,15 +95,15 @@ def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
         EndVerb.SEND,
     }  # they end no session and write no row
     assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {
-        EndVerb.STOP: Event.STOPPED,
-        EndVerb.KILL: Event.KILLED,
-        EndVerb.RESTART: Event.STOPPED,
+        EndVerb.STOP: RowEvent.STOPPED,
+        EndVerb.KILL: RowEvent.KILLED,
+        EndVerb.RESTART: RowEvent.STOPPED,
     }
     assert MODES == {
-        Event.STOPPED: "graceful",
-        Event.KILLED: "kill",
-        Event.PURGED: "purge",
-        Event.FOUND_DEAD: "lost",
+        RowEvent.STOPPED: "graceful",
+        RowEvent.KILLED: "kill",
+        RowEvent.PURGED: "purge",
+        RowEvent.FOUND_DEAD: "lost",
     }
 
 
@@ -113,7 +113,7 @@ def known(identifier: str | None = "c-1") -> Conversation:
 
 def test_a_stop_writes_these_fields() -> None:
     ending = End(
-        Event.STOPPED,
+        RowEvent.STOPPED,
         AT,
         StoppedBy.EXIT_KEYS,
         "manual_stop",
@@ -137,7 +137,7 @@ def test_a_stop_writes_these_fields() -> None:
 
 
 def test_a_purge_keeps_the_id_and_cannot_be_resumed() -> None:
-    changes = end_changes(S, End(Event.PURGED, AT, resumable=True))
+    changes = end_changes(S, End(RowEvent.PURGED, AT, resumable=True))
     assert changes == {
         ("status",): "terminated",
         ("terminated_at",): WHEN,
@@ -148,14 +148,14 @@ def test_a_purge_keeps_the_id_and_cannot_be_resumed() -> None:
 
 
 def test_one_found_dead_is_lost() -> None:
-    changes = end_changes(R, End(Event.FOUND_DEAD, AT, resumable=True))
+    changes = end_changes(R, End(RowEvent.FOUND_DEAD, AT, resumable=True))
     assert (changes[("status",)], changes[("termination_mode",)]) == ("terminated", "lost")
     assert changes[("resumable",)] is True
 
 
 def test_a_sweep_writes_by_what_and_nothing_else() -> None:
     ending = End(
-        Event.SWEPT,
+        RowEvent.SWEPT,
         AT,
         StoppedBy.SIGKILL,
         "killed",
@@ -169,7 +169,7 @@ def test_a_sweep_writes_by_what_and_nothing_else() -> None:
 @pytest.mark.parametrize("conversation", [None, Conversation(None, None, None, exists=False)])
 def test_a_good_id_is_never_replaced_by_nothing(conversation: Conversation | None) -> None:
     ending = End(
-        Event.STOPPED, AT, conversation=conversation, conversation_field="claude_session_id_own"
+        RowEvent.STOPPED, AT, conversation=conversation, conversation_field="claude_session_id_own"
     )
     assert ("claude_session_id_own",) not in end_changes(R, ending)
     assert ("conversation_source",) not in end_changes(R, ending)
@@ -178,7 +178,7 @@ def test_a_good_id_is_never_replaced_by_nothing(conversation: Conversation | Non
 def test_an_id_without_a_field_is_not_written() -> None:
     assert all(
         "own" not in path[0]
-        for path in end_changes(R, End(Event.STOPPED, AT, conversation=known()))
+        for path in end_changes(R, End(RowEvent.STOPPED, AT, conversation=known()))
     )
 
 
@@ -195,7 +195,7 @@ def test_reviving_takes_every_word_about_the_end() -> None:
 
 def test_whatever_an_ending_writes_reviving_takes_back() -> None:
     """All but the conversation, which a session is resumed by."""
-    for event in (Event.STOPPED, Event.KILLED, Event.PURGED, Event.FOUND_DEAD):
+    for event in (RowEvent.STOPPED, RowEvent.KILLED, RowEvent.PURGED, RowEvent.FOUND_DEAD):
         ending = End(
             event, AT, StoppedBy.HANGUP, "r", "pane", known(), "x_conversation_id_own", True, "s"
         )

@@ -16,7 +16,7 @@ from tests.fake_processes import FakeProcesses
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Unreachable
-from tmuxreap.core.ports import Sent
+from tmuxreap.core.ports import SignalSent
 from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import lock
@@ -30,7 +30,7 @@ NO_ANSWER: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("tmux", "ask"): lambda socket, questions, *_: [None] * len(questions),
     ("tmux", "capture"): lambda *_, **__: None,
     ("tmux", "create"): lambda *_, **__: "no answer",
-    ("processes", "signal"): lambda *_: Sent.DENIED,
+    ("processes", "signal"): lambda *_: SignalSent.DENIED,
 }
 INTERRUPTED = {("tmux", "look"), ("processes", "wait")}
 # Steps without access to a file: no disk fails there.

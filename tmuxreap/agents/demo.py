@@ -32,7 +32,7 @@ LONG_LINES = 10  # a paste from here on is shown as a placeholder
 LONG_CHARS = 1000
 
 
-class State(Enum):
+class DemoState(Enum):
     IDLE = "idle"
     BUSY = "busy"
     WAITING = "waiting"  # for the user: the dialog is open
@@ -92,7 +92,7 @@ class Store:
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
-    def report(self, conversation_id: str, state: State) -> None:
+    def report(self, conversation_id: str, state: DemoState) -> None:
         facts = {
             "sessionId": conversation_id,
             "procStart": own_start(),
@@ -116,14 +116,14 @@ def own_start() -> str | None:
         return None
 
 
-class Agent:
+class DemoAgent:
     """The agent's reactions to keys and to time. `now` is given by the caller."""
 
     def __init__(self, store: Store, conversation_id: str, exit_delay_s: float = 0.0) -> None:
         self.store = store
         self.conversation_id = conversation_id
         self.exit_delay_s = exit_delay_s
-        self.state = State.IDLE
+        self.state = DemoState.IDLE
         self.draft = ""
         self.pasting: list[str] | None = None  # the keys of a paste that has not ended
         self.pastes: dict[str, str] = {}  # by their placeholders
@@ -148,16 +148,16 @@ class Agent:
             self._type(key, now)
 
     def _type(self, key: str, now: float) -> None:
-        if self.state is State.WAITING:
+        if self.state is DemoState.WAITING:
             if key == ENTER:
                 self.say("tool", "approved")
             if key in (ENTER, ESCAPE):
-                self.state = State.IDLE
+                self.state = DemoState.IDLE
             else:
-                self.state = State.WAITING
+                self.state = DemoState.WAITING
         elif key == ENTER:
             self._enter(now)
-        elif self.state is State.BUSY and key in (ESCAPE, C_C):
+        elif self.state is DemoState.BUSY and key in (ESCAPE, C_C):
             self._interrupt()
         elif key == C_U or (key == C_C and self.draft):
             self.draft = ""
@@ -170,7 +170,7 @@ class Agent:
     def _paste(self, text: str, now: float) -> None:
         """Take a paste whole into the input; a dialog takes none."""
         self.pasting = None
-        if self.state is State.WAITING:
+        if self.state is DemoState.WAITING:
             return
         text = text.replace("\r", "\n")
         more = text.count("\n")
@@ -187,7 +187,7 @@ class Agent:
         if self.busy_until is not None and now >= self.busy_until:
             self._end_turn()
             self.say("tool", "work done")
-        while self.queue and self.state is State.IDLE and self.leaves_at is None:
+        while self.queue and self.state is DemoState.IDLE and self.leaves_at is None:
             self._submit(self.queue.pop(0), now)
 
     def next_event(self, now: float) -> float:
@@ -199,7 +199,7 @@ class Agent:
         self.transcript.append(f"{role}: {text}")
 
     def work(self, seconds: float, now: float) -> None:
-        self.state = State.BUSY
+        self.state = DemoState.BUSY
         self.busy_until = now + seconds
         self.tool = spawn(seconds)
 
@@ -209,7 +209,7 @@ class Agent:
     def _end_turn(self) -> None:
         if self.tool is not None:
             end(self.tool)
-        self.state = State.IDLE
+        self.state = DemoState.IDLE
         self.busy_until = None
         self.tool = None
 
@@ -242,7 +242,7 @@ class Agent:
             self.conversation_id = new_id()
             self.transcript = []
         elif prompt == "/ask":
-            self.state = State.WAITING
+            self.state = DemoState.WAITING
         elif command == "/work" and re.fullmatch(r"\d+(\.\d+)?", argument):
             self.work(float(argument), now)
         else:
@@ -258,14 +258,14 @@ def wrapped(text: str, columns: int) -> list[str]:
     return pieces
 
 
-def screen(agent: Agent, rows: int, columns: int) -> list[str]:
+def screen(agent: DemoAgent, rows: int, columns: int) -> list[str]:
     """Return the screen: header, transcript, and at the bottom the dialog, or the state and the
     draft."""
-    if agent.state is State.WAITING:
+    if agent.state is DemoState.WAITING:
         rule = "─" * (len(DIALOG) + 2)
         foot = [f"╭{rule}╮", f"│ {DIALOG} │", f"╰{rule}╯"]
     else:
-        foot = [WORKING] if agent.state is State.BUSY else []
+        foot = [WORKING] if agent.state is DemoState.BUSY else []
         if agent.armed_until is not None:
             foot += ["press C-c again to exit"]
         foot += wrapped("> " + agent.draft.replace("\n", "\n  "), columns)

@@ -25,7 +25,7 @@ from tmuxreap.core.model import (
     RecordedPane,
     Row,
     Server,
-    Session,
+    ServerSession,
     Terminal,
     Unreachable,
 )
@@ -34,13 +34,13 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.identity import unreachable_failure, unreadable_failure
 from tmuxreap.proof.observe import BY_PANES
-from tmuxreap.proof.ownership import Wanted
+from tmuxreap.proof.ownership import Sought
 from tmuxreap.proof.panes import agent_in
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import RESERVED
-from tmuxreap.registry.transitions import Event, Value
+from tmuxreap.registry.transitions import RowEvent, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import (
     Newcomer,
@@ -225,7 +225,7 @@ def _not_seen(name: str, agent: str, sight: Sight) -> str:
     )
 
 
-def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:
+def _refuse_anothers(context: Context, name: str, server: Server, session: ServerSession) -> None:
     own = context.own_registry, context.place.boot_id
     owner = owners_of(context.tmux, *own, server, [session]).get(session.id)
     if owner is not None:
@@ -338,7 +338,7 @@ def _in_tmux(
     return _seen(context, row, session, request.tmux_pane)
 
 
-def _holder(name: str, server: Server, pane: str) -> Session:
+def _holder(name: str, server: Server, pane: str) -> ServerSession:
     """Return the session that holds this pane, whatever its name."""
     for session in server.sessions:
         if session.holds(pane):
@@ -366,11 +366,11 @@ def _not_there(name: str, socket: str) -> Failure:
 
 
 def _seen(
-    context: Context, row: Row, session: Session, named: str | None = None
+    context: Context, row: Row, session: ServerSession, named: str | None = None
 ) -> tuple[Row, Sight]:
     """Look at the session as its row would, with the given agent or the only one recognized.
     `named`: the pane that the user means."""
-    wanted = Wanted(frozenset({session.id}))
+    wanted = Sought(frozenset({session.id}))
     world = context.observer.look([context.servers.of(row)], BY_PANES, wanted=wanted)
     if row.agent:
         candidates = [row.agent]
@@ -420,7 +420,7 @@ def _spec(
         cwd=next(filter(None, folders), None) or str(context.settings.cwd),
         server=row.tmux_server,
         socket=sight.socket,
-        event=Event.ADOPTED,
+        event=RowEvent.ADOPTED,
         conversation=conversation.id,
         source=conversation.source,
         fields=_fields(context, request, row, old),

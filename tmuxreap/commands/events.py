@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from tmuxreap.core import answers
 from tmuxreap.core.results import Result, problem_of
 from tmuxreap.core.values import frozen
-from tmuxreap.ledger.records import Event
+from tmuxreap.ledger.records import RecordedEvent
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.sessions.context import Context
 
@@ -46,7 +46,7 @@ def follow(
 
 def _events(
     context: Context, request: EventsRequest, chosen: Chosen | None, after: int
-) -> list[Event]:
+) -> list[RecordedEvent]:
     """Return the events of the chosen names; those of a forgotten session need no row."""
     if request.since_s is None:
         since = None
@@ -67,6 +67,6 @@ def _chosen(context: Context, request: EventsRequest) -> Chosen | None:
     return choose_rows(context, context.registry.look(), request.targets, Wanted.ALL)
 
 
-def _result(event: Event) -> answers.Event:
+def _result(event: RecordedEvent) -> answers.Event:
     values = (event.id, event.timestamp, event.kind, event.data, event.before)
     return answers.Event(event.name, *values)

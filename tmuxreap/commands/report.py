@@ -13,7 +13,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
-from tmuxreap.ledger.records import Event, Heartbeat
+from tmuxreap.ledger.records import Heartbeat, RecordedEvent
 from tmuxreap.sessions.context import Context
 
 BEGUN = frozenset({"started", "resumed", "adopted", "restarted"})
@@ -31,7 +31,7 @@ class ReportRequest:
 
 
 @frozen
-class Moment:
+class StateFrom:
     """What a session was doing from this time on."""
 
     at: float
@@ -43,7 +43,7 @@ def run(context: Context, request: ReportRequest) -> Result:
     since = until - request.since_s
     rows = {row.name: row for row in context.registry.look().usable}
     events = context.books.events(None, None)
-    by_name: dict[str, list[Event]] = {name: [] for name in rows}
+    by_name: dict[str, list[RecordedEvent]] = {name: [] for name in rows}
     for event in events:
         if event.name:
             by_name.setdefault(event.name, []).append(event)
@@ -61,7 +61,7 @@ def run(context: Context, request: ReportRequest) -> Result:
     return context.result("report", found, more={"freed": _freed(recent, since, until)})
 
 
-def _restarted(by_name: Mapping[str, Sequence[Event]]) -> set[int]:
+def _restarted(by_name: Mapping[str, Sequence[RecordedEvent]]) -> set[int]:
     """Return the ends of agents that came back in their panes: their sessions went on."""
     found: set[int] = set()
     for events in by_name.values():
@@ -72,7 +72,7 @@ def _restarted(by_name: Mapping[str, Sequence[Event]]) -> set[int]:
     return found
 
 
-def _freed(ends: Sequence[Event], since: float, until: float) -> Freed:
+def _freed(ends: Sequence[RecordedEvent], since: float, until: float) -> Freed:
     """Sum up the endings of this time."""
     return Freed(
         since=iso(since),
@@ -87,7 +87,7 @@ def _freed(ends: Sequence[Event], since: float, until: float) -> Freed:
 def _reported(
     name: str,
     row: Row | None,
-    events: Sequence[Event],
+    events: Sequence[RecordedEvent],
     beats: Iterable[Heartbeat],
     since: float,
     until: float,
@@ -133,27 +133,27 @@ def _reported(
     )
 
 
-def _moments(events: Sequence[Event], beats: Iterable[Heartbeat]) -> list[Moment]:
+def _moments(events: Sequence[RecordedEvent], beats: Iterable[Heartbeat]) -> list[StateFrom]:
     """Return each change of what the session was doing, in the order of time."""
     found = []
     for event in events:
         if event.kind in BEGUN:
-            found.append(Moment(event.at, UNKNOWN))
+            found.append(StateFrom(event.at, UNKNOWN))
         elif event.kind in OVER:
-            found.append(Moment(event.at, DOWN))
+            found.append(StateFrom(event.at, DOWN))
         elif event.kind == "state" and event.data.get("state") in SHOWN:
-            found.append(Moment(event.at, str(event.data["state"])))
+            found.append(StateFrom(event.at, str(event.data["state"])))
     for beat in beats:
         if beat.state in SHOWN:
-            found.append(Moment(beat.at, beat.state))
+            found.append(StateFrom(beat.at, beat.state))
     return sorted(found, key=lambda moment: moment.at)
 
 
-def _spans(moments: Sequence[Moment], since: float, until: float) -> tuple[Span, ...]:
+def _spans(moments: Sequence[StateFrom], since: float, until: float) -> tuple[Span, ...]:
     """Return the times between the moments; a report after the end is of nobody."""
     spans: list[Span] = []
     is_up = False
-    ends = [*moments, Moment(until, DOWN)]
+    ends = [*moments, StateFrom(until, DOWN)]
     for moment, after in pairwise(ends):
         if moment.state in (UNKNOWN, DOWN):
             is_up = moment.state == UNKNOWN

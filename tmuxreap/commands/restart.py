@@ -13,13 +13,12 @@ from tmuxreap.commands.starting.row import CONFIRM_S
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import check_spares, choose_rows, not_chosen
 from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, pause
-from tmuxreap.core.answers import Ending as EndResult
-from tmuxreap.core.answers import Session
+from tmuxreap.core.answers import Ending, Session
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not, declined
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Restarted, Result, failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.hold import check_recordable, end_and_hold, note_job_over, prepared
 from tmuxreap.ending.one_at_a_time import MarkInProgress, under_way
 from tmuxreap.ending.send import type_draft
@@ -101,7 +100,7 @@ def _planned(context: Context, rows: Sequence[Row]) -> list[Item]:
     return [items[row.name] for row in rows]
 
 
-def _plan_of(context: Context, ending: Ending) -> Restarted:
+def _plan_of(context: Context, ending: EndingState) -> Restarted:
     try:
         _fit(context, ending)
     except Failure as failure:
@@ -244,7 +243,7 @@ class _Rolling:
         return type_draft(self._context, row, text)
 
 
-def _fit(context: Context, ending: Ending) -> Way:
+def _fit(context: Context, ending: EndingState) -> Way:
     """Return how the agent comes back; Failure, before any key, if it cannot."""
     name = ending.name
     row = ending.row
@@ -276,7 +275,7 @@ def _fit(context: Context, ending: Ending) -> Way:
     return _resumable_way(context, ending)
 
 
-def _resumable_way(context: Context, ending: Ending) -> Way:
+def _resumable_way(context: Context, ending: EndingState) -> Way:
     name = ending.name
     try:
         return way_back(context, ending)
@@ -307,7 +306,7 @@ def _refused(row: Row, failure: Failure) -> Restarted:
     return Restarted(row.name, outcome=Outcome.REFUSED, status=status, error=problem)
 
 
-def _not_ended(ending: Ending, ended: Item) -> Restarted:
+def _not_ended(ending: EndingState, ended: Item) -> Restarted:
     """Return the answer for an agent that was not ended, or whose end was not recorded."""
     outcome = getattr(ended, "outcome", None) or Outcome.FAILED
     answer = _answer(ending, outcome, failure_in(ended), ended)
@@ -321,7 +320,7 @@ def _not_ended(ending: Ending, ended: Item) -> Restarted:
 
 
 def _answer(
-    ending: Ending,
+    ending: EndingState,
     outcome: str,
     failure: Failure | None = None,
     ended: Item | None = None,
@@ -340,7 +339,7 @@ def _answer(
         draft=ending.draft,
         error=problem_of(failure),
     )
-    if not isinstance(ended, EndResult):
+    if not isinstance(ended, Ending):
         return answer
     return replace(answer, status=ended.status, resumable=ended.resumable, warnings=ended.warnings)
 

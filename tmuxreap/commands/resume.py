@@ -21,7 +21,7 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.sets import Members, members_of
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Chosen, Wanted
-from tmuxreap.registry.transitions import MODES, Event, wants_restart
+from tmuxreap.registry.transitions import MODES, RowEvent, wants_restart
 from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
@@ -112,7 +112,7 @@ def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
         longest_s = max(DAY_S, context.clock.uptime())
     else:
         longest_s = lost.since_s
-    is_lost = row.status.ended and row.termination_mode == MODES[Event.FOUND_DEAD]
+    is_lost = row.status.ended and row.termination_mode == MODES[RowEvent.FOUND_DEAD]
     return is_lost and ended_at is not None and context.clock.now() - ended_at <= longest_s
 
 

@@ -20,7 +20,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
-from tmuxreap.registry.transitions import Event, Value, wants_restart
+from tmuxreap.registry.transitions import RowEvent, Value, wants_restart
 from tmuxreap.sessions.caller import caller_facts, session_of_caller
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.registries import note_registry
@@ -182,7 +182,7 @@ def _spec(
         cwd=cwd,
         server=server,
         socket=context.servers.socket(server),
-        event=Event.STARTED,
+        event=RowEvent.STARTED,
         confirm_s=request.confirm_s,
         conversation=conversation if has_our_id else None,
         source="launch" if has_our_id else None,

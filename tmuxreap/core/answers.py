@@ -12,7 +12,7 @@ from tmuxreap.core.results import (
     Counts,
     Draft,
     Item,
-    Locator,
+    LocatorAnswer,
     Problem,
     Process,
     Used,
@@ -407,7 +407,7 @@ class Shown(Session):
     ports: tuple[int, ...] = ()
     protected: tuple[Process, ...] = ()
     pane_state: str | None = None
-    locators: tuple[Locator, ...] = ()
+    locators: tuple[LocatorAnswer, ...] = ()
     screen: str | None = None
     ended_by: Author | None = None
 

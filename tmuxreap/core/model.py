@@ -169,7 +169,7 @@ class Pane:
 
 
 @frozen
-class Session:
+class ServerSession:
     id: str
     name: str
     created: int
@@ -208,10 +208,10 @@ class Server:
     socket: str
     pid: int
     started: int
-    sessions: tuple[Session, ...]
+    sessions: tuple[ServerSession, ...]
     unread: tuple[UnreadSession, ...] = ()
 
-    def named(self, name: str) -> Session | None:
+    def named(self, name: str) -> ServerSession | None:
         """Find a session by name. For many rows a `World` has an index."""
         return next((session for session in self.sessions if session.name == name), None)
 
@@ -340,19 +340,19 @@ class CloseSession:
     """Close a session; if it has gained other panes meanwhile, close only the `judged` ones."""
 
     server: Server
-    session: Session
+    session: ServerSession
     judged: Sequence[Pane] = ()
 
 
 @frozen
 class ClosePane:
     server: Server
-    session: Session
+    session: ServerSession
     pane: Pane
 
 
 @frozen
-class Press:
+class SendKeys:
     """Send key names (`C-c`, `Enter`) or literal text. Skipped unless the pane passes keys to its
     program, and to no other pane's."""
 
@@ -363,7 +363,7 @@ class Press:
 
 
 @frozen
-class Paste:
+class PasteText:
     """Paste a text as a terminal does, under the conditions of `Press`; several lines only if the
     program takes a paste whole. No buffer of it stays on the server."""
 
@@ -405,7 +405,7 @@ class SwitchClient:
     """Switch a client (None: the current one) to that pane."""
 
     server: Server
-    session: Session
+    session: ServerSession
     pane: Pane
     client: str | None = None
 
@@ -421,8 +421,8 @@ class SetStatus:
 Deed = (
     CloseSession
     | ClosePane
-    | Press
-    | Paste
+    | SendKeys
+    | PasteText
     | Respawn
     | SetOption
     | LeaveMode

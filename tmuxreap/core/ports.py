@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session, Usage
+from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, ServerSession, Usage
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
     from tmuxreap.core.model import Created, Deed, NewSession
 
 
-class Sent(Enum):
+class SignalSent(Enum):
     """The result of sending a signal."""
 
     SENT = "sent"
@@ -24,7 +24,7 @@ class Sent(Enum):
 
 
 @frozen
-class Question:
+class PaneQuestion:
     """A query for a pane's screen or one of its options; or, with a session's ID, for a variable in
     the session's environment."""
 
@@ -104,7 +104,7 @@ class Processes(Protocol):
     def identify(self, pid: int) -> ProcessId | None:
         """Return the process that has this pid now; None for no process or a zombie."""
 
-    def signal(self, process: ProcessId, number: signal.Signals) -> Sent: ...
+    def signal(self, process: ProcessId, number: signal.Signals) -> SignalSent: ...
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
         """Wait until at least one is gone and return those that are; empty on timeout. With no
@@ -123,7 +123,7 @@ class Tmux(Protocol):
         another look shows their effect."""
 
     def ask(
-        self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
+        self, socket: str, questions: Sequence[PaneQuestion], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
         """Run `first` as `do` does, then answer each question, an option by the value set on the
         pane itself: all in one call."""
@@ -138,14 +138,14 @@ class Tmux(Protocol):
         """Create a session; the only call that starts a server. Return its IDs, or why it failed.
         `within` replaces the caller's own environment."""
 
-    def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+    def notify(self, socket: str, server: Server, session: ServerSession, text: str) -> None:
         """Show a message to the clients attached to that session, unless it was replaced."""
 
 
 DRAW_S = 0.2  # redraw interval
 
 
-def ask_each(tmux: Tmux, questions: Sequence[tuple[str, Question]]) -> list[str | None]:
+def ask_each(tmux: Tmux, questions: Sequence[tuple[str, PaneQuestion]]) -> list[str | None]:
     """Ask questions, each with the socket of its server, in one call to each server; return the
     answers in their order."""
     answers: dict[int, str | None] = {}

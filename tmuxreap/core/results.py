@@ -97,7 +97,7 @@ class Author(Answer):
 
 
 @frozen
-class Locator(Conversation):
+class LocatorAnswer(Conversation):
     """Where a conversation was looked for, and which others matched."""
 
     candidates: tuple[str, ...] = ()

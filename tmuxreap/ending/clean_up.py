@@ -9,16 +9,16 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Outcome, Process, Row, Terminal
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 
@@ -28,7 +28,7 @@ NAMED = 5
 LEAVE_S = 0.5
 
 
-def clean_up_after(context: Context, ending: Ending, result: EndResult) -> EndResult:
+def clean_up_after(context: Context, ending: EndingState, result: Ending) -> Ending:
     """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
     row = ending.row
     policy = ending.policy
@@ -44,12 +44,12 @@ def clean_up_after(context: Context, ending: Ending, result: EndResult) -> EndRe
     return replace(result, error=problem_of(failure) or result.error)
 
 
-def early_answer(context: Context, ending: Ending) -> Item | None:
+def early_answer(context: Context, ending: EndingState) -> Item | None:
     """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
     a row that had ended before; a missing one is fine."""
     answer = ending.answer
     row = ending.row
-    if not ending.policy.cleanup or not isinstance(answer, EndResult):
+    if not ending.policy.cleanup or not isinstance(answer, Ending):
         return answer
     if answer.outcome != Outcome.ALREADY_STOPPED:
         return answer
@@ -69,9 +69,7 @@ def note_removed(
     books.note_all([NewEvent(row.name, CLEANED, {"removed": removed, "ended_by": ended_by})])
 
 
-def _without_worktree(
-    context: Context, row: Row, result: EndResult
-) -> tuple[EndResult, Failure | None]:
+def _without_worktree(context: Context, row: Row, result: Ending) -> tuple[Ending, Failure | None]:
     path = remove_worktree(context, row)
     if isinstance(path, Failure):
         return result, path
@@ -152,7 +150,7 @@ def _path_of(row: Row, tree: str) -> str:
     return str(Path(row.pane.cwd or "/", tree))
 
 
-def _running(registry: Registry, row: Row) -> list[Row]:
+def _running(registry: RegistryFile, row: Row) -> list[Row]:
     rows = [other for other in registry.look().rows if isinstance(other, Row)]
     found: list[Row] = []
     for other in rows:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.model import EndVerb, Outcome, Row
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
@@ -40,8 +40,8 @@ def report_started(
 
 
 def report_ended(
-    registry: Path, at: float, verb: EndVerb, results: Mapping[Row, EndResult]
-) -> tuple[dict[str, EndResult], list[NewEvent]]:
+    registry: Path, at: float, verb: EndVerb, results: Mapping[Row, Ending]
+) -> tuple[dict[str, Ending], list[NewEvent]]:
     """Report the ends. Return the results, with a warning for each failed report, and the events
     for the ledger."""
     delegated = {}
@@ -96,7 +96,7 @@ def _new_report(row: Row, at: float, event: str, detail: str | None) -> JobRepor
     return JobReport(str(job_of(row)), row.name, event, detail, at)
 
 
-def _end(verb: EndVerb, result: EndResult) -> tuple[str, str | None]:
+def _end(verb: EndVerb, result: Ending) -> tuple[str, str | None]:
     if result.stopped_by is None or result.outcome is Outcome.SURVIVED:
         if result.error is not None:
             return "error", result.error.message

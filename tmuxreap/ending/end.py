@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from tmuxreap.core import model
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope
@@ -27,7 +27,7 @@ from tmuxreap.core.results import Item, problem_of
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ending.clean_up import early_answer, note_removed, remove_worktree, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.one_at_a_time import (
     ActiveIntents,
     MarkInProgress,
@@ -42,7 +42,7 @@ from tmuxreap.ending.twins import one_of_each_pane
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, Intent, PaneOption
 from tmuxreap.proof.sight import Past
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.sessions.caller import caller_facts
@@ -133,7 +133,7 @@ class _Run:
                 self.answers[row.name] = failed_target(row.name, _row_vanished(look, row.name))
         return current
 
-    def run_and_record(self, endings: Sequence[Ending]) -> None:
+    def run_and_record(self, endings: Sequence[EndingState]) -> None:
         context = self._context
         recorded = any(ending.intent for ending in endings)
         rows = [ending.row for ending in endings]
@@ -142,7 +142,7 @@ class _Run:
         for batch in run_ladders(context, endings):
             record(context, batch, self._policy, self.answers)
 
-    def _carry_out(self, begun: Sequence[Ending]) -> None:
+    def _carry_out(self, begun: Sequence[EndingState]) -> None:
         """Run the ladders; give up ownership of failed and interrupted endings, so that `reconcile`
         can finish them even while this process lives on as a server."""
         done: set[str] = set()
@@ -160,9 +160,9 @@ class _Run:
     def _is_done(self, name: str) -> bool:
         result = self.answers.get(name)
         failed = (Outcome.FAILED, Outcome.REFUSED)
-        return isinstance(result, EndResult) and result.outcome not in failed
+        return isinstance(result, Ending) and result.outcome not in failed
 
-    def _hand_over(self, endings: Sequence[Ending]) -> None:
+    def _hand_over(self, endings: Sequence[EndingState]) -> None:
         """Hand the caller's own session to a finisher: answered now, ended after the caller
         exits."""
         if not endings:
@@ -179,11 +179,11 @@ class _Run:
             else:
                 self.answers[ending.name] = pending_result(ending, Outcome.HANDED_OVER)
 
-    def _answer_taken_over(self, active: ActiveIntents, begun: Iterable[Ending]) -> None:
+    def _answer_taken_over(self, active: ActiveIntents, begun: Iterable[EndingState]) -> None:
         """Answer an ending that was taken over with the error of the process that took it over."""
         for ending in begun:
             result = self.answers.get(ending.name)
-            if ending.intent is None or not isinstance(result, EndResult):
+            if ending.intent is None or not isinstance(result, Ending):
                 continue
             if result.outcome is Outcome.TAKEN_OVER:
                 taker = active.outcome_after_takeover(ending.intent.id)
@@ -208,7 +208,7 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
     raise AssertionError("a ladder always ends")
 
 
-def _lost_in_takeover(ending: Ending) -> Failure:
+def _lost_in_takeover(ending: EndingState) -> Failure:
     reason = "another took it over, and what came of it is not recorded"
     hint = "see what is left: tmuxreap reconcile"
     verb = ending.policy.verb.value
@@ -247,7 +247,7 @@ def _interrupted(name: str, policy: Policy) -> Item:
     return failed_target(name, failure)
 
 
-def run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
+def run_ladders(context: Context, endings: Sequence[EndingState]) -> Iterator[list[EndingState]]:
     from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
 
     names = {ending.name for ending in endings}
@@ -255,7 +255,7 @@ def run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[En
     return Executor(context, context.progress, meanwhile).run(endings)
 
 
-def _prepare_write(registry: Registry, names: Collection[str]) -> None:
+def _prepare_write(registry: RegistryFile, names: Collection[str]) -> None:
     """Prepare the recording while the agents exit: import YAML, compile patterns, parse the
     registry and rehearse a write. Interrupts wait, since an import could swallow one."""
     with contextlib.suppress(Failure), defer_interrupts():  # the write itself will report it

@@ -15,7 +15,7 @@ from tmuxreap.core.results import Conversation, Draft, Item
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import field, frozen, replace, slotted
-from tmuxreap.ending.plan import Plan, Policy, Rung, trouble_for
+from tmuxreap.ending.plan import Plan, Policy, RungKind, trouble_for
 from tmuxreap.ledger.records import Intent
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Past, Sight
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @frozen
 class RungReport:
-    rung: Rung
+    rung: RungKind
     waited_s: float = 0.0
     enough: bool = False
     skipped: str | None = None
@@ -55,7 +55,7 @@ LONGEST_LINE = 80  # of a command line in a sentence
 
 
 @slotted
-class Ending:
+class EndingState:
     row: Row
     agent: str | None
     profile: Profile | None
@@ -76,7 +76,7 @@ class Ending:
     # What the ladder saw and did
     now: float = 0.0  # when its last request was answered
     rungs: list[RungReport] = field(default_factory=list)
-    last: Rung | None = None
+    last: RungKind | None = None
     agent_left: bool = False
     touched: bool = False  # a part of the session was ended
     denied: bool = False  # a signal was refused: no permission

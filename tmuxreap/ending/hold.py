@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import EndVerb, Row, Scope, Status
+from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.results import Item
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.end import run_ladders
-from tmuxreap.ending.ending import Ending, failed_target
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.one_at_a_time import MarkInProgress
 from tmuxreap.ending.plan import REASONS, Policy
 from tmuxreap.ending.prepare import begin, prepare, recordable
@@ -27,21 +28,21 @@ POLICY = Policy(EndVerb.RESTART, REASONS[EndVerb.RESTART], scope=Scope.PANE)
 
 def prepared(
     context: Context, rows: Sequence[Row], *, remembers: bool = True
-) -> tuple[list[Ending], list[Ending]]:
+) -> tuple[list[EndingState], list[EndingState]]:
     """Return the endings of these rows, and those that have to wait for another row of their
     pane."""
     return one_of_each_pane(prepare(context, rows, POLICY, remembers=remembers))
 
 
-def check_recordable(context: Context, endings: Sequence[Ending]) -> None:
+def check_recordable(context: Context, endings: Sequence[EndingState]) -> None:
     """Answer the endings that could not be written."""
     if endings:
         recordable(context.registry, context.registry.look(), endings, POLICY)
 
 
-def note_job_over(context: Context, ending: Ending, ended: Item) -> None:
+def note_job_over(context: Context, ending: EndingState, ended: Item) -> None:
     """Report the end of an agent that does not come back to who delegated its job."""
-    if isinstance(ended, EndResult):
+    if isinstance(ended, Ending):
         at = context.clock.now()
         results = {ending.row: ended}
         _, jobs = report_ended(context.registry.resolved, at, EndVerb.RESTART, results)
@@ -49,14 +50,14 @@ def note_job_over(context: Context, ending: Ending, ended: Item) -> None:
 
 
 def end_and_hold(
-    context: Context, endings: Sequence[Ending], mark_in_progress: MarkInProgress
-) -> tuple[dict[str, Item], list[Ending]]:
+    context: Context, endings: Sequence[EndingState], mark_in_progress: MarkInProgress
+) -> tuple[dict[str, Item], list[EndingState]]:
     """End these agents. Return the answer of each, and those that are stopped and may come back."""
     begun, busy, stale = begin(context, endings, POLICY, mark_in_progress)
     answers = {it.name: it.answer for it in endings if it.answer is not None}
     answers.update({intent.name: _under_way(intent) for intent in busy})
     answers.update({ending.name: _changed(ending.name) for ending in stale})
-    held: list[Ending] = []
+    held: list[EndingState] = []
     try:
         for batch in run_ladders(context, begun):
             record(context, batch, POLICY, answers)
@@ -70,17 +71,17 @@ def end_and_hold(
 
 def _is_stopped(answer: Item | None) -> bool:
     """Tell whether the row was written as stopped: not taken over, renewed or gone meanwhile."""
-    stopped = isinstance(answer, EndResult) and answer.status == Status.STOPPED.value
+    stopped = isinstance(answer, Ending) and answer.status == Status.STOPPED.value
     return stopped and answer is not None and answer.error is None
 
 
-def _give_up(context: Context, endings: Sequence[Ending], answers: dict[str, Item]) -> None:
+def _give_up(context: Context, endings: Sequence[EndingState], answers: dict[str, Item]) -> None:
     """Close the intents of agents that do not come back; what is unfinished is `reconcile`'s."""
     for ending in endings:
         if ending.intent is None:
             continue
         answer = answers.get(ending.name)
-        outcome = answer.outcome if isinstance(answer, EndResult) else None
+        outcome = answer.outcome if isinstance(answer, Ending) else None
         if outcome in (None, "failed") or ending.is_held:
             context.books.release([ending.intent.id])
         elif answer is not None:

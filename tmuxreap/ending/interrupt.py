@@ -13,7 +13,7 @@ from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
 from tmuxreap.ending.one_at_a_time import ActiveIntents
@@ -58,7 +58,9 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
     return [item for row in rows if (item := answers[row.name]) is not None]
 
 
-def _early_answer(ending: Ending, report: StateReport, dry_run: bool, *, busy: bool) -> Item | None:
+def _early_answer(
+    ending: EndingState, report: StateReport, dry_run: bool, *, busy: bool
+) -> Item | None:
     """Return the answer of a session that needs no key or may get none; None if keys are sent."""
     failure = _refusal(ending, busy)
     if failure is not None:
@@ -81,7 +83,7 @@ def _early_answer(ending: Ending, report: StateReport, dry_run: bool, *, busy: b
     return _item(ending, Outcome.PLANNED, doing, keys=_keys(ending))
 
 
-def _report(context: Context, ending: Ending, pulse: Pulse | None) -> StateReport:
+def _report(context: Context, ending: EndingState, pulse: Pulse | None) -> StateReport:
     """Return the state in the words of `list`."""
     screen = ending.plan.screen
     record = record_of(ending.profile, ending.known)
@@ -89,7 +91,7 @@ def _report(context: Context, ending: Ending, pulse: Pulse | None) -> StateRepor
     return state_of(context.processes, context.clock, ending.sight, pulse, seen, record)
 
 
-def _stopped(ending: Ending) -> Failure:
+def _stopped(ending: EndingState) -> Failure:
     reason = (
         "a process of it is stopped (SIGSTOP, C-z), and its state cannot be read from its screen"
     )
@@ -97,7 +99,7 @@ def _stopped(ending: Ending) -> Failure:
     return could_not("interrupt", ending.name, reason, hint, Code.NOT_INTERRUPTIBLE)
 
 
-def _doubt_if_stopped(processes: Processes, ending: Ending) -> None:
+def _doubt_if_stopped(processes: Processes, ending: EndingState) -> None:
     """Refuse to call an agent idle that cannot draw: its screen is of the time before."""
     agents = filter(None, (processes.refresh(process.id) for process in ending.sight.agent))
     if ending.outcome is not Outcome.INTERRUPTED and is_stopped(agents):
@@ -106,7 +108,7 @@ def _doubt_if_stopped(processes: Processes, ending: Ending) -> None:
             ending.outcome = Outcome.REFUSED
 
 
-def _refusal(ending: Ending, busy: bool) -> Failure | None:
+def _refusal(ending: EndingState, busy: bool) -> Failure | None:
     name = ending.name
     pane = ending.sight.pane
     if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
@@ -128,14 +130,14 @@ def _refusal(ending: Ending, busy: bool) -> Failure | None:
     return None
 
 
-def _keys(ending: Ending) -> list[str]:
+def _keys(ending: EndingState) -> list[str]:
     """Return the names of the keys for the screen of the plan."""
     screen = ending.plan.screen
     steps = ending.keys.turn_keys_in(screen.state if screen else None)
     return [step.name for step in steps if isinstance(step, Key)]
 
 
-def _result(ending: Ending, took_ms: int) -> Item:
+def _result(ending: EndingState, took_ms: int) -> Item:
     done = ending.outcome is Outcome.INTERRUPTED
     rests = ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
     item = _item(
@@ -160,7 +162,7 @@ def _note_rest(books: Books, clock: Clock, name: str) -> None:
 
 
 def _item(
-    ending: Ending,
+    ending: EndingState,
     outcome: Outcome,
     state: AgentState | None = None,
     *,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import SUSPENDED, EndVerb, Row
 from tmuxreap.core.outcomes import failed_target
@@ -168,7 +168,7 @@ def _joined(closed: Intent | None) -> Item | None:
     if "outcome" not in recorded:
         return None  # taken over or lost: the caller looks again
 
-    return replace(read(EndResult, recorded), joined=True)
+    return replace(read(Ending, recorded), joined=True)
 
 
 def with_options(plan: Plan, inherited: Intent) -> Plan:

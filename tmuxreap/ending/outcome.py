@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers import Ending as EndResult
-from tmuxreap.core.answers import Rung
+from tmuxreap.core.answers import Ending, Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import is_blind, kept_screen
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, StoppedBy, Terminal
@@ -15,7 +14,7 @@ from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Conversation, Item, Process, megabytes, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending, RungReport, as_answer, out_of_reach
+from tmuxreap.ending.ending import EndingState, RungReport, as_answer, out_of_reach
 from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import prepare, recordable
 from tmuxreap.ledger.records import NewEvent
@@ -28,7 +27,7 @@ from tmuxreap.registry.transitions import (
     MODES,
     Changes,
     End,
-    Event,
+    RowEvent,
     end_changes,
     next_status,
 )
@@ -36,17 +35,17 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, resume_command
 
 
-def event_of(ending: Ending) -> Event:
+def event_of(ending: EndingState) -> RowEvent:
     """Return the event of this ending; for a row that had ended before, only leftovers were
     swept."""
     if ending.purged is not None and ending.purged.failure is None:
-        return Event.PURGED
+        return RowEvent.PURGED
     if ending.row.status.ended:
-        return Event.SWEPT
+        return RowEvent.SWEPT
     return EVENT_OF_VERB[ending.policy.verb]
 
 
-def stopped_by_of(ending: Ending) -> StoppedBy | None:
+def stopped_by_of(ending: EndingState) -> StoppedBy | None:
     """Return by which means it ended; for the leftovers of an ended row, by the rung that ended
     the last of them."""
     if not ending.row.status.ended:
@@ -57,7 +56,7 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
 
 
 def changes_of(
-    ending: Ending, row: Row, at: float, *, named_agent: str | None, screen: str | None
+    ending: EndingState, row: Row, at: float, *, named_agent: str | None, screen: str | None
 ) -> Changes:
     """Return the changes to the row as it is now. `named_agent`: the agent that the row names;
     `screen`: the last one, as it is kept."""
@@ -88,7 +87,7 @@ def changes_of(
         screen=screen,
     )
     changes = dict(end_changes(row.status, end))
-    if ending.known.store and conversation.id and end.event is not Event.SWEPT:
+    if ending.known.store and conversation.id and end.event is not RowEvent.SWEPT:
         changes[("store",)] = ending.known.store
     # later the agent can no longer be determined
     if agent is not None and named_agent is None:
@@ -96,14 +95,14 @@ def changes_of(
     return changes
 
 
-def _has_no_other(row: Row, ending: Ending) -> bool:
+def _has_no_other(row: Row, ending: EndingState) -> bool:
     """Tell whether another row of the pane names no agent or conversation but this one's."""
     if row.agent is not None and row.agent != ending.agent:
         return False
     return all(each in (None, ending.conversation.id) for _, each in row.conversations)
 
 
-def last_screen(ending: Ending, log_text: str | None) -> str | None:
+def last_screen(ending: EndingState, log_text: str | None) -> str | None:
     """Return the screen to record; a row that had ended before keeps its old one."""
     row = ending.row
     if row.terminal is Terminal.NONE:
@@ -115,23 +114,23 @@ def last_screen(ending: Ending, log_text: str | None) -> str | None:
     return kept_screen(screen)
 
 
-def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder) -> EndResult:
+def result_of(ending: EndingState, clock: Clock, processes: Processes, finder: Finder) -> Ending:
     row = ending.row
     policy = ending.policy
     purged = ending.purged
     gone = ending.stopped_by is not None
     event = event_of(ending)
-    lost = event is Event.PURGED or ending.cut_off
+    lost = event is RowEvent.PURGED or ending.cut_off
     if lost:
         again = None
     else:
         again = resume_command(row, ending.known, ending.profile)
-    if gone and event is Event.PURGED:
+    if gone and event is RowEvent.PURGED:
         outcome = Outcome.TERMINATED
     else:
         outcome = ending.outcome
     stop_reason = row.stop_reason
-    if event is not Event.SWEPT:
+    if event is not RowEvent.SWEPT:
         stop_reason = policy.reason
     return replace(
         _known_before(ending),
@@ -161,12 +160,12 @@ def _rung(report: RungReport) -> Rung:
     return Rung(report.rung.value, waited_ms, report.enough, report.skipped)
 
 
-def _survivors(processes: Processes, ending: Ending) -> tuple[Process, ...]:
+def _survivors(processes: Processes, ending: EndingState) -> tuple[Process, ...]:
     started = processes.started_epoch
     return tuple(Process(it.pid, it.comm, started=round(started(it.id), 2)) for it in ending.left)
 
 
-def _warnings(ending: Ending, finder: Finder) -> Iterator[str]:
+def _warnings(ending: EndingState, finder: Finder) -> Iterator[str]:
     gone = ending.stopped_by is not None
     foreign = ending.sight.foreign
     purged = ending.purged
@@ -200,7 +199,7 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
     return (f"beyond_reach: it ran behind {carrier}, where its processes cannot be seen from here",)
 
 
-def failure_of(ending: Ending) -> Failure | None:
+def failure_of(ending: EndingState) -> Failure | None:
     if ending.trouble is not None:
         return ending.trouble
     if ending.purged is not None and ending.purged.failure is not None:
@@ -216,7 +215,7 @@ def failure_of(ending: Ending) -> Failure | None:
     return _still_alive(ending)
 
 
-def _still_alive(ending: Ending) -> Failure:
+def _still_alive(ending: EndingState) -> Failure:
     policy = ending.policy
     code = Code.STILL_RUNNING
     left = [f"{process.comm} ({process.pid})" for process in ending.left]
@@ -236,7 +235,7 @@ def _still_alive(ending: Ending) -> Failure:
 
 
 def event_record(
-    ending: Ending, result: EndResult, before: str | None, ended_by: Mapping[str, object]
+    ending: EndingState, result: Ending, before: str | None, ended_by: Mapping[str, object]
 ) -> NewEvent:
     facts = result.as_json()
     data: dict[str, object] = {
@@ -254,7 +253,7 @@ def event_record(
     return NewEvent(ending.name, str(result.outcome), data, before)
 
 
-def _dialog_state(ending: Ending, result: EndResult) -> dict[str, object]:
+def _dialog_state(ending: EndingState, result: Ending) -> dict[str, object]:
     """Note a dialog that no key of ours closed: it may open again when the conversation is
     resumed."""
     screen = ending.plan.screen
@@ -264,17 +263,17 @@ def _dialog_state(ending: Ending, result: EndResult) -> dict[str, object]:
     return {"state": State.DIALOG.value}
 
 
-def pending_result(ending: Ending, outcome: Outcome) -> EndResult:
+def pending_result(ending: EndingState, outcome: Outcome) -> Ending:
     """Return the answer for a session that is not ended yet: planned, or handed over."""
     warnings = (*beyond_reach(ending.beyond), *ending.known.warnings)
     return replace(_known_before(ending), outcome=outcome, warnings=warnings)
 
 
-def _known_before(ending: Ending) -> EndResult:
+def _known_before(ending: EndingState) -> Ending:
     """Return what the answer says of the session whether it has ended or not."""
     row = ending.row
     policy = ending.policy
-    return EndResult(
+    return Ending(
         name=row.name,
         outcome=ending.outcome,
         status=row.status,
@@ -303,7 +302,7 @@ def dry_run_answers(
     return [ending.answer or _planned(context.finder, ending) for ending in endings]
 
 
-def _planned(finder: Finder, ending: Ending) -> EndResult:
+def _planned(finder: Finder, ending: EndingState) -> Ending:
     result = pending_result(ending, Outcome.PLANNED)
     known = ending.known
     own = ending.sight.job

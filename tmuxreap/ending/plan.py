@@ -40,7 +40,7 @@ SETTLE_S = 0.8  # how long a screen may take to show the effect of a key
 WHILE_KEYS = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
 
 
-class Rung(Enum):
+class RungKind(Enum):
     DAEMON = "daemon"  # the agent's own command, for a session that its own daemon runs
     KEYS = "keys"
     HANGUP = "hangup"
@@ -48,17 +48,17 @@ class Rung(Enum):
     KILL = "kill"
 
 
-RUNGS: dict[EndVerb, tuple[Rung, ...]] = {
-    EndVerb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
-    EndVerb.KILL: (Rung.TERM, Rung.KILL),
-    EndVerb.RESTART: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
-    EndVerb.INTERRUPT: (Rung.KEYS,),
-    EndVerb.SEND: (Rung.KEYS,),
+RUNGS: dict[EndVerb, tuple[RungKind, ...]] = {
+    EndVerb.STOP: (RungKind.KEYS, RungKind.HANGUP, RungKind.KILL),
+    EndVerb.KILL: (RungKind.TERM, RungKind.KILL),
+    EndVerb.RESTART: (RungKind.KEYS, RungKind.HANGUP, RungKind.KILL),
+    EndVerb.INTERRUPT: (RungKind.KEYS,),
+    EndVerb.SEND: (RungKind.KEYS,),
 }
 
 
 # Of a session that an agent's own daemon runs, without a terminal.
-RUNGS_IN_DAEMON = (Rung.DAEMON, Rung.TERM, Rung.KILL)
+RUNGS_IN_DAEMON = (RungKind.DAEMON, RungKind.TERM, RungKind.KILL)
 ENDING_VERBS = (EndVerb.STOP, EndVerb.KILL)
 
 # The defaults
@@ -211,7 +211,7 @@ def _why_no_set(name: str) -> str | None:
 
 @frozen
 class PlannedRung:
-    rung: Rung
+    rung: RungKind
     wait_s: float
     skipped: str | None = None
 
@@ -392,12 +392,12 @@ def make_plan(
     return Plan(name, agent, policy, sight, screen, tuple(rungs), options)
 
 
-def _rungs(sight: Sight, policy: Policy) -> tuple[Rung, ...]:
+def _rungs(sight: Sight, policy: Policy) -> tuple[RungKind, ...]:
     if sight.job is None or policy.verb not in ENDING_VERBS:
         return RUNGS[policy.verb]
     if sight.session is None:
         return RUNGS_IN_DAEMON
-    return (Rung.DAEMON, *RUNGS[policy.verb])
+    return (RungKind.DAEMON, *RUNGS[policy.verb])
 
 
 def why_no_keys(
@@ -460,23 +460,23 @@ def pauses_s(steps: Iterable[KeyStep]) -> float:
 
 
 def _rung(
-    rung: Rung,
+    rung: RungKind,
     keys_skipped: str | None,
     profile: Profile | None,
     policy: Policy,
     screen: Screen | None,
 ) -> PlannedRung:
-    if rung is Rung.KEYS:
+    if rung is RungKind.KEYS:
         timeout_s = policy.keys_timeout_s
         if timeout_s is None:
             timeout_s = keys_wait_s(profile, screen)
         return PlannedRung(rung, timeout_s, keys_skipped)
-    if rung is Rung.DAEMON:
+    if rung is RungKind.DAEMON:
         background = profile.background if profile is not None else None
         return PlannedRung(rung, DAEMON_WAIT_S + (background.respawn_s if background else 0.0))
-    if rung is Rung.KILL:
+    if rung is RungKind.KILL:
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
-    no_term = rung is Rung.TERM and policy.grace == 0
+    no_term = rung is RungKind.TERM and policy.grace == 0
     return PlannedRung(rung, policy.grace, "--grace 0" if no_term else None)
 
 

@@ -14,24 +14,24 @@ from pathlib import Path
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable, would_purge
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status, Terminal
 from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending, out_of_reach
+from tmuxreap.ending.ending import EndingState, out_of_reach
 from tmuxreap.ending.one_at_a_time import ActiveIntents, MarkInProgress, with_options
 from tmuxreap.ending.plan import Policy, make_plan, refusal
 from tmuxreap.ledger.records import Begun, Busy, Intent, NewIntent, PaneOption
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.proof.state import visible_screen, with_record
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
-from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, Event, end_changes
+from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
@@ -46,7 +46,7 @@ def prepare(
     known: Mapping[str, Past] | None = None,
     *,
     remembers: bool = False,
-) -> list[Ending]:
+) -> list[EndingState]:
     """Look at the rows and plan their endings. `known`: facts about some of them that are not from
     the ledger; `remembers`: record what is seen, which a plan that is only shown does not."""
     looked_at = context.clock.monotonic()
@@ -96,7 +96,7 @@ def _ending(
     past: Past,
     shown: PaneContents,
     policy: Policy,
-) -> Ending:
+) -> EndingState:
     profile = context.agents.profile(row, sight)
     agent = context.agents.of(row, sight)
     sight = _with_count(context, row, sight, profile)
@@ -114,7 +114,7 @@ def _ending(
         PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
     )
     agent_named = row.agent is not None and row.tmux.known
-    ending = Ending(
+    ending = EndingState(
         row=row,
         undone=None if found is row else found,
         agent=agent,
@@ -158,7 +158,7 @@ def _with_count(context: Context, row: Row, sight: Sight, profile: Profile | Non
 
 
 def _early_answer(
-    ending: Ending, failure: Failure | None, rows: Callable[[], Iterable[Row]]
+    ending: EndingState, failure: Failure | None, rows: Callable[[], Iterable[Row]]
 ) -> Item | None:
     """Return the answer of a session that must not be ended, or that needs no ending. `failure`: if
     it belongs to another registry; `rows`: of ours."""
@@ -171,14 +171,14 @@ def _early_answer(
     if failure is not None:
         answer = failed_target(row.name, failure)
         return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
-    was_purged = row.termination_mode == MODES[Event.PURGED]
+    was_purged = row.termination_mode == MODES[RowEvent.PURGED]
     if row.status.ended and not sight.owned.own and (not policy.purge or was_purged):
         return already_stopped(ending)
     return None
 
 
 def _registered_elsewhere(
-    ours: Path | None, boot_id: str, ending: Ending, environment: str | None
+    ours: Path | None, boot_id: str, ending: EndingState, environment: str | None
 ) -> Failure | None:
     """Return the failure for a session that belongs to another registry, whatever our row says."""
     sight = ending.sight
@@ -190,13 +190,13 @@ def _registered_elsewhere(
     return registered_elsewhere(ending.policy.verb.phrase, ending.name, owner)
 
 
-def already_stopped(ending: Ending) -> EndResult:
+def already_stopped(ending: EndingState) -> Ending:
     row = ending.row
     if row.status is Status.ARCHIVED:
         status = Status.STOPPED
     else:
         status = row.status
-    return EndResult(
+    return Ending(
         name=row.name,
         outcome=Outcome.ALREADY_STOPPED,
         stopped_by=row.stopped_by,
@@ -237,7 +237,7 @@ def _is_direct(sight: Sight) -> bool:
 DEADLINE_SLACK_S = 30.0
 
 
-def check_lock(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
+def check_lock(endings: Sequence[EndingState], policy: Policy, *, lock_held: bool) -> None:
     """Fail if the caller holds the lock and a session is alive: only dead ones can be recorded
     then."""
     sights = {}
@@ -253,8 +253,11 @@ def check_lock(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) ->
 
 
 def begin(
-    context: Context, endings: Sequence[Ending], policy: Policy, mark_in_progress: MarkInProgress
-) -> tuple[list[Ending], list[Intent], list[Ending]]:
+    context: Context,
+    endings: Sequence[EndingState],
+    policy: Policy,
+    mark_in_progress: MarkInProgress,
+) -> tuple[list[EndingState], list[Intent], list[EndingState]]:
     """Record the intents under the lock. An ending whose row changed since the plan is stale."""
     if not endings:
         return [], [], []
@@ -269,7 +272,7 @@ def begin(
         )
         mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
     started = context.clock.monotonic()
-    begun: list[Ending] = []
+    begun: list[EndingState] = []
     busy: list[Intent] = []
     for ending, answer in zip(fresh, answers, strict=True):
         if isinstance(answer, Busy):
@@ -289,7 +292,7 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
     return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
 
 
-def _new_intent(processes: Processes, clock: Clock, place: Place, ending: Ending) -> NewIntent:
+def _new_intent(processes: Processes, clock: Clock, place: Place, ending: EndingState) -> NewIntent:
     plan = ending.plan
     policy = ending.policy
     owner = processes.identify(place.pid)
@@ -310,7 +313,7 @@ def _new_intent(processes: Processes, clock: Clock, place: Place, ending: Ending
 
 
 @contextlib.contextmanager
-def _lock_registry(registry: Registry, policy: Policy) -> Iterator[None]:
+def _lock_registry(registry: RegistryFile, policy: Policy) -> Iterator[None]:
     """Hold the lock; a kill continues without it where the lock cannot be created."""
     with contextlib.ExitStack() as stack:
         try:
@@ -322,8 +325,8 @@ def _lock_registry(registry: Registry, policy: Policy) -> Iterator[None]:
 
 
 def recordable(
-    registry: Registry, look: RegistryLook, endings: Sequence[Ending], policy: Policy
-) -> list[Ending]:
+    registry: RegistryFile, look: RegistryLook, endings: Sequence[EndingState], policy: Policy
+) -> list[EndingState]:
     """Return the endings whose end could be written, and answer the others. Raise a Failure when
     the registry as a whole cannot be written. A plan goes through the same trial."""
     if policy.verb is EndVerb.KILL or not endings:
@@ -375,7 +378,7 @@ IN_USE = ("goes_on", "conversation_forked")
 Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
 
 
-def why_no_purge_yet(ending: Ending, rows: Rows) -> Failure | None:
+def why_no_purge_yet(ending: EndingState, rows: Rows) -> Failure | None:
     """Return, before the ending, why the conversation may not be purged."""
     uncertain = ending.conversation.id is None or ending.conversation.source == GUESS
     if uncertain and _banner_expected(ending):
@@ -383,7 +386,7 @@ def why_no_purge_yet(ending: Ending, rows: Rows) -> Failure | None:
     return why_no_purge(ending, rows)
 
 
-def why_no_purge(ending: Ending, rows: Rows) -> Failure | None:
+def why_no_purge(ending: EndingState, rows: Rows) -> Failure | None:
     """Return why the conversation may not be purged: it must be certain, and only this row's."""
     row = ending.row
     conversation = ending.conversation
@@ -417,7 +420,7 @@ def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
     return found
 
 
-def _banner_expected(ending: Ending) -> bool:
+def _banner_expected(ending: EndingState) -> bool:
     """Tell whether the agent's exit banner will name the conversation for certain: until then a
     guess is no reason to refuse."""
     policy = ending.policy
@@ -426,7 +429,10 @@ def _banner_expected(ending: Ending) -> bool:
 
 
 def purge_now(
-    ending: Ending, registry: Registry, finder: Finder, drop_logs: Callable[[str], tuple[str, ...]]
+    ending: EndingState,
+    registry: RegistryFile,
+    finder: Finder,
+    drop_logs: Callable[[str], tuple[str, ...]],
 ) -> None:
     """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
     the two. Check again first: the conversation may have changed since the plan."""
@@ -445,7 +451,7 @@ def purge_now(
         ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
 
 
-def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
+def _still_in_use(finder: Finder, ending: EndingState) -> Failure | None:
     told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
     told += finder.background_warnings(ending.known, ending.profile, ending.name)
     said = [warning.partition(": ") for warning in told]

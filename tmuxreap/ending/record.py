@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from enum import Enum
 
 from tmuxreap.core import faults
-from tmuxreap.core.answers import Ending as EndResult
+from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Outcome, Row, Status, Terminal
@@ -18,7 +18,7 @@ from tmuxreap.core.results import Item, Problem
 from tmuxreap.core.values import replace
 from tmuxreap.ending.clean_up import clean_up_after
 from tmuxreap.ending.delegation import report_ended
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import purge_now
@@ -28,7 +28,7 @@ from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with_life
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import row_invalid
-from tmuxreap.registry.transitions import Changes, Event
+from tmuxreap.registry.transitions import Changes, RowEvent
 from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.reverted import lives_after
@@ -36,7 +36,7 @@ from tmuxreap.system.machine import defer_interrupts
 
 
 def record(
-    context: Context, batch: Sequence[Ending], policy: Policy, answers: dict[str, Item]
+    context: Context, batch: Sequence[EndingState], policy: Policy, answers: dict[str, Item]
 ) -> None:
     """Write the registry, then the ledger; leave alone rows that were taken over or renewed
     meanwhile. Interrupts wait while file and answers are set: they must never disagree."""
@@ -74,7 +74,7 @@ class Recording:
     """Writes one batch into the registry, and knows what became of each row. `before` and `after`:
     the registry around the write; None if it could not be written."""
 
-    def __init__(self, context: Context, batch: Sequence[Ending]) -> None:
+    def __init__(self, context: Context, batch: Sequence[EndingState]) -> None:
         self.fates: dict[str, _Fate] = {}
         self.refused: dict[str, Failure] = {}
         self.before: RegistryLook | None = None
@@ -84,7 +84,7 @@ class Recording:
         self._context = context
         self._batch = batch
 
-    def write(self, policy: Policy, answers: dict[str, Item]) -> dict[str, EndResult]:
+    def write(self, policy: Policy, answers: dict[str, Item]) -> dict[str, Ending]:
         """Write the rows and answer each ending; return the results of those that were recorded."""
         context = self._context
         faults.at(Step.PROVEN)
@@ -101,7 +101,7 @@ class Recording:
             )
         except Failure as failure:
             self.refused = dict.fromkeys(derived, failure)
-        results: dict[str, EndResult] = {}
+        results: dict[str, Ending] = {}
         for ending in self._batch:
             name = ending.name
             if name in self.refused:
@@ -132,7 +132,7 @@ class Recording:
         return text
 
     def _changes(
-        self, ending: Ending, row: Row, at: float, screen: str | None
+        self, ending: EndingState, row: Row, at: float, screen: str | None
     ) -> Iterator[tuple[str, Changes]]:
         """Yield the changes of the ended row, and of the other rows of its pane."""
         renewal: Changes = {}
@@ -146,7 +146,7 @@ class Recording:
             more = renewal if pane_row is row else {}
             yield pane_row.name, {**more, **changes}
 
-    def _result(self, ending: Ending, result: EndResult) -> EndResult:
+    def _result(self, ending: EndingState, result: Ending) -> Ending:
         """Return the ladder's result as it is after the write."""
         change = RESULT_OF.get(self.fates[ending.name])
         if change is not None:
@@ -158,7 +158,7 @@ class Recording:
         return with_twins(result, twins)
 
 
-def _screen_of(context: Context, ending: Ending) -> str | None:
+def _screen_of(context: Context, ending: EndingState) -> str | None:
     row = ending.row
     log_text = None
     if row.terminal is Terminal.NONE:
@@ -166,7 +166,7 @@ def _screen_of(context: Context, ending: Ending) -> str | None:
     return last_screen(ending, log_text)
 
 
-def _purge(context: Context, batch: Iterable[Ending]) -> None:
+def _purge(context: Context, batch: Iterable[EndingState]) -> None:
     for ending in batch:
         ours = ending.intent is None or context.books.still_open(ending.intent.id)
         if ours and ending.stopped_by is not None:
@@ -177,8 +177,8 @@ def _purge(context: Context, batch: Iterable[Ending]) -> None:
 def _events(
     before: RegistryLook,
     after: RegistryLook,
-    batch: Sequence[Ending],
-    results: Mapping[str, EndResult],
+    batch: Sequence[EndingState],
+    results: Mapping[str, Ending],
     ended: Collection[str],
     ended_by: Mapping[str, object],
 ) -> Iterator[NewEvent]:
@@ -195,7 +195,7 @@ def _events(
         image = before.text_of(row) if row else None
         event = event_record(ending, results[name], image, ended_by)
         more = _life(after, name) if name in ended else {}
-        if name not in ended or event_of(ending) is Event.SWEPT:
+        if name not in ended or event_of(ending) is RowEvent.SWEPT:
             more = {**more, "row_kept": True}
         yield replace(event, data={**event.data, **more})
 
@@ -207,7 +207,7 @@ def _life(look: RegistryLook, name: str) -> dict[str, object]:
 
 
 def _closings(
-    books: Books, boot_id: str, batch: Sequence[Ending], results: Mapping[str, EndResult]
+    books: Books, boot_id: str, batch: Sequence[EndingState], results: Mapping[str, Ending]
 ) -> list[Closing]:
     """Return what closes the finished intents; remember survivors in the ledger."""
     closings: list[Closing] = []
@@ -223,7 +223,7 @@ def _closings(
     return closings
 
 
-def _stays_open(ending: Ending) -> bool:
+def _stays_open(ending: EndingState) -> bool:
     """Tell whether the intent stays open: the tmux server became unreachable with our options on
     the pane, and the next owner restores them; or the agent is to come back into its pane."""
     if ending.policy.holds_pane and ending.stopped_by is not None:
@@ -245,7 +245,7 @@ class _Fate(Enum):
 JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)
 
 
-def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
+def _fate(books: Books, ending: EndingState, row: Row | None) -> _Fate:
     lost = ending.intent is not None and not books.still_open(ending.intent.id)
     if lost or ending.outcome is Outcome.TAKEN_OVER:
         return _Fate.TAKEN_OVER
@@ -258,7 +258,7 @@ def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
     return _Fate.RENEWED
 
 
-def _is_older(books: Books, ending: Ending, row: Row) -> bool:
+def _is_older(books: Books, ending: EndingState, row: Row) -> bool:
     """Tell whether the row shows a life before the one that was ended: then this one is written
     with its end. Its writer had an old buffer, or an old memory."""
     state = row.status, row.tmux, row.pane
@@ -276,7 +276,7 @@ def _is_older(books: Books, ending: Ending, row: Row) -> bool:
     return bool(lives) and is_same_process(ending.row, lives[0])
 
 
-def _means_same_session(ending: Ending, row: Row) -> bool:
+def _means_same_session(ending: EndingState, row: Row) -> bool:
     """Tell whether the row means the session that was ended: unchanged since the plan, or written
     again by an `adopt` of the same session."""
     if (row.tmux, row.pane) == (ending.row.tmux, ending.row.pane):
@@ -293,13 +293,13 @@ def _means_same_session(ending: Ending, row: Row) -> bool:
     )
 
 
-def vanished(result: EndResult) -> EndResult:
+def vanished(result: Ending) -> Ending:
     """Return the result of a session whose row was removed meanwhile: it ended unrecorded."""
     warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
     return _warned(replace(result, status=None), warning)
 
 
-def renewed(result: EndResult) -> EndResult:
+def renewed(result: Ending) -> Ending:
     warning = (
         f"row_renewed: {result.name} is ended, but its row names another session by now; it was"
         " left alone"
@@ -307,24 +307,24 @@ def renewed(result: EndResult) -> EndResult:
     return _warned(replace(result, status=Status.RUNNING), warning)
 
 
-def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
+def with_twins(result: Ending, names: Sequence[str]) -> Ending:
     recorded = f"had the same pane, and is recorded as {result.outcome} with it"
     if names:
         return _warned(result, f"same_pane: {', '.join(names)} {recorded}")
     return result
 
 
-def _warned(result: EndResult, warning: str) -> EndResult:
+def _warned(result: Ending, warning: str) -> Ending:
     return replace(result, warnings=(*result.warnings, warning))
 
 
-def taken_over(result: EndResult) -> EndResult:
+def taken_over(result: Ending) -> Ending:
     return replace(
         result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, error=None
     )
 
 
-def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
+def unrecorded(result: Ending, failure: Failure, policy: Policy, *, intended: bool) -> Ending:
     """Return the result of an ending that could not be written. Its intent stays open for
     `reconcile`; without an intent the same command writes it."""
     if result.stopped_by:
@@ -338,7 +338,7 @@ def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended:
 
 
 # With any other fate the result is the ladder's.
-RESULT_OF: dict[_Fate, Callable[[EndResult], EndResult]] = {
+RESULT_OF: dict[_Fate, Callable[[Ending], Ending]] = {
     _Fate.TAKEN_OVER: taken_over,
     _Fate.VANISHED: vanished,
     _Fate.RENEWED: renewed,

@@ -15,7 +15,7 @@ from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, 
 from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.results import failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.prompts import (
     Delivery,
@@ -106,7 +106,7 @@ def type_draft(context: Context, row: Row, text: str) -> str | None:
         context.processes.wait((), DRAFT_STEP_S)
 
 
-def _typed(context: Context, row: Row, text: str) -> tuple[Ending, str | None]:
+def _typed(context: Context, row: Row, text: str) -> tuple[EndingState, str | None]:
     (ending,) = prepare(context, [row], POLICY)
     ending.plan = replace(ending.plan, options=())
     delivery = Delivery(text, 0.0)
@@ -128,7 +128,7 @@ def _typed(context: Context, row: Row, text: str) -> tuple[Ending, str | None]:
     return ending, ending.trouble.message.partition(": ")[2]
 
 
-def _lasting_refusal(ending: Ending, text: str) -> Failure | None:
+def _lasting_refusal(ending: EndingState, text: str) -> Failure | None:
     """Return why waiting for this session is of no use."""
     name = ending.name
     row = ending.row
@@ -145,7 +145,7 @@ def _lasting_refusal(ending: Ending, text: str) -> Failure | None:
     return _why_never(ending, text)
 
 
-def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | None:
+def _refusal(context: Context, ending: EndingState, delivery: Delivery) -> Failure | None:
     """Return why no key may be sent now; the state of the agent goes to `delivery`."""
     screen = ending.plan.screen
     delivery.state = _state_of(context, ending)
@@ -161,7 +161,7 @@ def _refusal(context: Context, ending: Ending, delivery: Delivery) -> Failure | 
     return not_idle(ending.name, delivery.state, reason)
 
 
-def _why_never(ending: Ending, text: str) -> Failure | None:
+def _why_never(ending: EndingState, text: str) -> Failure | None:
     """Return why this text can never be sent to this session, however long one waits."""
     name = ending.name
     profile = ending.profile
@@ -184,7 +184,7 @@ def _why_never(ending: Ending, text: str) -> Failure | None:
     return None
 
 
-def _state_of(context: Context, ending: Ending) -> AgentState:
+def _state_of(context: Context, ending: EndingState) -> AgentState:
     """Return the state as `list` has it; where it says idle, the screen has the last word."""
     (report,) = context.states.of([ending.row], [ending.sight])
     screen = ending.plan.screen
@@ -195,7 +195,7 @@ def _state_of(context: Context, ending: Ending) -> AgentState:
 
 
 @contextlib.contextmanager
-def _intent(context: Context, ending: Ending, confirm_s: float) -> Iterator[None]:
+def _intent(context: Context, ending: EndingState, confirm_s: float) -> Iterator[None]:
     """Hold the row for the time of the send: of two sends, or a send and an ending, one waits."""
     active = ActiveIntents.of(context)
     name = ending.name
@@ -242,7 +242,7 @@ def _intent(context: Context, ending: Ending, confirm_s: float) -> Iterator[None
             context.books.close_intents([Closing(answer.intent.id, ending.outcome)])
 
 
-def _note(context: Context, ending: Ending, delivery: Delivery) -> None:
+def _note(context: Context, ending: EndingState, delivery: Delivery) -> None:
     facts = {
         "outcome": ending.outcome.value,
         "chars": len(delivery.text),
@@ -254,7 +254,7 @@ def _note(context: Context, ending: Ending, delivery: Delivery) -> None:
 
 
 def _answer(
-    ending: Ending, delivery: Delivery, outcome: Outcome, failure: Failure | None = None
+    ending: EndingState, delivery: Delivery, outcome: Outcome, failure: Failure | None = None
 ) -> Sent:
     return Sent(
         name=ending.name,

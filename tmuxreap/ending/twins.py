@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tmuxreap.core.model import ProcessId, Row, Server
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.proof.servers import Servers
 
 
-def one_of_each_pane(endings: Sequence[Ending]) -> tuple[list[Ending], list[Ending]]:
+def one_of_each_pane(endings: Sequence[EndingState]) -> tuple[list[EndingState], list[EndingState]]:
     """Return the first ending of each pane, and those that have to wait for it."""
     taken = set[object]()
-    first: list[Ending] = []
-    later: list[Ending] = []
+    first: list[EndingState] = []
+    later: list[EndingState] = []
     for ending in endings:
         place = _place_of(ending)
         is_taken = place is not None and place in taken
@@ -25,7 +25,7 @@ def one_of_each_pane(endings: Sequence[Ending]) -> tuple[list[Ending], list[Endi
     return first, later
 
 
-def _place_of(ending: Ending) -> object:
+def _place_of(ending: EndingState) -> object:
     """Return what identifies the pane that this ending takes, without tmux its process; None if it
     takes none."""
     sight = ending.sight
@@ -36,7 +36,7 @@ def _place_of(ending: Ending) -> object:
     return next((each for each in _leaders(ending) if each.pid == ending.row.pane.pid), None)
 
 
-def twins_of(ending: Ending, rows: Iterable[Row], servers: Servers) -> tuple[Row, ...]:
+def twins_of(ending: EndingState, rows: Iterable[Row], servers: Servers) -> tuple[Row, ...]:
     """Return the other running rows of the pane that was ended."""
     if ending.row.status.ended:
         return ()
@@ -44,7 +44,7 @@ def twins_of(ending: Ending, rows: Iterable[Row], servers: Servers) -> tuple[Row
     return tuple(row for row in others if _is_of_pane(row, ending, servers))
 
 
-def _is_of_pane(row: Row, ending: Ending, servers: Servers) -> bool:
+def _is_of_pane(row: Row, ending: EndingState, servers: Servers) -> bool:
     """Tell whether the row was seen in the pane: by a start or adopt of the same session, by the
     start time of its process, or as the session of its name holds its process."""
     if row.terminal is not ending.row.terminal:
@@ -63,7 +63,7 @@ def _is_of_pane(row: Row, ending: Ending, servers: Servers) -> bool:
     return is_named and servers.of(row) == first.socket
 
 
-def _is_recorded_there(row: Row, ending: Ending) -> bool:
+def _is_recorded_there(row: Row, ending: EndingState) -> bool:
     first = ending.first
     own = ending.row
     if own.tmux.known:
@@ -75,6 +75,6 @@ def _is_recorded_there(row: Row, ending: Ending) -> bool:
     return recorded == (first.server.pid, session.id, session.created, first.pane.id)
 
 
-def _leaders(ending: Ending) -> set[ProcessId]:
+def _leaders(ending: EndingState) -> set[ProcessId]:
     seen = (*ending.first.agent, *(each.process for each in ending.first.owned.own))
     return {process.id for process in seen}

@@ -24,8 +24,8 @@ from tmuxreap.hosts.wire import (
     Line,
     OtherSchemaError,
     Reply,
-    Request,
     Say,
+    WireRequest,
     parse_line,
     reply_of,
 )
@@ -167,7 +167,7 @@ NO_SUCH_COMMAND = (126, 127)
 USAGE = 2
 
 
-def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> Reply:
+def ask(host: Host, request: WireRequest, settings: Settings, *, changing: bool) -> Reply:
     """Run a request. `changing`: it changes something, and the host keeps its outcome by its ID."""
     before = time.monotonic()
     try:
@@ -177,7 +177,7 @@ def ask(host: Host, request: Request, settings: Settings, *, changing: bool) -> 
     return replace(reply, took_s=time.monotonic() - before)
 
 
-def _ask(host: Host, request: Request, settings: Settings, changing: bool) -> Reply:
+def _ask(host: Host, request: WireRequest, settings: Settings, changing: bool) -> Reply:
     with connected(host, settings) as talk:
         talk.send(request.line())
         try:
@@ -209,11 +209,11 @@ def _answer(host: Host, talk: Talk) -> Reply:
             raise unreachable(host, reason)
 
 
-def _ask_for_outcome(host: Host, request: Request, settings: Settings, reason: str) -> Reply:
+def _ask_for_outcome(host: Host, request: WireRequest, settings: Settings, reason: str) -> Reply:
     words = {"of": request.id}
     for number, pause in enumerate(AGAIN_AFTER_S):
         time.sleep(pause)
-        later = Request(
+        later = WireRequest(
             f"{request.id}.{number}", OUTCOME, words, request.registry, here=request.here
         )
         with (

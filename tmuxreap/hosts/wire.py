@@ -50,7 +50,7 @@ class OtherSchemaError(Exception):
 
 
 @frozen
-class Request:
+class WireRequest:
     """A request to a host. `words`: the verb's arguments; `identities`: the confirmed sessions, by
     name."""
 
@@ -66,7 +66,7 @@ class Request:
         return json.dumps({"schema": SCHEMA, **as_dict(self)})
 
 
-def request_of(text: str) -> Request:
+def request_of(text: str) -> WireRequest:
     """Parse a request; raise ValueError if it is not one."""
     facts = _object(text)
     if facts is None or facts.get("schema") != SCHEMA:
@@ -75,7 +75,7 @@ def request_of(text: str) -> Request:
     identities = facts.get("identities")
     if not isinstance(words, dict) or not (identities is None or isinstance(identities, dict)):
         raise ValueError("its words are no mapping")
-    return Request(
+    return WireRequest(
         id=_word(facts, "id") or "",
         verb=_word(facts, "verb") or "",
         words=words,

@@ -6,4 +6,4 @@ into words.
 
 Doors, used only where a process starts: `cli.main`, `text.report`, `hook.answer`;
 for programs `python.api`. Main types: `Tool` (of MCP), `Column` (of a table),
-`Key` (of the popup)."""
+`PopupKey` (of the popup)."""

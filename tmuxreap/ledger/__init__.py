@@ -5,4 +5,5 @@ rebuilt.
 
 Doors: `books` (writes registry and ledger together), `records` (the values in it), `requests` and
 `surroundings` (tables that few registries have), `database`, `schema` and `tables` (the file, and
-how it is made), `copy` (reading without write access). Main types: `Books`, `Intent`, `Event`."""
+how it is made), `copy` (reading without write access). Main types: `Books`,
+`Intent`, `RecordedEvent`."""

@@ -24,7 +24,7 @@ from tmuxreap.ledger.records import (
     Pulse,
     from_json,
 )
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import folder_of
 
@@ -39,7 +39,7 @@ class Books(Ledger):
 
     def __init__(
         self,
-        registry: Registry,
+        registry: RegistryFile,
         clock: Clock,
         warnings: list[str],
         path: Path | None = None,

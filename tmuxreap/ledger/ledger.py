@@ -16,7 +16,6 @@ from tmuxreap.ledger.records import (
     Begun,
     Busy,
     Closing,
-    Event,
     Heartbeat,
     Intent,
     Memory,
@@ -24,6 +23,7 @@ from tmuxreap.ledger.records import (
     NewIntent,
     News,
     Pulse,
+    RecordedEvent,
     SeenPane,
     Survivor,
     to_json,
@@ -40,17 +40,17 @@ class Ledger(Database):
 
     def events(
         self, names: Collection[str] | None = None, since: float | None = None, after_id: int = 0
-    ) -> list[Event]:
+    ) -> list[RecordedEvent]:
         """Return events in the order in which they were recorded."""
         return self.read(lambda db: _events(db, names, since, after_id)) or []
 
-    def history(self, name: str) -> list[Event] | None:
+    def history(self, name: str) -> list[RecordedEvent] | None:
         """Return all events of a session; None if the ledger is unavailable."""
         if self.is_missing:
             return []
         return self.use("ledger_not_read", lambda db: _events(db, {name}))
 
-    def lives(self, names: Iterable[str]) -> dict[str, list[Event]]:
+    def lives(self, names: Iterable[str]) -> dict[str, list[RecordedEvent]]:
         """Return, in their order, the events that tell when these sessions began and ended."""
         found = {name: self.rows(schema.LIVES, (name,)) for name in names}
         return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
@@ -59,7 +59,7 @@ class Ledger(Database):
         """Return what the row of each session shows since its newest end, in short."""
         return {str(name): str(key) for name, key in self.rows("SELECT name, shows FROM ends")}
 
-    def newest_ends(self) -> list[Event]:
+    def newest_ends(self) -> list[RecordedEvent]:
         """Return the event of each session's newest end."""
         return [records.event_of(row) for row in self.rows(schema.NEWEST_ENDS)]
 
@@ -82,7 +82,7 @@ class Ledger(Database):
         return self.write("event_not_recorded", work)
 
     def note_unless(
-        self, event: NewEvent, unless: Callable[[Sequence[Event]], bool]
+        self, event: NewEvent, unless: Callable[[Sequence[RecordedEvent]], bool]
     ) -> bool | None:
         """Record an event unless the earlier ones forbid it; tell whether it was recorded, or None
         if the ledger is unavailable."""
@@ -348,7 +348,7 @@ def close_all(db: Connection, closings: Sequence[Closing], now: float) -> None:
 
 def _events(
     db: Connection, names: Collection[str] | None, since: float | None = None, after_id: int = 0
-) -> list[Event]:
+) -> list[RecordedEvent]:
     start = since if since is not None else float("-inf")
     if names is not None and len(names) <= FEW_NAMES:
         few = sorted(set(names))

@@ -52,7 +52,7 @@ class NewEvent:
 
 
 @frozen
-class Event:
+class RecordedEvent:
     id: int
     at: float
     timestamp: str
@@ -325,7 +325,7 @@ class Pulse:
     moment: Moment | None = None  # None if the sender did not report it
 
 
-class Owned(Protocol):
+class HasOwner(Protocol):
     """Something in progress that belongs to a process for as long as that lives."""
 
     @property
@@ -334,7 +334,7 @@ class Owned(Protocol):
     def boot_id(self) -> str: ...
 
 
-def is_owned(item: Owned, processes: Processes, boot_id: str) -> bool:
+def is_owned(item: HasOwner, processes: Processes, boot_id: str) -> bool:
     """Tell whether its owner is alive: the same process of this boot, as pids are reused."""
     return item.boot_id == boot_id and processes.refresh(item.owner) is not None
 
@@ -367,9 +367,9 @@ def options_from_json(text: str) -> tuple[PaneOption, ...]:
         return ()
 
 
-def event_of(row: Sequence[Any]) -> Event:
+def event_of(row: Sequence[Any]) -> RecordedEvent:
     *facts, data, before = row
-    return Event(*(*facts, from_json(data), before))
+    return RecordedEvent(*(*facts, from_json(data), before))
 
 
 def intent_of(row: Sequence[Any]) -> Intent:

@@ -7,7 +7,16 @@ from pathlib import PurePosixPath
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
+from tmuxreap.core.model import (
+    Pane,
+    Row,
+    Scope,
+    Server,
+    ServerLook,
+    ServerSession,
+    Terminal,
+    Unreachable,
+)
 from tmuxreap.proof.ownership import World
 from tmuxreap.proof.panes import (
     agent_among,
@@ -45,7 +54,7 @@ def unreachable_failure(action: str, server: Unreachable) -> Failure:
 
 def find_session(
     row: Row, server: ServerLook, profile: Profile | None, world: World
-) -> Session | Failure | None:
+) -> ServerSession | Failure | None:
     """Return the recorded session, None if it is proven gone, or a failure if that is uncertain:
     another session has its name, its pane was moved, its process lives in another tmux, or tmux's
     answer could not be read fully."""
@@ -80,7 +89,7 @@ def pid_of(row: Row, pane: Pane | None) -> int | None:
 
 def _session_of(
     row: Row, server: ServerLook, profile: Profile | None, world: World
-) -> Session | Failure | None:
+) -> ServerSession | Failure | None:
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
     recorded = None
@@ -129,7 +138,7 @@ def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
 
 def _find_respelled(
     row: Row, server: Server, profile: Profile | None, world: World
-) -> Session | Failure | None:
+) -> ServerSession | Failure | None:
     """Find the session under a name that tmux has changed; its pid identifies it."""
     other = next(filter(None, map(server.named, spellings(row.name))), None)
     if other is None:
@@ -146,11 +155,11 @@ def _find_respelled(
     )
 
 
-def _runs_in(session: Session, profile: Profile | None, world: World) -> bool:
+def _runs_in(session: ServerSession, profile: Profile | None, world: World) -> bool:
     return profile is not None and any(agent_in(pane, profile, world) for pane in session.panes)
 
 
-def _recorded_session(row: Row, server: Server, world: World) -> Session | Failure | None:
+def _recorded_session(row: Row, server: Server, world: World) -> ServerSession | Failure | None:
     if row.tmux.session_id is None or row.tmux.session_created is None:
         return None
     same = world.sessions.get((server.socket, row.tmux.session_id, row.tmux.session_created))
@@ -163,13 +172,13 @@ def _recorded_session(row: Row, server: Server, world: World) -> Session | Failu
     return None
 
 
-def _has_agent(row: Row, session: Session, profile: Profile | None, world: World) -> bool:
+def _has_agent(row: Row, session: ServerSession, profile: Profile | None, world: World) -> bool:
     return any(
         pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes
     )
 
 
-def moved_failure(row: Row, holder: Session) -> Failure:
+def moved_failure(row: Row, holder: ServerSession) -> Failure:
     """Return the failure for a pane that is in another session now (join-pane, move-window), or
     whose session was renamed."""
     reason = f"its pane is in the session {holder.name} now"
@@ -201,7 +210,7 @@ def _on_another_server(
     return could_not("look at", row.name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
-def _pane_ended_before(row: Row, session: Session) -> bool:
+def _pane_ended_before(row: Row, session: ServerSession) -> bool:
     """Tell whether only the pane was ended, as recorded: the session rightly lives on."""
     return was_pane_only_ending(row) and all(pane.id != row.pane.id for pane in session.panes)
 
@@ -213,7 +222,7 @@ def was_pane_only_ending(row: Row) -> bool:
 
 
 def pick_pane(
-    row: Row, session: Session, profile: Profile | None, world: World
+    row: Row, session: ServerSession, profile: Profile | None, world: World
 ) -> Pane | Failure | None:
     """Pick the agent's pane, by the most reliable evidence first. None: its own pane is gone, and
     the others are busy or cannot be told apart."""
@@ -249,7 +258,7 @@ def pick_pane(
     )
 
 
-def was_made_in(session: Session, pane: Pane, world: World) -> bool:
+def was_made_in(session: ServerSession, pane: Pane, world: World) -> bool:
     """Tell whether the pane may have been made in this session: one that was moved here, with its
     agent, is another's."""
     made_in = world.index.trace(pane.pid or 0).session
@@ -263,7 +272,7 @@ def same_server(row: Row, server: ServerLook, world: World) -> bool:
     return row.tmux.of_boot(world.boot_id) and started and row.tmux.server_pid == server.pid
 
 
-def _replaced(row: Row, now: Session) -> Failure:
+def _replaced(row: Row, now: ServerSession) -> Failure:
     reason = f"the one of that name now is {now.id}, made later or on another server"
     hint = f"if it is the one you mean, record it: {command('adopt', row.name)}"
     return _not_taken(row, reason, hint)

@@ -19,8 +19,8 @@ from tmuxreap.proof.ownership import (
     NO_TRACE,
     Index,
     Names,
+    Sought,
     Trace,
-    Wanted,
     World,
     by_identity,
     by_name,
@@ -75,7 +75,7 @@ class Observer:
         since: int,
         known: Mapping[str, ServerLook] | None = None,
         *,
-        wanted: Wanted = EVERYTHING,
+        wanted: Sought = EVERYTHING,
     ) -> World:
         """Take one look. `since`: of processes that started before it, and before every pane of a
         wanted session, no trace is read. `known`: servers that need not be asked. `wanted`: the
@@ -97,7 +97,7 @@ class Observer:
         since: int,
         expected: Mapping[int, str],
         *,
-        wanted: Wanted = EVERYTHING,
+        wanted: Sought = EVERYTHING,
     ) -> World:
         """Take one look that nothing is ended by. Traces are read only of processes without a
         terminal, and of the `expected` pids where no pane on their socket has them."""
@@ -125,7 +125,7 @@ class Observer:
         processes: Mapping[int, Process],
         index: Index,
         names: Mapping[int, Names],
-        wanted: Wanted,
+        wanted: Sought,
     ) -> World:
         """Put together what was read. `names`: those that are known already."""
         ttys = {}

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import Pane, Process, ProcessId, Server, ServerLook, Session
+from tmuxreap.core.model import Pane, Process, ProcessId, Server, ServerLook, ServerSession
 from tmuxreap.core.values import field, frozen
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ NO_PLACES = Places()
 
 
 @frozen
-class Wanted:
+class Sought:
     """The sessions that a look is made for: names are read only of processes that may be theirs."""
 
     sessions: frozenset[str] = frozenset()  # ids and names
@@ -301,11 +301,11 @@ class Wanted:
     unregistered: bool = False  # include sessions without a row
     any_process: bool = False  # include processes without a session
 
-    def matches(self, session: Session) -> bool:
+    def matches(self, session: ServerSession) -> bool:
         return self.unregistered or not self.sessions.isdisjoint((session.id, session.name))
 
 
-EVERYTHING = Wanted(unregistered=True, any_process=True)
+EVERYTHING = Sought(unregistered=True, any_process=True)
 
 NAMELESS = Names((), None)
 
@@ -323,8 +323,8 @@ class World:
     host: str
     boot_id: str
     servers: Mapping[str, ServerLook]
-    sessions: Mapping[tuple[str, str, int], Session]  # by socket, id and creation
-    sessions_by_name: Mapping[tuple[str, str], Session]  # by socket and name
+    sessions: Mapping[tuple[str, str, int], ServerSession]  # by socket, id and creation
+    sessions_by_name: Mapping[tuple[str, str], ServerSession]  # by socket and name
     index: Index
     names: Mapping[int, Names]  # by pid, for processes that may belong to a wanted session
     epochs: Mapping[int, float]  # start times by pid, where processes are identified by them
@@ -338,7 +338,7 @@ class World:
     def places_on(self, server: ServerLook) -> Places:
         return self.places.get(server.socket, NO_PLACES)
 
-    def session_named(self, server: Server, name: str) -> Session | None:
+    def session_named(self, server: Server, name: str) -> ServerSession | None:
         return self.sessions_by_name.get((server.socket, name))
 
     def names_of(self, process: Process) -> Names:
@@ -353,7 +353,7 @@ class World:
         return f"{self.paths[socket]},{server_pid}"
 
 
-def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, Session, Pane]]:
+def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, ServerSession, Pane]]:
     for server in servers:
         if isinstance(server, Server):
             for session in server.sessions:
@@ -366,7 +366,7 @@ def candidate_pids(
     servers: Mapping[str, ServerLook],
     ttys: Mapping[str, int],
     paths: Mapping[str, str],
-    wanted: Wanted,
+    wanted: Sought,
 ) -> set[int]:
     """Return the pids that may belong to a wanted session, by any evidence."""
     leaders = set(wanted.pids)
@@ -402,17 +402,17 @@ def _with_children(index: Index, pids: Iterable[int]) -> set[int]:
     return result
 
 
-def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], Session]:
-    sessions: dict[tuple[str, str, int], Session] = {}
+def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], ServerSession]:
+    sessions: dict[tuple[str, str, int], ServerSession] = {}
     for socket, server in servers.items():
         if isinstance(server, Server):
             sessions.update(((socket, it.id, it.created), it) for it in server.sessions)
     return sessions
 
 
-def by_name(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str], Session]:
+def by_name(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str], ServerSession]:
     """Index the sessions by name: a look asks for those of thousands of rows."""
-    sessions: dict[tuple[str, str], Session] = {}
+    sessions: dict[tuple[str, str], ServerSession] = {}
     for socket, server in servers.items():
         if isinstance(server, Server):
             sessions.update(((socket, it.name), it) for it in reversed(server.sessions))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import SHELLS, Carrier, Carriers, Profile, program_names
-from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, Session
+from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, ServerSession
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.ownership import TMUX_SERVER, Index, Owned, World
 
@@ -203,8 +203,8 @@ class KnownPanes:
 
 
 def judge_panes(
-    session: Session, known: KnownPanes, profile: Profile | None, world: World
-) -> tuple[Session | None, tuple[Pane, ...]]:
+    session: ServerSession, known: KnownPanes, profile: Profile | None, world: World
+) -> tuple[ServerSession | None, tuple[Pane, ...]]:
     """Return the session with only the panes that may be ended, None if none is left; and the busy
     panes that may not."""
     own = own_panes(session, known.agent)
@@ -221,14 +221,14 @@ def judge_panes(
     return left, with_names(foreign, world)
 
 
-def within(session: Session, panes: tuple[Pane, ...]) -> Session:
+def within(session: ServerSession, panes: tuple[Pane, ...]) -> ServerSession:
     """Return the session with only these of its panes."""
     if panes == session.panes:
         return session
     return replace(session, panes=panes)
 
 
-def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
+def own_panes(session: ServerSession, agent: Pane | None) -> tuple[Pane, ...]:
     """Return the panes without those of other windows that are linked into another session."""
     if agent is None or not any(map(session.shares, session.panes)):
         return session.panes
@@ -281,7 +281,9 @@ def _led_by(argv: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
     return frozenset((*(value for flag, value in pairs if flag in flags), *joined))
 
 
-def holder_of(pane: Pane, session: Session | None, server: ServerLook) -> Session | None:
+def holder_of(
+    pane: Pane, session: ServerSession | None, server: ServerLook
+) -> ServerSession | None:
     """Return the other session that this pane was moved into; None if it is still in place, or
     gone."""
     if not isinstance(server, Server) or (session is not None and session.holds(pane.id)):

@@ -13,7 +13,7 @@ from tmuxreap.core.model import (
     Row,
     Server,
     ServerLook,
-    Session,
+    ServerSession,
     Terminal,
 )
 from tmuxreap.proof.identity import same_server
@@ -29,7 +29,7 @@ PTS_MAJOR = 136
 def reach_of(
     row: Row,
     server: ServerLook,
-    session: Session | None,
+    session: ServerSession | None,
     world: World,
     past: Past,
     *,
@@ -184,7 +184,7 @@ def _terminal_of(leader: Process) -> frozenset[str]:
 
 
 def belongings_of(
-    server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World
+    server: ServerLook, session: ServerSession | None, reach: Reach, spares: Spares, world: World
 ) -> Owned:
     """Return the session's processes. A process in a pane of another session belongs to that one,
     whatever evidence ties it to this one."""

@@ -16,7 +16,7 @@ from tmuxreap.core.model import (
     Row,
     Server,
     ServerLook,
-    Session,
+    ServerSession,
     Terminal,
 )
 from tmuxreap.core.values import replace
@@ -229,13 +229,13 @@ def _continued(row: Row, profile: Profile | None, world: World) -> Job | None:
 
 
 def _judge_first(
-    session: Session,
+    session: ServerSession,
     pane: Pane | None,
     leads: frozenset[str],
     profile: Profile | None,
     world: World,
     past: Past,
-) -> tuple[Session | None, tuple[Pane, ...]]:
+) -> tuple[ServerSession | None, tuple[Pane, ...]]:
     """Return the session with the panes that an ending takes, and the foreign panes."""
     if past.pane_only:
         return (replace(session, panes=(pane,)) if pane else None), ()
@@ -247,8 +247,8 @@ def _judge_first(
 
 
 def _judge_again(
-    session: Session | None, profile: Profile | None, world: World, past: Past
-) -> tuple[Session | None, tuple[Pane, ...]]:
+    session: ServerSession | None, profile: Profile | None, world: World, past: Past
+) -> tuple[ServerSession | None, tuple[Pane, ...]]:
     first = past.first
     if session is None or first is None:
         return None, ()
@@ -262,7 +262,7 @@ def _judge_again(
     return judge_panes(session, known, profile, world)
 
 
-def _session_still_there(first: Sight, server: ServerLook, world: World) -> Session | None:
+def _session_still_there(first: Sight, server: ServerLook, world: World) -> ServerSession | None:
     session = first.session
     if session is None or not isinstance(server, Server) or not _same_server(first, server):
         return None

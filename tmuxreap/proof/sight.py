@@ -8,10 +8,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Failure, command
-from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session
+from tmuxreap.core.model import (
+    Live,
+    Pane,
+    Process,
+    ProcessId,
+    Row,
+    Server,
+    ServerLook,
+    ServerSession,
+)
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import News, SeenPane
-from tmuxreap.proof.ownership import Belonging, Owned, Reach, Wanted, World
+from tmuxreap.proof.ownership import Belonging, Owned, Reach, Sought, World
 from tmuxreap.proof.panes import Carried, Nested, leader_of
 from tmuxreap.system.tmux.versions import spellings
 
@@ -44,8 +53,8 @@ class Sight:
     live: Live
     socket: str
     server: ServerLook
-    session: Session | None = None  # only with the panes that an ending takes
-    whole: Session | None = None  # with all its panes
+    session: ServerSession | None = None  # only with the panes that an ending takes
+    whole: ServerSession | None = None  # with all its panes
     pane: Pane | None = None
     agent: tuple[Process, ...] = ()
     keyed: tuple[Process, ...] = ()  # the agent's processes that the pane's keys can reach
@@ -98,7 +107,7 @@ def past_of(sight: Sight, before: Past) -> Past:
     )
 
 
-def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) -> Wanted:
+def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) -> Sought:
     """Return everything that these rows could mean."""
     sessions: set[str] = set()
     scopes: set[str] = set()
@@ -119,7 +128,7 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) 
             if row.pane.created_epoch is not None:
                 identified_by_start.add(row.pane.pid)
         scopes |= past.scopes
-    return Wanted(
+    return Sought(
         frozenset(sessions),
         frozenset(pids),
         frozenset(identified_by_start),

@@ -24,7 +24,7 @@ from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
 from tmuxreap.core.cache import cache_entry, cache_stamp, cached_value
 from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.model import SUSPENDED, AgentState, Live, Process, ProcessId, Row
-from tmuxreap.core.ports import Clock, Processes, Question, Tmux, ask_each
+from tmuxreap.core.ports import Clock, PaneQuestion, Processes, Tmux, ask_each
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books
@@ -242,7 +242,7 @@ class States:
             else:
                 changed.append(at)
         panes = [(sights[at].socket, pane) for at in changed if (pane := sights[at].pane)]
-        texts = ask_each(self._tmux, [(socket, Question(pane.id)) for socket, pane in panes])
+        texts = ask_each(self._tmux, [(socket, PaneQuestion(pane.id)) for socket, pane in panes])
         for at, text in zip(changed, texts, strict=True):
             profile = profiles[at]
             carriers = self._agents.spares(profile).carriers

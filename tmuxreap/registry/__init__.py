@@ -5,5 +5,5 @@ Never dumps a document: a write changes only the bytes of the fields concerned, 
 parsed again before it replaces the file.
 
 Doors: `file`, `look`, `rows` (with their trees, restarts and failures), `lives` (which state of a
-row is the newer), `transitions`, `targets`, `edits`. Main types: `Registry` (look, lock, write),
-`RegistryLook` (the file's content), `Event` (what may happen to a row)."""
+row is the newer), `transitions`, `targets`, `edits`. Main types: `RegistryFile` (look, lock,
+write), `RegistryLook` (the file's content), `RowEvent` (what may happen to a row)."""

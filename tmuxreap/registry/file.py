@@ -24,7 +24,7 @@ from tmuxreap.system.whereabouts import ledger_beside
 SPARE_BYTES = 64 * 1024  # bytes for new fields and screens, in the registry and the ledger
 
 
-class Registry:
+class RegistryFile:
     def __init__(self, path: Path, recall: Recall = lambda what, stamp: None) -> None:
         self.path = path
         self.resolved = Path(os.path.realpath(path))

@@ -20,7 +20,7 @@ class Remove(Enum):
     KEY = "remove"
 
 
-class Event(Enum):
+class RowEvent(Enum):
     """Something that happened to a session; a request for it is an intent."""
 
     STOPPED = "stopped"
@@ -41,28 +41,28 @@ A = Status.ARCHIVED
 
 # STOPPED or KILLED on an ended row: another process ended the row while our stop was in progress.
 # SWEPT keeps the status. None: the event cannot happen, and asking for it is a bug.
-TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
-    Event.STOPPED: {R: S, S: S, T: S, A: S},
-    Event.KILLED: {R: S, S: S, T: S, A: S},
-    Event.PURGED: {R: T, S: T, T: T, A: T},
-    Event.FOUND_DEAD: {R: T, S: None, T: None, A: None},
-    Event.SWEPT: {R: None, S: S, T: T, A: A},
-    Event.STARTED: {R: R, S: R, T: R, A: R},
-    Event.ADOPTED: {R: R, S: R, T: R, A: R},
-    Event.RESUMED: {R: R, S: R, T: R, A: R},
-    Event.RESTARTED: {R: R, S: R, T: R, A: R},
+TRANSITIONS: dict[RowEvent, dict[Status, Status | None]] = {
+    RowEvent.STOPPED: {R: S, S: S, T: S, A: S},
+    RowEvent.KILLED: {R: S, S: S, T: S, A: S},
+    RowEvent.PURGED: {R: T, S: T, T: T, A: T},
+    RowEvent.FOUND_DEAD: {R: T, S: None, T: None, A: None},
+    RowEvent.SWEPT: {R: None, S: S, T: T, A: A},
+    RowEvent.STARTED: {R: R, S: R, T: R, A: R},
+    RowEvent.ADOPTED: {R: R, S: R, T: R, A: R},
+    RowEvent.RESUMED: {R: R, S: R, T: R, A: R},
+    RowEvent.RESTARTED: {R: R, S: R, T: R, A: R},
 }
 
-EVENT_OF_VERB: dict[EndVerb, Event] = {
-    EndVerb.STOP: Event.STOPPED,
-    EndVerb.KILL: Event.KILLED,
-    EndVerb.RESTART: Event.STOPPED,  # until the agent is there again
+EVENT_OF_VERB: dict[EndVerb, RowEvent] = {
+    EndVerb.STOP: RowEvent.STOPPED,
+    EndVerb.KILL: RowEvent.KILLED,
+    EndVerb.RESTART: RowEvent.STOPPED,  # until the agent is there again
 }
-MODES: dict[Event, str] = {
-    Event.STOPPED: "graceful",
-    Event.KILLED: "kill",
-    Event.PURGED: "purge",
-    Event.FOUND_DEAD: "lost",
+MODES: dict[RowEvent, str] = {
+    RowEvent.STOPPED: "graceful",
+    RowEvent.KILLED: "kill",
+    RowEvent.PURGED: "purge",
+    RowEvent.FOUND_DEAD: "lost",
 }
 
 END_FIELDS = (
@@ -79,7 +79,7 @@ Changes = Mapping[Path, Value]
 class End:
     """The facts about an ending to be recorded."""
 
-    event: Event
+    event: RowEvent
     at: float
     stopped_by: StoppedBy | None = None
     reason: str | None = None
@@ -90,7 +90,7 @@ class End:
     screen: str | None = None
 
 
-def next_status(status: Status, event: Event) -> Status:
+def next_status(status: Status, event: RowEvent) -> Status:
     to = TRANSITIONS[event][status]
     if to is None:
         raise ValueError(f"a {status.value} row cannot be {event.value}")
@@ -100,7 +100,7 @@ def next_status(status: Status, event: Event) -> Status:
 def end_changes(status: Status, ending: End) -> Changes:
     """Return the fields that this ending writes into a row of this status."""
     to = next_status(status, ending.event)
-    if ending.event is Event.SWEPT:
+    if ending.event is RowEvent.SWEPT:
         return {("stopped_by",): _word(ending.stopped_by)}
     if to is Status.TERMINATED:
         word = "terminated"
@@ -136,7 +136,7 @@ def wants_restart(row: Row) -> bool:
 
 
 def is_lost(row: Row) -> bool:
-    return row.status.ended and row.data.get("termination_mode") == MODES[Event.FOUND_DEAD]
+    return row.status.ended and row.data.get("termination_mode") == MODES[RowEvent.FOUND_DEAD]
 
 
 def _conversation(ending: End) -> dict[str, str | bool | None]:
@@ -144,7 +144,10 @@ def _conversation(ending: End) -> dict[str, str | bool | None]:
     known = ending.conversation
     if known is not None and known.id is not None and ending.conversation_field is not None:
         facts = {ending.conversation_field: known.id, "conversation_source": known.source}
-    return {**facts, "resumable": False if ending.event is Event.PURGED else ending.resumable}
+    facts["resumable"] = ending.resumable
+    if ending.event is RowEvent.PURGED:
+        facts["resumable"] = False
+    return facts
 
 
 def _word(stopped_by: StoppedBy | None) -> str | None:

@@ -7,7 +7,7 @@ import pwd
 from collections.abc import Sequence
 
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Row, Server, Session, Terminal
+from tmuxreap.core.model import Row, Server, ServerSession, Terminal
 from tmuxreap.core.ports import Processes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
@@ -81,7 +81,7 @@ def _ancestors(processes: Processes, pid: int) -> set[int]:
     return above
 
 
-def _session_around(context: Context) -> Session | None:
+def _session_around(context: Context) -> ServerSession | None:
     """Return the session whose pane the caller runs in, as its tmux server tells it now."""
     socket = context.settings.tmux_socket
     pane = context.settings.environ.get("TMUX_PANE")

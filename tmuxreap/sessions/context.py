@@ -20,7 +20,7 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.reports import row_of_report
 from tmuxreap.proof.servers import RowAgents, Servers
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
@@ -135,7 +135,7 @@ class Context:
         return self.servers.named(self.default_word("server"))
 
     @cached_property
-    def registry(self) -> Registry:
+    def registry(self) -> RegistryFile:
         return self._registry(registry_path(self.settings, self.given_registry))
 
     def close(self) -> None:
@@ -195,8 +195,8 @@ class Context:
             return None
         return f"registry: {self.registry.path}"
 
-    def _registry(self, path: Path) -> Registry:
-        return Registry(path, self._recall)
+    def _registry(self, path: Path) -> RegistryFile:
+        return RegistryFile(path, self._recall)
 
     def _recall(self, what: str, stamp: str) -> str | None:
         return self.books.reading(what, stamp)

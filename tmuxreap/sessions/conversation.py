@@ -74,7 +74,7 @@ class Known:
 
 
 @frozen
-class Trace:
+class ConversationTrace:
     """What an agent leaves of a turn that has begun: its hooks' last word of work, and the size and
     time of its conversation's file."""
 
@@ -126,21 +126,21 @@ class Finder:
         beats = self.books.heartbeats_of(row.name)
         return next((beat.state for beat in beats if beat.state and beat.at >= since), "")
 
-    def trace_of(self, row: Row, sight: Sight, profile: Profile | None) -> Trace:
+    def trace_of(self, row: Row, sight: Sight, profile: Profile | None) -> ConversationTrace:
         """Return the trace of its last turn. A file that other conversations share tells nothing of
         this one."""
         beats = self.books.heartbeats_of(row.name)
         worked_at = max((beat.at for beat in beats if beat.state == WORKING), default=0.0)
         if profile is None or profile.query is not None:
-            return Trace(worked_at)
+            return ConversationTrace(worked_at)
         path = self.known_of(row, sight, profile).conversation.path
         try:
             status = Path(path).stat() if path else None
         except OSError:
             status = None
         if path is None or status is None:
-            return Trace(worked_at)
-        return Trace(worked_at, (path, status.st_size, status.st_mtime_ns))
+            return ConversationTrace(worked_at)
+        return ConversationTrace(worked_at, (path, status.st_size, status.st_mtime_ns))
 
     def background_warnings(
         self,

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Row, Server, ServerLook, Session
-from tmuxreap.core.ports import Question, Tmux
+from tmuxreap.core.model import Row, Server, ServerLook, ServerSession
+from tmuxreap.core.ports import PaneQuestion, Tmux
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.proof.panes import agents_in
 from tmuxreap.proof.servers import Servers
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import MARK, REGISTRY_MARK
 from tmuxreap.system.tmux.versions import spellings
@@ -31,10 +31,12 @@ class Owner:
 
 
 def owners_of(
-    tmux: Tmux, ours: Path | None, boot_id: str, server: Server, sessions: Sequence[Session]
+    tmux: Tmux, ours: Path | None, boot_id: str, server: Server, sessions: Sequence[ServerSession]
 ) -> dict[str, Owner]:
     """Return the sessions of other registries, by session id, with one question to their server."""
-    environments = tmux.ask(server.socket, [Question(it.id, environment=True) for it in sessions])
+    environments = tmux.ask(
+        server.socket, [PaneQuestion(it.id, environment=True) for it in sessions]
+    )
     owners = {}
     for session, environment in zip(sessions, environments, strict=True):
         owners[session.id] = owner_of(ours, boot_id, server, session, environment)
@@ -42,7 +44,7 @@ def owners_of(
 
 
 def owner_of(
-    ours: Path | None, boot_id: str, server: Server, session: Session, environment: str | None
+    ours: Path | None, boot_id: str, server: Server, session: ServerSession, environment: str | None
 ) -> Owner | None:
     """Find the other registry of a session. `environment`: the session's own, without the global
     environment of its server."""
@@ -76,7 +78,7 @@ def _marks(environment: str) -> Mapping[str, str]:
 def _running(path: Path) -> list[Row]:
     """Return the running rows of a registry; none if it cannot be read."""
     with contextlib.suppress(Failure):
-        return [row for row in Registry(path).look().usable if not row.status.ended]
+        return [row for row in RegistryFile(path).look().usable if not row.status.ended]
     return []
 
 
@@ -204,7 +206,9 @@ def without_row(
     return result
 
 
-def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) -> list[Newcomer]:
+def _agents_in(
+    context: Context, server: Server, sessions: Sequence[ServerSession]
+) -> list[Newcomer]:
     if not sessions:
         return []
     world = context.observer.latest  # from the look at the rows

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Live, ProcessId, Row
-from tmuxreap.core.ports import Question, Tmux, ask_each
+from tmuxreap.core.ports import PaneQuestion, Tmux, ask_each
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NOT_SEEN, News
@@ -237,7 +237,7 @@ def read_panes(
     profiles: Sequence[Profile | None],
 ) -> list[PaneContents]:
     """Read screens and options, in the order of the sights; those without a session stay empty."""
-    questions: list[tuple[str, Question]] = []
+    questions: list[tuple[str, PaneQuestion]] = []
     for sight, its_options, profile in zip(sights, options, profiles, strict=True):
         questions += _questions(sight, its_options, profile)
     answers = iter(ask_each(tmux, questions))
@@ -246,17 +246,17 @@ def read_panes(
 
 def _questions(
     sight: Sight, options: Sequence[str], profile: Profile | None
-) -> list[tuple[str, Question]]:
+) -> list[tuple[str, PaneQuestion]]:
     """Return what to ask about one sight; screen and options need a pane."""
     if sight.session:
-        questions = [Question(sight.session.id, environment=True)]
+        questions = [PaneQuestion(sight.session.id, environment=True)]
     else:
         questions = []
     if sight.pane is not None:
         pane = sight.pane.id
         styled = profile is not None and profile.is_styled
-        questions += [Question(pane, styled=styled), Question(pane, joined=True)]
-        questions += [Question(pane, option) for option in options]
+        questions += [PaneQuestion(pane, styled=styled), PaneQuestion(pane, joined=True)]
+        questions += [PaneQuestion(pane, option) for option in options]
     return [(sight.socket, question) for question in questions]
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Server
-from tmuxreap.core.ports import Question
+from tmuxreap.core.ports import PaneQuestion
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.copy import copy_of
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import REGISTRY_MARK, Settings
 from tmuxreap.system.own_files import NotUsed, read_own
@@ -63,7 +63,7 @@ def visit(context: Context, registry: Path) -> Iterator[Context]:
     """Yield a context that looks at another registry. It works on a copy of the ledger, so that
     nothing is remembered there."""
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
-        file = Registry(registry)
+        file = RegistryFile(registry)
         copy, _ = copy_of(ledger_path(registry), Path(folder))
         warnings: list[str] = []
         books = Books(file, context.clock, warnings, copy)
@@ -98,7 +98,7 @@ def _marked(context: Context) -> Iterator[str]:
         server = context.tmux.look(socket)
         if not isinstance(server, Server):
             continue
-        asked = [Question(session.id, environment=True) for session in server.sessions]
+        asked = [PaneQuestion(session.id, environment=True) for session in server.sessions]
         for environment in context.tmux.ask(socket, asked) if asked else ():
             for line in (environment or "").splitlines():
                 name, _, value = line.partition("=")

@@ -13,7 +13,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
+from tmuxreap.ledger.records import Moment, NewEvent, RecordedEvent, moment_of
 from tmuxreap.proof.observe import Place
 from tmuxreap.registry.lives import Life, is_same_process, with_beginning
 from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, loss_key, policy_of
@@ -98,7 +98,7 @@ class RestartLog:
         hand wrote into it since is never run unasked."""
         return with_beginning(row, self._beginning(row, self.books.history(row.name) or []))
 
-    def _beginning(self, row: Row, events: Sequence[Event]) -> Life:
+    def _beginning(self, row: Row, events: Sequence[RecordedEvent]) -> Life:
         """Return the life that this session was begun with, by this user; raise ValueError if the
         ledger has none. A registry, and a ledger, may come from anywhere: with a lost row and a
         command to run."""
@@ -154,7 +154,7 @@ class RestartLog:
         moment = Moment.now(self.place.boot_id, self.clock)
         facts = {"loss": pending.loss, "attempt": attempt, **by, **moment.as_data()}
 
-        def taken(events: Sequence[Event]) -> bool:
+        def taken(events: Sequence[RecordedEvent]) -> bool:
             tried = sum(
                 event.kind == RESTARTING and _is_of(event, pending.loss) for event in events
             )
@@ -162,14 +162,14 @@ class RestartLog:
 
         return self.books.note_unless(NewEvent(pending.name, RESTARTING, facts), taken) is True
 
-    def _age_s(self, event: Event) -> float:
+    def _age_s(self, event: RecordedEvent) -> float:
         """Return the event's age: by the uptime within one boot, since clocks may be set."""
         moment = moment_of(event.data)
         if moment is not None and moment.boot_id == self.place.boot_id:
             return self.clock.uptime() - moment.uptime
         return max(0.0, self.clock.now() - event.at)
 
-    def _has_failed(self, row: Row, events: Sequence[Event]) -> bool:
+    def _has_failed(self, row: Row, events: Sequence[RecordedEvent]) -> bool:
         """Tell whether the session ended by a failure. A proper exit leaves a goodbye from the
         agent's hook; an unrequested end leaves none."""
         start_id = max((event.id for event in events if event.kind in START_EVENTS), default=0)
@@ -187,16 +187,16 @@ class RestartLog:
         return any(beat.kind == SESSION_END and beat.at >= since - SAME_MOMENT_S for beat in beats)
 
 
-def is_decided(events: Sequence[Event], loss: str) -> bool:
+def is_decided(events: Sequence[RecordedEvent], loss: str) -> bool:
     """Tell whether the restart after this loss was cancelled or given up."""
     return any(event.kind in (CANCELLED, GIVEN_UP) and _is_of(event, loss) for event in events)
 
 
-def _is_of(event: Event, loss: str) -> bool:
+def _is_of(event: RecordedEvent, loss: str) -> bool:
     return event.data.get("loss") == loss
 
 
-def _since_user_start(events: Sequence[Event]) -> Sequence[Event]:
+def _since_user_start(events: Sequence[RecordedEvent]) -> Sequence[RecordedEvent]:
     """Return the events since a user last began the session, which resets the count."""
     begun = []
     for at, event in enumerate(events):
@@ -205,7 +205,7 @@ def _since_user_start(events: Sequence[Event]) -> Sequence[Event]:
     return events[begun[-1] :] if begun else events
 
 
-def _lost_since_start(row: Row, events: Sequence[Event]) -> bool:
+def _lost_since_start(row: Row, events: Sequence[RecordedEvent]) -> bool:
     """Tell whether the loss came after the last start: by the order of events; by their times if
     another tool recorded the loss."""
     lives = [event for event in events if event.kind in (*START_EVENTS, DEAD)]

@@ -9,8 +9,8 @@ from tmuxreap.core import text
 from tmuxreap.core.answers import Session, Shown
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, ProcessId, Row, Status, Terminal, Usage
-from tmuxreap.core.ports import Processes, Question, Tmux
-from tmuxreap.core.results import Author, Locator, Process, Used, megabytes, problem_of, read
+from tmuxreap.core.ports import PaneQuestion, Processes, Tmux
+from tmuxreap.core.results import Author, LocatorAnswer, Process, Used, megabytes, problem_of, read
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ledger.books import Books
@@ -241,7 +241,7 @@ def shown_result(
         ports=tuple(sorted(set().union(*(it.ports for it in measured)))),
         protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
         pane_state=pane_state,
-        locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),
+        locators=(LocatorAnswer(**as_dict(conversation), candidates=tuple(known.candidates)),),
         screen=kept_screen(text) if text is not None else row.last_screen,
         ended_by=_ended_by(context.books, row),
     )
@@ -253,7 +253,9 @@ def _screens(tmux: Tmux, sight: Sight, profile: Profile | None) -> Sequence[str 
         return None, None
     pane = sight.pane.id
     styled = profile is not None and profile.is_styled
-    return tmux.ask(sight.socket, [Question(pane, styled=styled), Question(pane, joined=True)])
+    return tmux.ask(
+        sight.socket, [PaneQuestion(pane, styled=styled), PaneQuestion(pane, joined=True)]
+    )
 
 
 def _ended_by(books: Books, row: Row) -> Author | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import frozen
-from tmuxreap.ledger.records import Event
+from tmuxreap.ledger.records import RecordedEvent
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.lives import Life, end_key_of, is_ended, newer_lives, with_life
 from tmuxreap.sessions.context import Context
@@ -67,7 +67,7 @@ def newer_rows(
     return found
 
 
-def lives_after(row: Row, events: Sequence[Event]) -> list[Life]:
+def lives_after(row: Row, events: Sequence[RecordedEvent]) -> list[Life]:
     """Return the lives in these events that may be newer than the row's, the best first."""
     lives = []
     for event in events:

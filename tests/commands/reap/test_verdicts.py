@@ -19,7 +19,7 @@ from tmuxreap.commands.reap.verdicts import (
     why_exempt,
 )
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import AgentState, Live, NoServer, Pane, Server, Session
+from tmuxreap.core.model import AgentState, Live, NoServer, Pane, Server, ServerSession
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.proof.sight import Sight
@@ -29,7 +29,7 @@ ALL = (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)
 HOUR = 3600.0
 TOOL = Child(7, "bash", ChildKind.TOOL, NOW - 199)
 PANE = Pane("%1", 9, "/dev/pts/9", False, False, False, False, "@1", False, "off", "vim")
-WATCHED = Session("$0", "acme", 1, None, 1, False, (PANE,))
+WATCHED = ServerSession("$0", "acme", 1, None, 1, False, (PANE,))
 SERVER = Child(8, "mcp-server", ChildKind.HELPER, NOW - 9000)
 
 

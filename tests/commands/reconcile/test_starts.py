@@ -9,13 +9,13 @@ from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift, drift_of_star
 from tmuxreap.commands.starting.row import Launch, open_start
 from tmuxreap.core.model import Server, ServerLook, UnreadSession
 from tmuxreap.core.values import replace
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import RowEvent
 
 
 def left(story: Story, *, mark: str = "m1", made_by: str | None = None) -> RowDrift | None:
     """Return the drift of a start with this mark that died; `made_by`: the mark of a session of its
     name."""
-    spec = Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, Event.STARTED)
+    spec = Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, RowEvent.STARTED)
     with pytest.raises(RuntimeError), open_start(story.app(), spec, mark):
         raise RuntimeError("it died")
     if made_by is not None:

@@ -10,11 +10,11 @@ from tests.fakes import Story
 from tmuxreap.commands.starting.row import Launch, Start, open_start
 from tmuxreap.core.errors import Failure
 from tmuxreap.ledger.records import Intent
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import RowEvent
 
 
 def wish(story: Story) -> Launch:
-    return Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, Event.STARTED)
+    return Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, RowEvent.STARTED)
 
 
 def announce(story: Story, *, cleared: bool = False, mark: str = "m1", fail: bool = False) -> Start:

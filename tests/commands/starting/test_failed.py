@@ -7,7 +7,7 @@ import pytest
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.commands.starting.launch import agent_failed
 from tmuxreap.commands.starting.row import Launch
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import RowEvent
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tmuxreap.registry.transitions import Event
     ],
 )
 def test_it_says_what_was_seen(gone: bool, screen: str, said: str) -> None:
-    wish = Launch("acme", "demo", ("a b",), None, "/", None, "/s", Event.STARTED)
+    wish = Launch("acme", "demo", ("a b",), None, "/", None, "/s", RowEvent.STARTED)
     failure = agent_failed(wish, load_profiles(None).of("demo"), gone, screen)
     assert (failure.code.text, failure.message) == ("start_failed", said)
     assert failure.hint == "try the command by hand: 'a b'"

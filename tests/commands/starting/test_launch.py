@@ -12,7 +12,7 @@ from tmuxreap.commands import adopt, start
 from tmuxreap.commands.starting.launch import existing_folder
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Unreachable
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import edited
 
 
@@ -74,7 +74,7 @@ def test_a_folder_of_any_script_is_taken(tmp_path: Path) -> None:
 def test_invalid_utf8_in_a_new_row_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "agent-sessions.yaml"
     file.write_text("tmux_sessions:\n  - name: shop\n    status: running\n")
-    look = Registry(file).look()
+    look = RegistryFile(file).look()
     with pytest.raises(Failure, match="not UTF-8") as refused:
         edited(look, {"shop": {("pane", "cwd"): "/bad\udcff"}})
     assert refused.value.code is Code.REGISTRY_UNWRITABLE

@@ -12,7 +12,7 @@ import pytest
 from tests.fakes import FakePane, Story
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 
 
 @pytest.fixture
@@ -95,16 +95,16 @@ def test_an_end_that_could_not_be_written_leaves_the_rest_to_reconcile(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent()
-    plain = Registry.change
+    plain = RegistryFile.change
 
-    def full(self: Registry, edit: Any) -> Any:
+    def full(self: RegistryFile, edit: Any) -> Any:
         raise Failure(Code.REGISTRY_UNWRITABLE, "could not write: no space left", "")
 
-    monkeypatch.setattr(Registry, "change", full)
+    monkeypatch.setattr(RegistryFile, "change", full)
     (one,) = story.restart()
     assert (one["outcome"], one["error"]["code"]) == ("failed", "registry_unwritable")
     assert story.row()["status"] == "running"
-    monkeypatch.setattr(Registry, "change", plain)
+    monkeypatch.setattr(RegistryFile, "change", plain)
     reconcile.run(story.app())
     assert story.row()["status"] == "stopped"
     assert story.SOCKET not in story.tmux.servers

@@ -8,11 +8,11 @@ from tests.fakes import Story
 from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session, registered
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Server
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import RowEvent
 from tmuxreap.sessions.look import look_at
 
 
-def recorded(story: Story, event: Event, **wish: object) -> None:
+def recorded(story: Story, event: RowEvent, **wish: object) -> None:
     app = story.app()
     server = app.tmux.look(story.SOCKET)
     assert isinstance(server, Server)
@@ -27,7 +27,7 @@ def recorded(story: Story, event: Event, **wish: object) -> None:
 def test_a_new_row_begins_with_its_name_and_ends_with_its_places(story: Story) -> None:
     story.agent()
     story.path.write_text("tmux_sessions: []\n")
-    recorded(story, Event.STARTED, conversation="id-1", source="launch", fields={"tags": ("a",)})
+    recorded(story, RowEvent.STARTED, conversation="id-1", source="launch", fields={"tags": ("a",)})
     row = story.row()
     assert list(row)[:4] == ["name", "status", "demo_conversation_id_own", "conversation_source"]
     assert list(row)[-2:] == ["pane", "tmux"]
@@ -41,9 +41,9 @@ def test_a_new_row_begins_with_its_name_and_ends_with_its_places(story: Story) -
 def test_an_adopted_one_keeps_what_is_known_and_a_started_one_starts_over(story: Story) -> None:
     story.agent(status="stopped")
     known = story.row()["demo_conversation_id_own"]
-    recorded(story, Event.ADOPTED)
+    recorded(story, RowEvent.ADOPTED)
     assert (story.row()["status"], story.row()["demo_conversation_id_own"]) == ("running", known)
-    recorded(story, Event.STARTED)
+    recorded(story, RowEvent.STARTED)
     assert story.row()["demo_conversation_id_own"] is None
 
 

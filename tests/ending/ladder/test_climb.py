@@ -16,10 +16,10 @@ from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Profile, Spares, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Live, Outcome, Row, StoppedBy
-from tmuxreap.core.ports import Sent
+from tmuxreap.core.ports import SignalSent
 from tmuxreap.core.results import Conversation, Draft
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import (
     Capture,
@@ -33,7 +33,7 @@ from tmuxreap.ending.ladder.requests import (
     Signal,
     Wait,
 )
-from tmuxreap.ending.plan import Policy, Rung, make_plan
+from tmuxreap.ending.plan import Policy, RungKind, make_plan
 from tmuxreap.proof.ownership import Belonging, Owned
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.conversation import Known
@@ -51,9 +51,9 @@ def an_ending(
     profile: Profile = DEMO,
     screen: Screen | None = None,
     **facts: Any,
-) -> Ending:
+) -> EndingState:
     """Return an ending as `prepare` makes it."""
-    return Ending(
+    return EndingState(
         row=ROW,
         agent="demo",
         profile=profile,
@@ -73,7 +73,7 @@ def run(
     sight: Sight = SIGHT,
     profile: Profile = DEMO,
     screen: Screen | None = None,
-) -> tuple[list[Request[Any]], Ending]:
+) -> tuple[list[Request[Any]], EndingState]:
     """Return every request, and the result. Waits take their time."""
     clock = FakeClock()
     one = an_ending(policy, sight, profile, screen, looked_at=clock.monotonic())
@@ -103,7 +103,7 @@ def scripted(**answers: object) -> Callable[[Request[Any]], object]:
         if isinstance(request, Wait) and given is True:
             return request.processes
         if isinstance(request, Signal) and given is True:
-            return dict.fromkeys(request.processes, Sent.SENT)
+            return dict.fromkeys(request.processes, SignalSent.SENT)
         return given
 
     return answer
@@ -152,7 +152,7 @@ def test_the_requests_of_a_stop_that_goes_well() -> None:
 
 def test_taken_over_before_the_first_key() -> None:
     asked, ended = run(STOP, scripted(Checkpoint=False))
-    assert asked == [Checkpoint(Rung.KEYS)]
+    assert asked == [Checkpoint(RungKind.KEYS)]
     assert (ended.outcome, ended.stopped_by, ended.survivors) == (Outcome.TAKEN_OVER, None, ())
 
 

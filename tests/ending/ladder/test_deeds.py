@@ -35,8 +35,8 @@ def test_a_key_is_sent_only_to_an_agent_that_is_in_front_now(story: Story, in_fr
     assert server is not None
     assert pane is not None
     for step, sent in (
-        (Key("Escape"), model.Press(server, pane, ("Escape",))),
-        (Text("/exit"), model.Press(server, pane, (), "/exit")),
+        (Key("Escape"), model.SendKeys(server, pane, ("Escape",))),
+        (Text("/exit"), model.SendKeys(server, pane, (), "/exit")),
     ):
         assert deeds_of(one, Press(step), story.processes) == ([sent] if in_front else [])
 

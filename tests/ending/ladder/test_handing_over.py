@@ -14,7 +14,7 @@ from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.keys import CLOSES_S, OPENS_S
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
@@ -36,7 +36,7 @@ WITH = replace(DEMO, editor_keys=(Key("C-g"),), marks={"shortened": re.compile(r
 
 def handed(
     *editors: Opened | None, screen: Screen = PASTE, profile: Any = WITH, **answers: object
-) -> tuple[list[Request[Any]], Ending]:
+) -> tuple[list[Request[Any]], EndingState]:
     given = {"ReadScreen": screen, "ReadEditor": list(editors), "Look": [ALONE, GONE], **answers}
     return run(STOP, scripted(Capture=UNTOLD, **given), profile=profile)
 

@@ -12,7 +12,7 @@ from tests.fakes import FakeClock
 from tmuxreap.agents.profiles import Key, Pause, Profile, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import (
     KeepDraft,
     Press,
@@ -34,7 +34,7 @@ def done(
     after: dict[Key, Screen | list[Screen]] | None = None,
     leaves: bool = False,
     profile: Profile = PROFILE,
-) -> tuple[Ending, list[Request[Any]]]:
+) -> tuple[EndingState, list[Request[Any]]]:
     """Run it. The last screen repeats until a key of `after` brings others."""
     clock, keyed = FakeClock(), dict(after or {})
     one = an_ending(profile=profile)

@@ -11,7 +11,7 @@ from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
     KeepDraft,
@@ -30,7 +30,7 @@ def pressed(asked: list[Request[Any]]) -> list[object]:
     return [request.step for request in asked if isinstance(request, Press)]
 
 
-def keyed(*screens: Screen, **answers: object) -> tuple[list[Request[Any]], Ending]:
+def keyed(*screens: Screen, **answers: object) -> tuple[list[Request[Any]], EndingState]:
     given = {"ReadScreen": list(screens), "Look": [ALONE, GONE], "Capture": UNTOLD, **answers}
     return run(STOP, scripted(**given))
 
@@ -173,7 +173,7 @@ def test_an_input_that_the_safe_keys_emptied_is_left_like_an_empty_one(
 # A look may meet a screen that is being drawn
 
 
-def drawn(planned: Screen, *screens: Screen) -> tuple[list[Request[Any]], Ending]:
+def drawn(planned: Screen, *screens: Screen) -> tuple[list[Request[Any]], EndingState]:
     profile = replace(DEMO, interrupt_keys=(ESCAPE,), unqueue_keys=(UP,), turn_again=True)
     answers = scripted(ReadScreen=list(screens), Look=[ALONE, GONE], Capture=UNTOLD, KeepDraft=1)
     return run(STOP, answers, profile=profile, screen=planned)

@@ -10,7 +10,7 @@ from tests.fakes import FakeClock
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.results import Conversation
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import (
     Capture,
     KeepDraft,
@@ -36,7 +36,7 @@ def finished(
     ours: bool = True,
     leaves: bool = False,
     wait_s: float = 5.0,
-) -> tuple[Ending, list[Request[Any]], bool]:
+) -> tuple[EndingState, list[Request[Any]], bool]:
     """Run it; the last screen repeats."""
     clock = FakeClock()
     run = an_ending()

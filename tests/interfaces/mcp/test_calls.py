@@ -14,7 +14,7 @@ import pytest
 
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.mcp import calls
 from tmuxreap.interfaces.mcp.arguments import Arguments
 from tmuxreap.interfaces.mcp.calls import Calls
@@ -36,7 +36,7 @@ class Slow(Arguments):
         self.runs.append(self.name)
         assert context.progress is not None
         context.progress.begin(2)
-        context.progress.rung(self.name, Rung.KEYS)
+        context.progress.rung(self.name, RungKind.KEYS)
         while not self.let.is_set():
             context.processes.wait((), 0.01)
         context.progress.done(self.name)

@@ -28,7 +28,7 @@ from tmuxreap.interfaces.popup.actions import Client, Desk, HostAnswer, Snapshot
 from tmuxreap.interfaces.popup.app import Popup
 from tmuxreap.interfaces.popup.view import COLUMNS, load_choices
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
-from tmuxreap.interfaces.text.progress import Progress
+from tmuxreap.interfaces.text.progress import ProgressText
 
 LARGE, SMALL = (120, 40), (40, 12)
 PATIENCE_S = 60.0
@@ -44,7 +44,7 @@ class Held(Desk):
         self.ended: list[tuple[EndVerb | None, tuple[str, ...]]] = []
 
     def end(
-        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
+        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: ProgressText
     ) -> Result:
         self.may_end.wait(PATIENCE_S)
         self.ended.append((verb, tuple(names)))
@@ -618,7 +618,7 @@ class Hosted(Held):
         return f"what {target} shows"
 
     def end(
-        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
+        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: ProgressText
     ) -> Result:
         if not host:
             return super().end(host, verb, names, progress)

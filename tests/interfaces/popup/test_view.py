@@ -8,7 +8,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import RemoteResult, Result, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.popup.view import (
     COLUMNS,
     Choices,
@@ -38,8 +38,8 @@ def result(*items: object, failure: Failure | None = None) -> Result:
 
 def test_a_rung_is_reported_with_its_time() -> None:
     assert step_text(EndVerb.STOP, None, 5.0) == "stopping ..."
-    assert step_text(EndVerb.STOP, (Rung.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
-    assert step_text(EndVerb.STOP, (Rung.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
+    assert step_text(EndVerb.STOP, (RungKind.HANGUP, 3.5), 5.0) == "hanging up 1.5 s"
+    assert step_text(EndVerb.STOP, (RungKind.HANGUP, 9.0), 5.0) == "hanging up 0.0 s"
 
 
 def test_the_popup_sums_up_one_ending_by_receipt_and_many_by_count() -> None:

@@ -15,7 +15,7 @@ from tmuxreap.core.results import (
     Conversation,
     Draft,
     Item,
-    Locator,
+    LocatorAnswer,
     Problem,
     Process,
     Used,
@@ -60,7 +60,7 @@ OTHER: dict[type, object] = {
     Conversation: Conversation("c2", "pidfile", "/c2.jsonl", True),
     Draft: Draft(5, 3, "other"),
     Problem: Problem("bug", "other", "hint"),
-    Locator: Locator("c2", "pidfile", "/c2.jsonl", True, ("c3",)),
+    LocatorAnswer: LocatorAnswer("c2", "pidfile", "/c2.jsonl", True, ("c3",)),
     Author: Author("ann", "vm", "cli", "b"),
     answers.Rung: answers.Rung("keys", 100, True, None),
 }

@@ -7,8 +7,8 @@ import io
 import pytest
 
 from tests.fakes import FakeClock
-from tmuxreap.ending.plan import Rung
-from tmuxreap.interfaces.text.progress import WORDS, Progress
+from tmuxreap.ending.plan import RungKind
+from tmuxreap.interfaces.text.progress import WORDS, ProgressText
 
 
 class Watched:
@@ -16,7 +16,7 @@ class Watched:
 
     def __init__(self, *, live: bool) -> None:
         self.clock, self.to = FakeClock(), io.StringIO()
-        self.display = Progress(self.to, self.clock.monotonic, live)
+        self.display = ProgressText(self.to, self.clock.monotonic, live)
 
     def after(self, seconds: float) -> None:
         self.clock.move_to(self.clock.monotonic() + seconds)
@@ -35,18 +35,18 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_rung_has_its_words() -> None:
-    assert set(WORDS) == set(Rung)
+    assert set(WORDS) == set(RungKind)
 
 
 def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:
     watched = Watched(live=False)
     watched.display.begin(2)
-    watched.display.rung("one", Rung.KEYS)
-    watched.display.rung("two", Rung.KEYS)
-    watched.display.rung("two", Rung.HANGUP)
+    watched.display.rung("one", RungKind.KEYS)
+    watched.display.rung("two", RungKind.KEYS)
+    watched.display.rung("two", RungKind.HANGUP)
     watched.display.done("two")
     watched.after(5)
-    watched.display.rung("one", Rung.HANGUP)
+    watched.display.rung("one", RungKind.HANGUP)
     watched.display.done("one")
     assert watched.news().splitlines() == ["one: still there after 5 s, ending what is left of it"]
 
@@ -54,12 +54,12 @@ def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:
 def test_one_line_with_everybody_and_how_long_he_takes() -> None:
     watched = Watched(live=True)
     watched.display.begin(3)
-    watched.display.rung("one", Rung.KEYS)
-    watched.display.rung("two", Rung.TERM)
+    watched.display.rung("one", RungKind.KEYS)
+    watched.display.rung("two", RungKind.TERM)
     watched.news()
     watched.after(1.5)
     assert watched.news() == "\r\x1b[K0 of 3 ended · one keys 1.5 s · two term 1.5 s"
-    watched.display.rung("one", Rung.KILL)
+    watched.display.rung("one", RungKind.KILL)
     watched.display.done("two")
     watched.after(1.0)
     assert watched.news() == "\r\x1b[K1 of 3 ended · one kill 2.5 s"
@@ -69,7 +69,7 @@ def test_not_more_often_than_an_eye_can_follow() -> None:
     watched = Watched(live=True)
     watched.display.begin(100)
     for number in range(100):
-        watched.display.rung(f"agent-{number}", Rung.KEYS)
+        watched.display.rung(f"agent-{number}", RungKind.KEYS)
     assert watched.news().count("\r") == 1
 
 
@@ -77,13 +77,13 @@ def test_the_line_is_cut_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     watched = Watched(live=True)
     watched.display.begin(1)
-    watched.display.rung("a-very-long-name-of-a-session", Rung.KEYS)
+    watched.display.rung("a-very-long-name-of-a-session", RungKind.KEYS)
     assert watched.news() == "\r\x1b[K0 of 1 ended · a-v…"
 
 
 def test_nothing_of_it_stays_on_the_screen() -> None:
     watched = Watched(live=True)
     watched.display.begin(1)
-    watched.display.rung("one", Rung.KEYS)
+    watched.display.rung("one", RungKind.KEYS)
     watched.display.done("one")
     assert watched.news().endswith("\r\x1b[K")

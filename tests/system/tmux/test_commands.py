@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.model import LeaveMode, NewSession, Pane, Server, Session, SetOption, SetStatus
+from tmuxreap.core.model import (
+    LeaveMode,
+    NewSession,
+    Pane,
+    Server,
+    ServerSession,
+    SetOption,
+    SetStatus,
+)
 from tmuxreap.system.tmux.client import (
     command_of,
     creation_of,
@@ -13,7 +21,7 @@ from tmuxreap.system.tmux.client import (
 )
 
 PANE = Pane("%5", 70, "/dev/pts/3", False, False, False, False, "@2", False, "off")
-SESSION = Session("$3", "acme", 1795000100, 1795000200, 0, False, (PANE,))
+SESSION = ServerSession("$3", "acme", 1795000100, 1795000200, 0, False, (PANE,))
 HELD = "#{W:#{P:<#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}>}}"
 SERVER = Server("/tmp/tmux-1000/default", 42, 1795000000, (SESSION,))
 

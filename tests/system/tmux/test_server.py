@@ -11,7 +11,7 @@ from tmuxreap.core.model import Created, LeaveMode, NewSession, NoServer, Server
 from tmuxreap.system.processes.linux import LinuxProcesses
 from tmuxreap.system.tmux import client
 from tmuxreap.system.tmux import server as server_module
-from tmuxreap.system.tmux.client import Answer, TooSlow
+from tmuxreap.system.tmux.client import ClientAnswer, TooSlow
 from tmuxreap.system.tmux.server import HUNG_S, TIMEOUT_S, RealTmux
 
 NASTY = [
@@ -68,13 +68,13 @@ def test_a_server_that_hangs_is_given_little_time_until_it_answers(
     given: list[tuple[str, float]] = []
     hung = {"/tmp/a": 2}
 
-    def ask(*words: object, **_: object) -> Answer:
+    def ask(*words: object, **_: object) -> ClientAnswer:
         socket, limit_s = words[1][2], words[4]  # type: ignore[index]
         given.append((socket, limit_s))  # type: ignore[arg-type]
         hung[socket] = hung.get(socket, 0) - 1
         if hung[socket] >= 0:
             raise TooSlow
-        return Answer(0, b"", b"")
+        return ClientAnswer(0, b"", b"")
 
     monkeypatch.setattr(server_module, "ask", ask)
     asked = RealTmux({})

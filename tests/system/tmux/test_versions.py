@@ -29,7 +29,7 @@ from tmuxreap.core.model import (
     Pane,
     Server,
     ServerLook,
-    Session,
+    ServerSession,
     Unreachable,
 )
 from tmuxreap.system.tmux.server import RealTmux
@@ -42,7 +42,7 @@ NAMES = tuple(FIELDS)
 EACH = [*product(NAMES, ODD)]
 
 
-def line(session: Session, pane: Pane) -> list[str]:
+def line(session: ServerSession, pane: Pane) -> list[str]:
     """A line as tmux 3.2 to 3.7 print it."""
     return [
         session.id,
@@ -66,7 +66,7 @@ def line(session: Session, pane: Pane) -> list[str]:
 
 
 def text(
-    server: Server, spoil: Callable[[Session, list[str]], list[str]] = lambda _, words: words
+    server: Server, spoil: Callable[[ServerSession, list[str]], list[str]] = lambda _, words: words
 ) -> str:
     lines = [":".join(spoil(one, line(one, pane))) for one in server.sessions for pane in one.panes]
     return "".join(f"{each}\n" for each in [*lines, f"=:{server.pid}:{server.started}"])
@@ -111,8 +111,8 @@ def pane(**facts: Any) -> Pane:
     return Pane(**{**known, **facts})
 
 
-def session(number: int, name: str, *panes: Pane) -> Session:
-    return Session(f"${number}", name, 5, 7, 0, False, panes)
+def session(number: int, name: str, *panes: Pane) -> ServerSession:
+    return ServerSession(f"${number}", name, 5, 7, 0, False, panes)
 
 
 def test_what_tmux_reports_is_read_back_unchanged() -> None:

@@ -23,7 +23,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.copy import copy_of
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.registry.file import Registry
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.context import Context
 
 
@@ -49,7 +49,7 @@ def examine(context: Context) -> Iterator[Finding]:
             yield problem(message, "make room, or set TMPDIR to a folder of yours", name="place")
         try:
             # read the file itself, not the ledger's cached copy
-            own = Registry(context.registry.path)
+            own = RegistryFile(context.registry.path)
             copy, trouble = _copied(own, folder)
             books = Books(own, context.clock, context.warnings, copy)
             inspected = inspected.with_own(profiles=profiles, registry=own, books=books)
@@ -122,7 +122,7 @@ def _profiles(context: Context) -> tuple[list[Finding], Profiles]:
     return [replace(finding, name="profiles") for finding in findings], profiles
 
 
-def _copied(own: Registry, folder: Path) -> tuple[Path, str | None]:
+def _copied(own: RegistryFile, folder: Path) -> tuple[Path, str | None]:
     """Copy the ledger: opening the real one may leave SQLite files, or set it aside as broken."""
     ledger = ledger_path(own.resolved)
     if ledger.is_file():

@@ -18,7 +18,7 @@ from tmuxreap.core.model import (
     Row,
     Server,
     ServerLook,
-    Session,
+    ServerSession,
     Terminal,
     Unreachable,
 )
@@ -34,7 +34,7 @@ from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
     Changes,
     End,
-    Event,
+    RowEvent,
     Value,
     end_changes,
     wants_restart,
@@ -188,7 +188,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         return []
     changes: Changes = {}
     if _has_purged(intent, _known(context, row, sight).conversation):
-        ending = End(Event.PURGED, context.clock.now(), reason=intent.reason)
+        ending = End(RowEvent.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending)
     evidence = f"a {intent.verb} of it was not closed"
     return [RowDrift(row.name, DriftKind.INTENT, evidence, changes, intent)]
@@ -224,12 +224,12 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Ro
     known = _known(context, row, sight)
     conversation = known.conversation
     agent = context.agents.of(row, sight)
-    event = Event.FOUND_DEAD
+    event = RowEvent.FOUND_DEAD
     why = ""
     if intent is not None:
         purged = _has_purged(intent, conversation)
         if purged:
-            event = Event.PURGED
+            event = RowEvent.PURGED
         else:
             event = EVENT_OF_VERB[EndVerb(intent.verb)]
         why = f"; {intent.verb} ({intent.reason}) was in progress when its process died"
@@ -422,12 +422,12 @@ def _unrecorded(
     return RowDrift(intent.name, kind, evidence, hint=hint, restore=options)
 
 
-def _is_recorded(row: Row, session: Session) -> bool:
+def _is_recorded(row: Row, session: ServerSession) -> bool:
     known = (row.tmux.session_id, row.tmux.session_created)
     return not row.status.ended and known == (session.id, session.created)
 
 
-def _made_by(context: Context, session: Session, intent: Intent) -> bool:
+def _made_by(context: Context, session: ServerSession, intent: Intent) -> bool:
     """Tell whether the start made this session: by its mark or, if none is left, by its age."""
     leaders = (context.processes.identify(pane.pid or 0) for pane in session.panes if not pane.dead)
     marks = {(context.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}

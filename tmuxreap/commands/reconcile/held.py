@@ -13,7 +13,7 @@ from tmuxreap.core.model import (
     RecordedPane,
     Row,
     Server,
-    Session,
+    ServerSession,
 )
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import START, Intent
@@ -24,7 +24,7 @@ RESTART = EndVerb.RESTART.value
 
 
 @frozen
-class Place:
+class HeldPlace:
     """Where the agent of a restart was, as its intent says."""
 
     socket: str
@@ -48,16 +48,16 @@ def is_of_restart(intent: Intent) -> bool:
     return place_of(intent) is not None
 
 
-def place_of(intent: Intent) -> Place | None:
+def place_of(intent: Intent) -> HeldPlace | None:
     if intent.verb == START:
         start = intent.recorded_start
         if start.pane is None or start.session is None or start.held_by is None:
             return None
-        return Place(start.socket, start.session, start.pane, start.held_by, start.marks)
+        return HeldPlace(start.socket, start.session, start.pane, start.held_by, start.marks)
     plan = intent.recorded if intent.verb == RESTART else None
     if plan is None or None in (plan.socket, plan.session, plan.pane, plan.held_by):
         return None
-    return Place(str(plan.socket), str(plan.session), str(plan.pane), plan.held_by or 0, ())
+    return HeldPlace(str(plan.socket), str(plan.session), str(plan.pane), plan.held_by or 0, ())
 
 
 def held_by(context: Context, row: Row, intent: Intent) -> Held | None:
@@ -81,7 +81,7 @@ def held_by(context: Context, row: Row, intent: Intent) -> Held | None:
 
 
 def _in_pane(
-    context: Context, row: Row, place: Place, server: Server, session: Session, pane: Pane
+    context: Context, row: Row, place: HeldPlace, server: Server, session: ServerSession, pane: Pane
 ) -> Held:
     leader = None
     if not pane.dead:
@@ -98,7 +98,7 @@ def _in_pane(
     return Held(Row(row.name, agent=agent, tmux_server=server_word, tmux=tmux, pane=recorded))
 
 
-def _has_mark(context: Context, leader: ProcessId | None, place: Place) -> bool:
+def _has_mark(context: Context, leader: ProcessId | None, place: HeldPlace) -> bool:
     if leader is None:
         return False
     environ = context.processes.environ(leader) or {}

@@ -36,11 +36,11 @@ from tmuxreap.core.model import (
     RecordedTmux,
     Row,
     Server,
+    ServerSession,
     SetOption,
     Terminal,
     Unreachable,
 )
-from tmuxreap.core.model import Session as TmuxSession
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.core.values import replace
@@ -336,7 +336,7 @@ def session_exists(
     return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
 
 
-def _taken(context: Context, name: str, server: Server, session: TmuxSession) -> Failure:
+def _taken(context: Context, name: str, server: Server, session: ServerSession) -> Failure:
     """Return the failure for a name that a session has; if it is another project's, name that."""
     from tmuxreap.sessions.registries import project_of
 

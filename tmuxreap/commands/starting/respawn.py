@@ -22,17 +22,17 @@ from tmuxreap.commands.starting.shells import below, shell_of_pane
 from tmuxreap.commands.starting.take_up import take_up
 from tmuxreap.core import answers, faults, model
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import EndVerb, Pane, ProcessId, RecordedPane, Row, Server, Session
+from tmuxreap.core.model import EndVerb, Pane, ProcessId, RecordedPane, Row, Server, ServerSession
 from tmuxreap.core.values import frozen, replace, slotted
 from tmuxreap.ending.end import end_unregistered, restore_options
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.one_at_a_time import MarkInProgress
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import Closing, Intent, RecordedStart
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.lives import with_life
 from tmuxreap.registry.rows import conversation_field
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import RowEvent
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
 from tmuxreap.system.environment import PARENT
@@ -53,7 +53,7 @@ class Way:
     parent: str
 
 
-def way_back(context: Context, ending: Ending) -> Way:
+def way_back(context: Context, ending: EndingState) -> Way:
     """Plan how the agent comes back; Failure if it could not be resumed."""
     sight = ending.sight
     row = ending.row
@@ -72,18 +72,20 @@ def way_back(context: Context, ending: Ending) -> Way:
     return Way(spec, shell_of_pane(argv, environ.get(SHELL)), environ.get(PARENT, ""))
 
 
-def _spec(context: Context, ending: Ending, row: Row, own: frozenset[int] = frozenset()) -> Launch:
+def _spec(
+    context: Context, ending: EndingState, row: Row, own: frozenset[int] = frozenset()
+) -> Launch:
     folder = row.pane.cwd or _folder_of(context, ending)
     spec = take_up(context, replace(row, pane=replace(row.pane, cwd=folder)), own)
-    return replace(spec, socket=ending.first.socket, event=Event.RESTARTED)
+    return replace(spec, socket=ending.first.socket, event=RowEvent.RESTARTED)
 
 
-def _folder_of(context: Context, ending: Ending) -> str | None:
+def _folder_of(context: Context, ending: EndingState) -> str | None:
     folders = (context.processes.cwd(process.id) for process in ending.first.agent)
     return next((folder for folder in folders if folder), None)
 
 
-def _as_it_will_end(ending: Ending) -> Row:
+def _as_it_will_end(ending: EndingState) -> Row:
     """Return the row with what a stop would capture now."""
     row = ending.row
     known = ending.known
@@ -102,7 +104,7 @@ class Comeback:
     """One agent on its way back, from its held pane to its row."""
 
     context: Context
-    ending: Ending
+    ending: EndingState
     way: Way
     confirm_s: float
     intent: Intent | None = None
@@ -173,7 +175,7 @@ class Comeback:
             context.books.release([intent.id])
 
     def _open(
-        self, server: Server, session: Session, pane: Pane, mark_in_progress: MarkInProgress
+        self, server: Server, session: ServerSession, pane: Pane, mark_in_progress: MarkInProgress
     ) -> None:
         """Open the intent of the start, in one step with the end of the other."""
         spec = self.spec
@@ -198,13 +200,13 @@ class Comeback:
         marks = marks_of(self.context, spec, self.mark)
         return {**marks, PARENT: self.way.parent}
 
-    def _held(self) -> tuple[Server, Session, Pane]:
+    def _held(self) -> tuple[Server, ServerSession, Pane]:
         server, session, pane = self._pane()
         if not pane.dead:
             raise self._failure("another program runs in its pane by now")
         return server, session, pane
 
-    def _pane(self) -> tuple[Server, Session, Pane]:
+    def _pane(self) -> tuple[Server, ServerSession, Pane]:
         """Return the pane of the agent as it is now; Failure if it is gone."""
         first = self.ending.first
         server = self.context.tmux.look(first.socket)
@@ -223,7 +225,7 @@ class Comeback:
                         return server, session, pane
         raise self._failure("its pane is gone")
 
-    def _provisional(self, server: Server, session: Session, pane: Pane) -> Row:
+    def _provisional(self, server: Server, session: ServerSession, pane: Pane) -> Row:
         processes = self.context.processes
         leader = None
         if pane.pid is not None and not pane.dead:

@@ -20,7 +20,7 @@ from tmuxreap.core.model import (
     Row,
     Scope,
     Server,
-    Session,
+    ServerSession,
     Status,
     Terminal,
     Unreachable,
@@ -46,7 +46,7 @@ from tmuxreap.registry.rows import (
     row_invalid,
     unsafe,
 )
-from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
+from tmuxreap.registry.transitions import Changes, RowEvent, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, user_here
@@ -79,7 +79,7 @@ class Launch:
     cwd: str
     server: str | None
     socket: str
-    event: Event
+    event: RowEvent
     confirm_s: float = CONFIRM_S
     conversation: str | None = None
     source: str | None = None
@@ -114,7 +114,7 @@ class Start:
     is_cleared: bool = False  # nothing of the session exists, or nothing any more
 
 
-def identity_of(context: Context, server: Server, session: Session) -> RecordedTmux:
+def identity_of(context: Context, server: Server, session: ServerSession) -> RecordedTmux:
     """Return the present identity of a session, by which its row is recognized."""
     return RecordedTmux(
         socket=server.socket,
@@ -216,7 +216,7 @@ def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], spec: 
 def _conversation(spec: Launch, row: Row | None) -> list[tuple[str, Value]]:
     """Return the conversation's fields: new for a start, those known for resume and adopt."""
     field_name = conversation_field(spec.agent)
-    if spec.conversation is None and spec.event is not Event.STARTED:
+    if spec.conversation is None and spec.event is not RowEvent.STARTED:
         return [] if row is not None else [(field_name, None)]
     values: list[tuple[str, Value]] = [(field_name, spec.conversation)]
     if spec.source is not None:

@@ -16,7 +16,7 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.text import plain
 from tmuxreap.registry.rows import recorded_conversation
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import RowEvent
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known, store_environment
 from tmuxreap.sessions.look import sights_of
@@ -39,7 +39,7 @@ def take_up(context: Context, row: Row, own: Container[int] = ()) -> Launch:
         cwd=existing_folder(row.name, row.pane.cwd or str(context.settings.cwd)),
         server=row.tmux_server,
         socket=context.servers.socket(row.tmux_server),
-        event=Event.RESUMED,
+        event=RowEvent.RESUMED,
         conversation=conversation,
         environment=environment,
         terminal=terminal,

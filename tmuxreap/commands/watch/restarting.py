@@ -14,7 +14,7 @@ from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import popen_outside
-from tmuxreap.ledger.records import Event
+from tmuxreap.ledger.records import RecordedEvent
 from tmuxreap.registry.rows import loss_key, pause_s
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
@@ -192,11 +192,11 @@ class Restarts:
         return history[-1].id if history else 0
 
 
-def _is_outcome(event: Event) -> bool:
+def _is_outcome(event: RecordedEvent) -> bool:
     return event.kind in (FAILED, GIVEN_UP) or "restart" in event.data
 
 
-def _change_of(event: Event) -> Change:
+def _change_of(event: RecordedEvent) -> Change:
     data = event.data
     if event.kind in START_EVENTS:
         news = Change(event.name, RESTARTED, event.timestamp, settled=True, by="watch")

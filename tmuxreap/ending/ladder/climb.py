@@ -11,8 +11,8 @@ import signal
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
-from tmuxreap.core.ports import Sent
-from tmuxreap.ending.ending import Ending, RungReport
+from tmuxreap.core.ports import SignalSent
+from tmuxreap.ending.ending import EndingState, RungReport
 from tmuxreap.ending.ladder.daemons import end_in_daemon
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
@@ -26,7 +26,7 @@ from tmuxreap.ending.ladder.requests import (
     ask,
 )
 from tmuxreap.ending.ladder.turns import finish_turn
-from tmuxreap.ending.plan import PlannedRung, Rung
+from tmuxreap.ending.plan import PlannedRung, RungKind
 
 LOOK_AGAIN_S = 0.05
 FRESH_S = 0.3  # a look older than this is repeated before keys: foreign panes may have appeared
@@ -38,18 +38,18 @@ HELD: Signals = (signal.SIGHUP, *TERM)
 CLEAN_LOOKS = 2
 
 # The signals of a rung, and whether it closes the session.
-ACTIONS = {Rung.HANGUP: (TERM, True), Rung.TERM: (TERM, False), Rung.KILL: (KILL, True)}
+ACTIONS = {RungKind.HANGUP: (TERM, True), RungKind.TERM: (TERM, False), RungKind.KILL: (KILL, True)}
 
-STOPPED_BY: dict[Rung, StoppedBy] = {
-    Rung.DAEMON: StoppedBy.DAEMON,
-    Rung.KEYS: StoppedBy.EXIT_KEYS,
-    Rung.HANGUP: StoppedBy.HANGUP,
-    Rung.TERM: StoppedBy.SIGTERM,
-    Rung.KILL: StoppedBy.SIGKILL,
+STOPPED_BY: dict[RungKind, StoppedBy] = {
+    RungKind.DAEMON: StoppedBy.DAEMON,
+    RungKind.KEYS: StoppedBy.EXIT_KEYS,
+    RungKind.HANGUP: StoppedBy.HANGUP,
+    RungKind.TERM: StoppedBy.SIGTERM,
+    RungKind.KILL: StoppedBy.SIGKILL,
 }
 
 
-def climb(ending: Ending) -> Steps[None]:
+def climb(ending: EndingState) -> Steps[None]:
     """Climb the ladder from the first key to the proof of death."""
     ending.agent_left = ending.sight.agent_gone
     if ending.policy.holds_pane:
@@ -58,7 +58,7 @@ def climb(ending: Ending) -> Steps[None]:
     ending.trouble = ending.hindered_by
 
 
-def _run_rungs(ending: Ending) -> Steps[Outcome]:
+def _run_rungs(ending: EndingState) -> Steps[Outcome]:
     if ending.plan.after_turn_s is not None:
         if not (yield from finish_turn(ending, ending.plan.after_turn_s)):
             return Outcome.TAKEN_OVER
@@ -74,13 +74,13 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
             continue
         if not (yield from ask(Checkpoint(planned.rung))):
             return Outcome.TAKEN_OVER
-        if planned.rung is Rung.DAEMON:
+        if planned.rung is RungKind.DAEMON:
             gone = yield from _run_in_daemon(ending, planned)
             continue
-        if planned.rung is Rung.KEYS and ending.now > ending.looked_at + FRESH_S:
+        if planned.rung is RungKind.KEYS and ending.now > ending.looked_at + FRESH_S:
             yield from _look(ending)
         if not ending.blocked:
-            if planned.rung is not Rung.KEYS:
+            if planned.rung is not RungKind.KEYS:
                 yield from keep_shown_drafts(ending)
             gone = yield from _run_rung(ending, planned)
         if ending.blocked:
@@ -98,22 +98,22 @@ def _run_rungs(ending: Ending) -> Steps[Outcome]:
     return _outcome(ending, gone)
 
 
-def _exited_before_keys(ending: Ending, planned: PlannedRung) -> str | None:
+def _exited_before_keys(ending: EndingState, planned: PlannedRung) -> str | None:
     waited = ending.plan.after_turn_s is not None and ending.last is None
-    exited = planned.rung is Rung.KEYS and waited and ending.agent_left
+    exited = planned.rung is RungKind.KEYS and waited and ending.agent_left
     return "the agent left by itself" if exited else None
 
 
-def _kept_by_daemon(ending: Ending, planned: PlannedRung) -> str | None:
+def _kept_by_daemon(ending: EndingState, planned: PlannedRung) -> str | None:
     """Return why a rung after the agent's own command is left out: its daemon lives, and would
     bring back what was signalled; or the session would be cut off from its pane."""
-    if ending.unended is None or planned.rung is Rung.DAEMON:
+    if ending.unended is None or planned.rung is RungKind.DAEMON:
         return None
     alone = ending.sight.session is None and ending.sight.daemon is None
     return None if alone else "its agent's own daemon has it still"
 
 
-def _run_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+def _run_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     """End the part that the agent's own daemon runs; return True when nothing else is left."""
     started = ending.now
     if ending.sight.pane is not None:
@@ -125,11 +125,11 @@ def _run_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     return ended and ending.sight.session is None and not ending.sight.owned.own
 
 
-def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+def _run_rung(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     """Run one rung; return True when nothing of the session is left."""
     started = ending.now
     swept_only = ending.agent_left
-    if planned.rung is Rung.KEYS:
+    if planned.rung is RungKind.KEYS:
         yield from press_keys(ending, planned)
         gone = False
     else:
@@ -138,19 +138,21 @@ def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
             signals = HELD
         gone = yield from _end_processes(ending, signals, planned.wait_s, close=close)
     ending.last = planned.rung
-    ending.touched = ending.touched or (planned.rung is Rung.KEYS and ending.agent_left)
+    ending.touched = ending.touched or (planned.rung is RungKind.KEYS and ending.agent_left)
     waited_s = ending.now - started
-    enough = not swept_only and (gone or (planned.rung is Rung.KEYS and ending.agent_left))
+    enough = not swept_only and (gone or (planned.rung is RungKind.KEYS and ending.agent_left))
     skipped = None
     if swept_only:
         skipped = "the agent had left; only what it left behind was swept"
-    if planned.rung is Rung.KEYS and ending.unsent is not None:
+    if planned.rung is RungKind.KEYS and ending.unsent is not None:
         skipped = ending.unsent
     ending.rungs.append(RungReport(planned.rung, waited_s, enough, skipped))
     return gone
 
 
-def _end_processes(ending: Ending, signals: Signals, wait_s: float, *, close: bool) -> Steps[bool]:
+def _end_processes(
+    ending: EndingState, signals: Signals, wait_s: float, *, close: bool
+) -> Steps[bool]:
     """Close, signal and wait until two looks in a row find nothing; return False on timeout. The
     time counts from the first signal: with a hundred sessions the looks before it are slow."""
     deadline: float | None = None
@@ -191,14 +193,14 @@ def _end_processes(ending: Ending, signals: Signals, wait_s: float, *, close: bo
         yield from ask(Wait(others or left, min(step, deadline)))
 
 
-def _shells(ending: Ending) -> frozenset[ProcessId]:
+def _shells(ending: EndingState) -> frozenset[ProcessId]:
     """Return the shells: interactive ones ignore TERM, and exit with their terminal once they are
     the last."""
     own = ending.sight.owned.own
     return frozenset(belonging.process.id for belonging in own if belonging.process.comm in SHELLS)
 
 
-def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
+def _respawned(ending: EndingState, fresh: frozenset[ProcessId]) -> bool:
     """Tell whether a hook started a new process in the pane of an ended one: it would do so
     again."""
     if ending.sight.session:
@@ -209,7 +211,7 @@ def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
 
 
 def _strike(
-    ending: Ending,
+    ending: EndingState,
     processes: frozenset[ProcessId],
     signals: Signals,
     *,
@@ -223,16 +225,16 @@ def _strike(
         yield from ask(Close())
     if processes:
         answers = yield from ask(Signal(processes, signals))
-        ending.denied = ending.denied or Sent.DENIED in answers.values()
+        ending.denied = ending.denied or SignalSent.DENIED in answers.values()
     if close and signals is KILL:
         yield from ask(Close())
 
 
-def _look(ending: Ending, *, processes_only: bool = False) -> Steps[None]:
+def _look(ending: EndingState, *, processes_only: bool = False) -> Steps[None]:
     ending.sight = yield from ask(Look(processes_only))
 
 
-def _note_swept(ending: Ending) -> None:
+def _note_swept(ending: EndingState) -> None:
     """Note all processes but the agent before they are ended: some exit with their terminal and
     never get a signal."""
     agent = frozenset(ending.plan.agent_pids)
@@ -241,7 +243,7 @@ def _note_swept(ending: Ending) -> None:
             ending.struck.setdefault(belonging.process.id, belonging)
 
 
-def _outcome(ending: Ending, gone: bool) -> Outcome:
+def _outcome(ending: EndingState, gone: bool) -> Outcome:
     if not gone:
         trouble = ending.hindered_by
         moved = trouble is not None and trouble.code is Code.SESSION_REPLACED
@@ -257,7 +259,7 @@ def _outcome(ending: Ending, gone: bool) -> Outcome:
     return Outcome.STOPPED
 
 
-def _stopped_by(ending: Ending) -> StoppedBy:
+def _stopped_by(ending: EndingState) -> StoppedBy:
     enough = [report.rung for report in ending.rungs if report.enough]
     if enough:
         return STOPPED_BY[enough[-1]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure, could_not
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import BeginOwnEnd, Follow, Look, Steps, Wait, ask
 from tmuxreap.ending.plan import PlannedRung
 
@@ -19,7 +19,7 @@ LOOK_AGAIN_S = 0.05
 CLEAN_LOOKS = 2
 
 
-def end_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     """End the session by the agent's own command; return True once nothing of it is left."""
     job = ending.sight.job
     if job is None:
@@ -43,7 +43,7 @@ def end_in_daemon(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     return True
 
 
-def _is_gone(ending: Ending, job: Job, until: float) -> Steps[bool]:
+def _is_gone(ending: EndingState, job: Job, until: float) -> Steps[bool]:
     """Wait until two looks in a row find it neither in the list nor alive."""
     clean = 0
     while clean < CLEAN_LOOKS:
@@ -59,7 +59,7 @@ def _is_gone(ending: Ending, job: Job, until: float) -> Steps[bool]:
     return True
 
 
-def _stays_gone(ending: Ending) -> Steps[bool]:
+def _stays_gone(ending: EndingState) -> Steps[bool]:
     """Look on for as long as its daemon may take to bring it back."""
     background = ending.keys.background
     until = ending.now + (background.respawn_s if background is not None else 0.0)
@@ -71,16 +71,16 @@ def _stays_gone(ending: Ending) -> Steps[bool]:
     return True
 
 
-def _not_ended(ending: Ending, job: Job, own_end: OwnEnd) -> Failure:
+def _not_ended(ending: EndingState, job: Job, own_end: OwnEnd) -> Failure:
     said = own_end.reason or f"{job.agent}'s own list has it still"
     return _still_there(ending, own_end, f"still alive: {job.seat}; {said}", Code.STILL_RUNNING)
 
 
-def _respawned(ending: Ending, job: Job, own_end: OwnEnd) -> Failure:
+def _respawned(ending: EndingState, job: Job, own_end: OwnEnd) -> Failure:
     reason = f"{job.agent}'s own daemon brought {job.seat} back"
     return _still_there(ending, own_end, reason, Code.RESPAWNED)
 
 
-def _still_there(ending: Ending, own_end: OwnEnd, reason: str, code: Code) -> Failure:
+def _still_there(ending: EndingState, own_end: OwnEnd, reason: str, code: Code) -> Failure:
     hint = f"try it by hand: {own_end.line}"
     return could_not(ending.policy.verb.value, ending.name, reason, hint, code)

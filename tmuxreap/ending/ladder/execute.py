@@ -12,13 +12,13 @@ from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import faults, model
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Deed, ProcessId
-from tmuxreap.core.ports import DRAW_S, Processes, Progress, Question, Sent
+from tmuxreap.core.ports import DRAW_S, PaneQuestion, Processes, Progress, SignalSent
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
-from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS, Rung
+from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS, RungKind
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.proof.panes import in_foreground
 from tmuxreap.proof.see import see_again
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tmuxreap.ending.own_ends import OwnEnd
 
 
-def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> list[Deed]:
+def deeds_of(ending: EndingState, request: Request[Any], processes: Processes) -> list[Deed]:
     """Return the commands for a request; none if a key may not be sent right now."""
     if isinstance(request, requests.Press):
         return _press(ending, request.step, processes)
@@ -43,7 +43,7 @@ def deeds_of(ending: Ending, request: Request[Any], processes: Processes) -> lis
     return _close(ending)
 
 
-def _close(ending: Ending) -> list[Deed]:
+def _close(ending: EndingState) -> list[Deed]:
     """Return the commands that close the session; none for a pane that is held. Panes of a window
     that is linked into another session are closed one by one: they would outlive the session."""
     server = ending.plan.server
@@ -62,41 +62,41 @@ def _close(ending: Ending) -> list[Deed]:
     return [*panes, model.CloseSession(server, left, alone)]
 
 
-def ready(ending: Ending) -> list[Deed]:
+def ready(ending: EndingState) -> list[Deed]:
     """Return the commands that make the pane ready for keys."""
     pane = ending.plan.sight.pane
     assert pane is not None  # noqa: S101 - a plan without a pane skips the keys
     return [model.LeaveMode(pane.id), *_during(ending)]
 
 
-def _during(ending: Ending) -> list[model.SetOption]:
+def _during(ending: EndingState) -> list[model.SetOption]:
     during = []
     for it in ending.plan.options:
         during.append(model.SetOption(it.pane, it.option, WHILE_KEYS[it.option]))
     return during
 
 
-def _press(ending: Ending, step: Key | Text, processes: Processes) -> list[Deed]:
+def _press(ending: EndingState, step: Key | Text, processes: Processes) -> list[Deed]:
     """Return the command for a key, or none if the agent is not in the foreground right now."""
     pane = ending.sight.pane
     server = ending.plan.server
     if pane is None or server is None or not _is_in_front(ending, processes):
         return []
     if isinstance(step, Key):
-        return [model.Press(server, pane, (step.name,), "")]
-    return [model.Press(server, pane, (), step.text)]
+        return [model.SendKeys(server, pane, (step.name,), "")]
+    return [model.SendKeys(server, pane, (), step.text)]
 
 
-def _paste(ending: Ending, text: str, processes: Processes) -> list[Deed]:
+def _paste(ending: EndingState, text: str, processes: Processes) -> list[Deed]:
     """Return the command for a paste, or none if the agent is not in the foreground right now."""
     pane = ending.sight.pane
     server = ending.plan.server
     if pane is None or server is None or not _is_in_front(ending, processes):
         return []
-    return [model.Paste(server, pane, text)]
+    return [model.PasteText(server, pane, text)]
 
 
-def _is_in_front(ending: Ending, processes: Processes) -> bool:
+def _is_in_front(ending: EndingState, processes: Processes) -> bool:
     now = (processes.refresh(process.id) for process in ending.sight.keyed)
     return any(process and in_foreground(process) for process in now)
 
@@ -114,15 +114,15 @@ COALESCE_S = 0.005
 PATIENCE_S = 0.1
 
 FAULT_OF_RUNG = {
-    Rung.DAEMON: Step.HANGUP,
-    Rung.KEYS: Step.KEYS,
-    Rung.HANGUP: Step.HANGUP,
-    Rung.TERM: Step.HANGUP,
-    Rung.KILL: Step.KILL,
+    RungKind.DAEMON: Step.HANGUP,
+    RungKind.KEYS: Step.KEYS,
+    RungKind.HANGUP: Step.HANGUP,
+    RungKind.TERM: Step.HANGUP,
+    RungKind.KILL: Step.KILL,
 }
 
 
-Ladder = Callable[[Ending], Steps[None]]
+Ladder = Callable[[EndingState], Steps[None]]
 
 
 class Executor:
@@ -142,11 +142,13 @@ class Executor:
         self._clock = context.clock
         self._books = context.books
         self._settings = context.settings
-        self._ladders: dict[Ending, Steps[None]] = {}
-        self._requests: dict[Ending, Request[Any]] = {}
-        self._done: list[Ending] = []
+        self._ladders: dict[EndingState, Steps[None]] = {}
+        self._requests: dict[EndingState, Request[Any]] = {}
+        self._done: list[EndingState] = []
 
-    def run(self, endings: Sequence[Ending], ladder: Ladder = climb) -> Iterator[list[Ending]]:
+    def run(
+        self, endings: Sequence[EndingState], ladder: Ladder = climb
+    ) -> Iterator[list[EndingState]]:
         """Yield the finished endings in batches, as they finish."""
         if self._progress:
             self._progress.begin(len(endings))
@@ -171,7 +173,7 @@ class Executor:
                 self._tmux.do(ending.sight.socket, restore(ending.plan.options))
             raise
 
-    def _take_finished(self) -> list[Ending]:
+    def _take_finished(self) -> list[EndingState]:
         done = self._done
         self._done = []
         for ending in done:
@@ -183,11 +185,11 @@ class Executor:
                 self._tmux.do(ending.sight.socket, restore(ending.plan.options))
         return done
 
-    def _deliver(self, ending: Ending, _: Request[T], answer: T) -> None:
+    def _deliver(self, ending: EndingState, _: Request[T], answer: T) -> None:
         """Answer the request and advance the ladder to its next one."""
         self._advance(ending, answer)
 
-    def _advance(self, ending: Ending, answer: object) -> None:
+    def _advance(self, ending: EndingState, answer: object) -> None:
         ending.now = self._clock.monotonic()
         try:
             self._requests[ending] = self._ladders[ending].send(answer)
@@ -210,7 +212,7 @@ class Executor:
                 self._answer(ending, request)
         return bool(ready)
 
-    def _answer(self, ending: Ending, request: Request[Any]) -> None:
+    def _answer(self, ending: EndingState, request: Request[Any]) -> None:
         match request:
             case requests.Checkpoint(rung):
                 faults.at(FAULT_OF_RUNG[rung])
@@ -250,7 +252,7 @@ class Executor:
             case _:
                 raise AssertionError(request)
 
-    def _begin_own_end(self, ending: Ending) -> OwnEnd:
+    def _begin_own_end(self, ending: EndingState) -> OwnEnd:
         from tmuxreap.ending.own_ends import begin_own_end  # late: few sessions need it
 
         job = ending.sight.job
@@ -259,20 +261,20 @@ class Executor:
         ports = settings.environ, settings.home
         return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
 
-    def _still_owns(self, ending: Ending) -> bool:
+    def _still_owns(self, ending: EndingState) -> bool:
         return ending.intent is None or self._books.still_open(ending.intent.id)
 
-    def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
+    def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> SignalSent:
         """Return the result of the first signal; later ones (SIGCONT) only make it take effect."""
         answers = [self._processes.signal(process, number) for number in signals]
         return answers[0]
 
-    def _send_batched(self, endings: Sequence[Ending]) -> None:
+    def _send_batched(self, endings: Sequence[EndingState]) -> None:
         """Send the commands of all endings with one tmux client for each server. For several at
         once the client's result says nothing about each: the next look shows it."""
         asked = {it: deeds_of(it, self._requests[it], self._processes) for it in endings}
         wanted = {ending: its_deeds for ending, its_deeds in asked.items() if its_deeds}
-        answers: dict[Ending, bool] = {}
+        answers: dict[EndingState, bool] = {}
         for socket in dict.fromkeys(ending.sight.socket for ending in wanted):
             batch = [ending for ending in wanted if ending.sight.socket == socket]
             all_deeds: list[Deed] = []
@@ -283,10 +285,10 @@ class Executor:
         for ending in endings:
             self._deliver(ending, self._requests[ending], answers.get(ending, False))
 
-    def _read_panes(self, endings: Sequence[Ending]) -> None:
+    def _read_panes(self, endings: Sequence[EndingState]) -> None:
         """Read the panes of all endings, asking each server once. Panes are first made ready for
         keys where that was requested."""
-        texts: dict[Ending, str | None] = {}
+        texts: dict[EndingState, str | None] = {}
         for socket in dict.fromkeys(ending.sight.socket for ending in endings):
             batch = [ending for ending in endings if ending.sight.socket == socket]
             shown = {}
@@ -302,7 +304,7 @@ class Executor:
         for ending in endings:
             self._deliver_text(ending, texts)
 
-    def _deliver_text(self, ending: Ending, texts: Mapping[Ending, str | None]) -> None:
+    def _deliver_text(self, ending: EndingState, texts: Mapping[EndingState, str | None]) -> None:
         text = texts.get(ending)
         profile = ending.profile
         match self._requests[ending]:
@@ -319,7 +321,7 @@ class Executor:
                 known = self._finder.known_of(ending.row, ending.sight, profile)
                 self._deliver(ending, request, known)
 
-    def _question(self, ending: Ending) -> Question | None:
+    def _question(self, ending: EndingState) -> PaneQuestion | None:
         """Return what to read of the pane. An agent's exit banner is read with wrapped lines
         joined, and only if its profile prints one."""
         captured = isinstance(self._requests[ending], requests.Capture)
@@ -328,9 +330,9 @@ class Executor:
             return None
         joined = not isinstance(self._requests[ending], requests.ReadScreen)
         styled = not joined and ending.profile is not None and ending.profile.is_styled
-        return Question(ending.sight.pane.id, joined=joined, styled=styled)
+        return PaneQuestion(ending.sight.pane.id, joined=joined, styled=styled)
 
-    def _look(self, looks: Mapping[Ending, requests.Look]) -> None:
+    def _look(self, looks: Mapping[EndingState, requests.Look]) -> None:
         if not looks:
             return
         since = min(map(_oldest_start, looks))
@@ -386,7 +388,7 @@ class Executor:
         return gone
 
 
-def _oldest_start(ending: Ending) -> int:
+def _oldest_start(ending: EndingState) -> int:
     """Return the start of the oldest pane leader: no process of a session is older."""
     leaders = ending.past.leaders
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)

@@ -9,7 +9,7 @@ from functools import partial
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import (
     LOOK_S,
     PARTIAL,
@@ -53,7 +53,7 @@ class _KeysResult(Enum):
 FAILED = frozenset({_KeysResult.BROKEN, _KeysResult.CUT})
 
 
-def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
+def press_keys(ending: EndingState, planned: PlannedRung) -> Steps[None]:
     if ending.policy.keys_timeout_s is None:
         limit = None
     else:
@@ -77,13 +77,13 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[None]:
         ending.known = yield from ask(Capture())
 
 
-def ready_screen(ending: Ending) -> Steps[Screen]:
+def ready_screen(ending: EndingState) -> Steps[Screen]:
     """Make the pane ready for keys and read its screen, which must be as planned or seen twice."""
     screen = yield from ask(ReadScreen(ready=True))
     return (yield from settled_screen(ending, screen, ending.plan.screen))
 
 
-def confirmed_screen(ending: Ending, screen: Screen) -> Steps[Screen | None]:
+def confirmed_screen(ending: EndingState, screen: Screen) -> Steps[Screen | None]:
     """Confirm the screen of an agent behind a carrier, where it is the only evidence of the agent:
     two looks must agree. Return None when they do not."""
     carrier = ending.sight.carrier
@@ -97,7 +97,7 @@ def confirmed_screen(ending: Ending, screen: Screen) -> Steps[Screen | None]:
     return None
 
 
-def take_back_queued(ending: Ending, screen: Screen) -> Steps[Screen | None]:
+def take_back_queued(ending: EndingState, screen: Screen) -> Steps[Screen | None]:
     """Take queued prompts back into the input and keep them: the key that ends a turn would start
     the next one. Return the new screen, or None when they stay queued: then no key is sent."""
     yield from keep_draft(ending, screen.draft)
@@ -121,7 +121,7 @@ def _has_changed(queued: str, screen: Screen) -> bool:
     return screen.queued != queued
 
 
-def _clear_input(ending: Ending, screen: Screen) -> Steps[Screen]:
+def _clear_input(ending: EndingState, screen: Screen) -> Steps[Screen]:
     """Clear the input line by line: some agents take prompts back only into an empty input."""
     for _ in range(LINES_CLEARED):
         if not screen.draft:
@@ -132,7 +132,7 @@ def _clear_input(ending: Ending, screen: Screen) -> Steps[Screen]:
     return screen
 
 
-def _unstash(ending: Ending, screen: Screen) -> Steps[Screen]:
+def _unstash(ending: EndingState, screen: Screen) -> Steps[Screen]:
     """Bring a stashed draft back into the empty input and keep it."""
     if screen.state is State.IDLE and ending.keys.unstash_keys:
         yield from type_keys(ending, ending.keys.unstash_keys)
@@ -143,7 +143,7 @@ def _unstash(ending: Ending, screen: Screen) -> Steps[Screen]:
     return screen
 
 
-def _interrupt_turn(ending: Ending, screen: Screen, limit: float | None) -> Steps[Screen]:
+def _interrupt_turn(ending: EndingState, screen: Screen, limit: float | None) -> Steps[Screen]:
     """End the turn before anything is typed: an agent that exits in the middle of a turn may leave
     a program behind that continues it. Its keys are sent again only if the profile allows it."""
     presses = REPEATS if ending.keys.turn_again else 1
@@ -159,7 +159,7 @@ def _interrupt_turn(ending: Ending, screen: Screen, limit: float | None) -> Step
     return screen
 
 
-def _wait_for_rest(ending: Ending, seconds: float) -> Steps[Screen]:
+def _wait_for_rest(ending: EndingState, seconds: float) -> Steps[Screen]:
     """Wait for what ends a turn or closes a dialog: two looks in a row show something else."""
     until = ending.now + seconds
     while True:
@@ -175,7 +175,7 @@ def _has_ended(screen: Screen) -> bool:
     return screen.state in RESTING
 
 
-def _leave(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
+def _leave(ending: EndingState, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
     """Leave from an empty prompt, if there is one or the first of the safe keys brings one; else by
     the safe keys."""
     steps = ending.keys.safe_keys
@@ -195,7 +195,7 @@ def _leave(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResu
     return result
 
 
-def _leave_at_rest(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
+def _leave_at_rest(ending: EndingState, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
     """Leave by the keys for an empty prompt. A draft that is alone in it is kept, cleared, and read
     back empty before."""
     if ending.editor_screen is not None:
@@ -212,7 +212,7 @@ def _leave_at_rest(ending: Ending, limit: float | None, seen: Screen) -> Steps[_
     return (yield from _send_keys(ending, idle_keys, limit, ending.keys.leave_s, seen))
 
 
-def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
+def _leave_setup(ending: EndingState, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
     """Leave a setup dialog unanswered, by its own keys only: the agent may store an Escape as a
     "no"."""
     result = _KeysResult.BROKEN
@@ -224,12 +224,12 @@ def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Ke
     return result
 
 
-def _is_quick(ending: Ending, screen: Screen) -> bool:
+def _is_quick(ending: EndingState, screen: Screen) -> bool:
     return exits_quickly(screen, ending.keys)
 
 
 def _send_safe_keys(
-    ending: Ending, limit: float | None, steps: tuple[KeyStep, ...], seen: Screen | None
+    ending: EndingState, limit: float | None, steps: tuple[KeyStep, ...], seen: Screen | None
 ) -> Steps[_KeysResult]:
     """Send the sequence that works in every state, or the part of it that is left; then repeat its
     last keys as often as fits into the time to exit, which counts from the last key of it."""
@@ -254,7 +254,9 @@ def _send_safe_keys(
     return result
 
 
-def _leave_emptied(ending: Ending, limit: float | None, result: _KeysResult) -> Steps[_KeysResult]:
+def _leave_emptied(
+    ending: EndingState, limit: float | None, result: _KeysResult
+) -> Steps[_KeysResult]:
     """Leave by the keys for an empty prompt, if the safe keys have emptied it: an agent without
     keys to repeat may know no other way."""
     screen = yield from ask(ReadScreen())
@@ -266,7 +268,7 @@ def _leave_emptied(ending: Ending, limit: float | None, result: _KeysResult) -> 
 
 
 def _send_keys(
-    ending: Ending,
+    ending: EndingState,
     steps: tuple[KeyStep, ...],
     limit: float | None,
     leave_s: float,
@@ -296,7 +298,7 @@ def _send_keys(
 
 
 def _pause(
-    ending: Ending, before: KeyStep | None, pause: Pause, limit: float | None
+    ending: EndingState, before: KeyStep | None, pause: Pause, limit: float | None
 ) -> Steps[tuple[bool, Screen | None]]:
     """Wait until the input holds the text that was typed before, or the time is up; after a key,
     and where the agent measures the time itself, wait all of it. Tell whether the agent left, with
@@ -308,14 +310,14 @@ def _pause(
     return (yield from wait_for_exit(ending, 0, limit)), screen
 
 
-def _within(seconds: float, ending: Ending, limit: float | None) -> float:
+def _within(seconds: float, ending: EndingState, limit: float | None) -> float:
     """Return the part of these seconds that is left before the limit."""
     if limit is None:
         return seconds
     return max(min(seconds, limit - ending.now), 0.0)
 
 
-def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]:
+def _press(ending: EndingState, step: Key | Text, seen: Screen | None) -> Steps[bool]:
     """Send a key or text only where it can do no harm: the screen is read before each key."""
     if (yield from _close_late_editor(ending)):
         seen = None
@@ -340,14 +342,14 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
     return (yield from ask(Press(step)))
 
 
-def _is_harmed_by_escape(ending: Ending, screen: Screen) -> bool:
+def _is_harmed_by_escape(ending: EndingState, screen: Screen) -> bool:
     """Tell whether this is a dialog that is left by another key: Escape may be an answer to it, or
     lose a part of the conversation. The keys that follow leave it."""
     others = ending.keys.dialog_keys
     return screen.state is State.DIALOG and bool(others) and ESCAPE not in others
 
 
-def _close_late_editor(ending: Ending) -> Steps[bool]:
+def _close_late_editor(ending: EndingState) -> Steps[bool]:
     """Tell whether an editor that opened late was in front; it is ended now."""
     if ending.editor_screen is None:
         return False
@@ -355,12 +357,12 @@ def _close_late_editor(ending: Ending) -> Steps[bool]:
     return (yield from take_from_late_editor(ending))
 
 
-def _may_clear(ending: Ending, key: Key) -> bool:
+def _may_clear(ending: EndingState, key: Key) -> bool:
     """Tell whether this key is the first that may clear a draft."""
     return not ending.cleared and key.name != "Escape"
 
 
-def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
+def _note_lost(ending: EndingState, key: Key, screen: Screen) -> None:
     """Note a draft that this key destroys and that could not be kept before."""
     if not _may_clear(ending, key):
         return
@@ -371,7 +373,7 @@ def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
         ending.draft_lost = "its screen could not be read"
 
 
-def keep_shown_drafts(ending: Ending) -> Steps[None]:
+def keep_shown_drafts(ending: EndingState) -> Steps[None]:
     """Keep the drafts of the planned screen, for an ending without keys."""
     screen = ending.plan.screen
     if screen is None or ending.cleared:
@@ -382,7 +384,7 @@ def keep_shown_drafts(ending: Ending) -> Steps[None]:
         ending.draft_lost = PARTIAL if screen.partial else STASHED
 
 
-def _is_our_text(ending: Ending, screen: Screen) -> bool:
+def _is_our_text(ending: EndingState, screen: Screen) -> bool:
     """Tell whether the input holds exactly the text that we typed: Enter would submit it."""
     typed = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
     return screen.state is State.DRAFT and screen.draft.strip() == typed
@@ -393,7 +395,7 @@ CLOSES_S = 2.0
 SIGNALS = ((signal.SIGTERM,), (signal.SIGKILL,))
 
 
-def read_whole_draft(ending: Ending, screen: Screen) -> Steps[Screen]:
+def read_whole_draft(ending: EndingState, screen: Screen) -> Steps[Screen]:
     """Read the whole draft through the editor; return the screen afterwards, with the draft as
     before."""
     keys = ending.keys.editor_keys
@@ -407,12 +409,12 @@ def read_whole_draft(ending: Ending, screen: Screen) -> Steps[Screen]:
     return (yield from wait_for_screen(ending, lambda seen: seen.state is not State.UNKNOWN))
 
 
-def take_from_late_editor(ending: Ending) -> Steps[bool]:
+def take_from_late_editor(ending: EndingState) -> Steps[bool]:
     """Take the draft from an editor that opened after OPENS_S: no key may go into it."""
     return (yield from _take_draft(ending, (yield from ask(ReadEditor()))))
 
 
-def _take_draft(ending: Ending, editor: Opened | None) -> Steps[bool]:
+def _take_draft(ending: EndingState, editor: Opened | None) -> Steps[bool]:
     if ending.editor_screen is None or editor is None:
         return False
     yield from _keep_whole(ending, ending.editor_screen, editor.text)
@@ -421,7 +423,7 @@ def _take_draft(ending: Ending, editor: Opened | None) -> Steps[bool]:
     return True
 
 
-def _wait_for_editor(ending: Ending) -> Steps[Opened | None]:
+def _wait_for_editor(ending: EndingState) -> Steps[Opened | None]:
     until = ending.now + OPENS_S
     while True:
         editor: Opened | None = yield from ask(ReadEditor())
@@ -432,7 +434,7 @@ def _wait_for_editor(ending: Ending) -> Steps[Opened | None]:
             return None
 
 
-def _keep_whole(ending: Ending, screen: Screen, text: str) -> Steps[None]:
+def _keep_whole(ending: EndingState, screen: Screen, text: str) -> Steps[None]:
     """Keep the draft unless it holds a placeholder for a paste, which some agents pass on."""
     shortened = ending.keys.marks.get("shortened")
     if not text.strip() or (shortened and shortened.search(text)):
@@ -450,7 +452,7 @@ def _keep_whole(ending: Ending, screen: Screen, text: str) -> Steps[None]:
         ending.draft_lost = ""
 
 
-def _close_editor(ending: Ending, opened: Opened) -> Steps[None]:
+def _close_editor(ending: EndingState, opened: Opened) -> Steps[None]:
     for signals in SIGNALS:
         yield from ask(Signal(frozenset({opened.editor}), signals, strikes=False))
         if not (yield from ask(Wait(frozenset({opened.editor}), ending.now + CLOSES_S))):

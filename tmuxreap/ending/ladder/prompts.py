@@ -14,7 +14,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, Outcome
 from tmuxreap.core.values import slotted
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.keys import confirmed_screen
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -27,9 +27,9 @@ from tmuxreap.ending.ladder.requests import (
     ask,
     wait_for_screen,
 )
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.proof.state import STATE_OF_SCREEN
-from tmuxreap.sessions.conversation import Trace
+from tmuxreap.sessions.conversation import ConversationTrace
 
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
 LOOK_S = 0.05  # a turn may be over after a tenth of a second
@@ -53,17 +53,17 @@ class Delivery:
     state: AgentState = AgentState.UNKNOWN  # as last seen
 
 
-def deliver(ending: Ending, delivery: Delivery) -> Steps[None]:
+def deliver(ending: EndingState, delivery: Delivery) -> Steps[None]:
     """Give the prompt: from the first look to the sign that the agent began."""
     ending.outcome, ending.trouble = yield from _deliver(ending, delivery)
 
 
-def _deliver(ending: Ending, delivery: Delivery) -> Steps[Delivered]:
+def _deliver(ending: EndingState, delivery: Delivery) -> Steps[Delivered]:
     screen = yield from _settled(ending)
     delivery.state = STATE_OF_SCREEN[screen.state]
     if (reason := why_not_empty(screen)) is not None:
         return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
-    if not (yield from ask(Checkpoint(Rung.KEYS))):
+    if not (yield from ask(Checkpoint(RungKind.KEYS))):
         return Outcome.REFUSED, not_idle(ending.name, delivery.state, "it is being ended")
     if not (yield from _paste(ending, delivery)):
         reason = "its pane took no text: the agent is not in front"
@@ -79,20 +79,20 @@ def _deliver(ending: Ending, delivery: Delivery) -> Steps[Delivered]:
     return (yield from _confirm(ending, delivery, trace))
 
 
-def put_back(ending: Ending, delivery: Delivery) -> Steps[None]:
+def put_back(ending: EndingState, delivery: Delivery) -> Steps[None]:
     """Type a draft into an idle and empty input, without Enter. One that is there already, as some
     agents keep it themselves, stays."""
     ending.outcome, ending.trouble = yield from _put_back(ending, delivery)
 
 
-def _put_back(ending: Ending, delivery: Delivery) -> Steps[Delivered]:
+def _put_back(ending: EndingState, delivery: Delivery) -> Steps[Delivered]:
     screen = yield from _settled(ending)
     delivery.state = STATE_OF_SCREEN[screen.state]
     if _holds(ending, delivery, screen):
         return Outcome.SENT, None
     if (reason := why_not_empty(screen)) is not None:
         return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
-    if not (yield from ask(Checkpoint(Rung.KEYS))):
+    if not (yield from ask(Checkpoint(RungKind.KEYS))):
         return Outcome.REFUSED, not_idle(ending.name, delivery.state, "it is being ended")
     if not (yield from _paste(ending, delivery)):
         reason = "its pane took no text: the agent is not in front"
@@ -107,7 +107,7 @@ def _put_back(ending: Ending, delivery: Delivery) -> Steps[Delivered]:
     return Outcome.UNKNOWN, unconfirmed(ending.name, delivery, reason)
 
 
-def _settled(ending: Ending) -> Steps[Screen]:
+def _settled(ending: EndingState) -> Steps[Screen]:
     """Make the pane ready and read its screen twice; the second look counts if both are idle."""
     screen = yield from ask(ReadScreen(ready=True))
     if why_not_empty(screen) is not None:
@@ -136,7 +136,7 @@ def why_not_empty(screen: Screen | None) -> str | None:
     return None
 
 
-def _paste(ending: Ending, delivery: Delivery) -> Steps[bool]:
+def _paste(ending: EndingState, delivery: Delivery) -> Steps[bool]:
     """Paste the text; return False if it certainly is not in the input."""
     delivery.pasted = True
     if (yield from ask(Paste(delivery.text))):
@@ -148,18 +148,18 @@ def _paste(ending: Ending, delivery: Delivery) -> Steps[bool]:
     return delivery.pasted
 
 
-def _is_alone(ending: Ending, delivery: Delivery) -> Steps[bool]:
+def _is_alone(ending: EndingState, delivery: Delivery) -> Steps[bool]:
     """Tell, at the last moment, whether Enter would submit this text and nothing else. Some agents
     take an Enter that follows text at once for a part of it."""
     yield from ask(Wait(ending.awaited, ending.now + SETTLES_S))
-    if not (yield from ask(Checkpoint(Rung.KEYS))):
+    if not (yield from ask(Checkpoint(RungKind.KEYS))):
         return False
     screen = yield from ask(ReadScreen())
     delivery.state = STATE_OF_SCREEN[screen.state]
     return _holds(ending, delivery, screen)
 
 
-def _holds(ending: Ending, delivery: Delivery, screen: Screen) -> bool:
+def _holds(ending: EndingState, delivery: Delivery, screen: Screen) -> bool:
     return holds_alone(screen, delivery.text, ending.keys)
 
 
@@ -189,7 +189,9 @@ def visible(text: str) -> str:
     return "".join(char for char in composed if unicodedata.category(char)[0] not in UNSEEN)
 
 
-def _confirm(ending: Ending, delivery: Delivery, before: Trace) -> Steps[Delivered]:
+def _confirm(
+    ending: EndingState, delivery: Delivery, before: ConversationTrace
+) -> Steps[Delivered]:
     """Watch until the agent has begun, its time is up, or it is gone."""
     until = ending.now + delivery.confirm_s
     while True:
@@ -204,7 +206,7 @@ def _confirm(ending: Ending, delivery: Delivery, before: Trace) -> Steps[Deliver
             return Outcome.UNKNOWN, unconfirmed(ending.name, delivery, reason)
 
 
-def _has_begun(ending: Ending, screen: Screen, before: Trace) -> Steps[bool]:
+def _has_begun(ending: EndingState, screen: Screen, before: ConversationTrace) -> Steps[bool]:
     if screen.state in UNDER_WAY or screen.limit is not None:
         return True
     after = yield from ask(ReadTrace())

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.ports import Sent
+from tmuxreap.core.ports import SignalSent
 from tmuxreap.core.results import Draft
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.plan import SETTLE_S, Rung
+from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.plan import SETTLE_S, RungKind
 from tmuxreap.proof.sight import Sight
-from tmuxreap.sessions.conversation import Known, Trace
+from tmuxreap.sessions.conversation import ConversationTrace, Known
 
 if TYPE_CHECKING:
     from tmuxreap.ending.own_ends import OwnEnd  # noqa: F401 - in a string
@@ -50,7 +50,7 @@ def ask(request: Request[T]) -> Steps[T]:
 class Checkpoint(Request[bool]):
     """Does this process still own the ending?"""
 
-    rung: Rung
+    rung: RungKind
 
 
 @frozen
@@ -70,7 +70,7 @@ class Wait(Request[frozenset[ProcessId]]):
 
 
 @frozen
-class Signal(Request[Mapping[ProcessId, Sent]]):
+class Signal(Request[Mapping[ProcessId, SignalSent]]):
     """Send the signals: what is the result for each process?"""
 
     processes: frozenset[ProcessId]
@@ -112,7 +112,7 @@ class Paste(Request[bool]):
 
 
 @frozen
-class ReadTrace(Request[Trace]):
+class ReadTrace(Request[ConversationTrace]):
     """What do the agent's hooks and its conversation on disk show of its last turn?"""
 
 
@@ -159,7 +159,7 @@ class Recall(Request[Known]):
     """Find the conversation again: time has passed, and the agent is alive."""
 
 
-def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
+def type_keys(ending: EndingState, steps: tuple[KeyStep, ...]) -> Steps[bool]:
     """Send keys, texts and pauses; return False when one could not be sent."""
     for step in steps:
         if isinstance(step, Pause):
@@ -170,7 +170,7 @@ def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
 
 
 def wait_for_screen(
-    ending: Ending, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
+    ending: EndingState, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
 ) -> Steps[Screen]:
     """Read the screen until the condition holds, the agent exits or the time is up."""
     until = ending.now + seconds
@@ -183,7 +183,7 @@ def wait_for_screen(
         look_s = min(look_s * GROWS, LOOK_S)
 
 
-def settled_screen(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Screen]:
+def settled_screen(ending: EndingState, screen: Screen, before: Screen | None) -> Steps[Screen]:
     """Read until the screen is as it was before, or the same twice: while it is being drawn, what
     is queued or half-typed may be missing. An empty prompt needs no second look, since it is read
     again before anything typed into it is submitted."""
@@ -200,7 +200,7 @@ def settled_screen(ending: Ending, screen: Screen, before: Screen | None) -> Ste
     return screen
 
 
-def keep_draft(ending: Ending, text: str) -> Steps[None]:
+def keep_draft(ending: EndingState, text: str) -> Steps[None]:
     """Keep each text once. A text replaces its own parts; a part of a draft that was read whole is
     not kept."""
     if not text or text in ending.kept or any(text in known for known in ending.replaced):
@@ -211,7 +211,7 @@ def keep_draft(ending: Ending, text: str) -> Steps[None]:
     ending.draft = Draft(len(whole), event, whole)
 
 
-def wait_for_exit(ending: Ending, seconds: float, limit: float | None = None) -> Steps[bool]:
+def wait_for_exit(ending: EndingState, seconds: float, limit: float | None = None) -> Steps[bool]:
     until = ending.now + seconds
     last = until if limit is None else min(until, limit)
     return not (yield from ask(Wait(ending.awaited, last)))

@@ -10,7 +10,7 @@ from tmuxreap.agents.profiles import Key, KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
-from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
 from tmuxreap.ending.ladder.requests import (
     Capture,
@@ -33,7 +33,7 @@ READY = frozenset({State.IDLE, State.DRAFT})
 REPORTED_REST = frozenset({"idle", "ended"})
 
 
-def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
+def finish_turn(ending: EndingState, wait_s: float) -> Steps[bool]:
     """Wait for the end of the turn, then look at the session anew: the plan may be old by now.
     Return False when another process took the ending over."""
     until = ending.now + wait_s
@@ -70,7 +70,7 @@ def _rests(screen: Screen, reported: str) -> bool:
     return screen.state in READY
 
 
-def _look_again(ending: Ending) -> Steps[None]:
+def _look_again(ending: EndingState) -> Steps[None]:
     ending.sight = yield from ask(Look())
     ending.agent_left = ending.sight.agent_gone
     ending.known = yield from ask(Capture() if ending.agent_left else Recall())
@@ -87,12 +87,12 @@ UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
 TurnResult = tuple[Outcome, Failure | None]
 
 
-def end_turn(ending: Ending) -> Steps[None]:
+def end_turn(ending: EndingState) -> Steps[None]:
     """End the turn: from the first look to the screen that proves it."""
     ending.outcome, ending.trouble = yield from _end_turn(ending)
 
 
-def _end_turn(ending: Ending) -> Steps[TurnResult]:
+def _end_turn(ending: EndingState) -> Steps[TurnResult]:
     screen = yield from _settled_state(ending)
     if ending.says_working and screen.state in RESTING:
         screen = yield from wait_for_screen(ending, lambda seen: seen.state not in RESTING, PAUSE_S)
@@ -126,7 +126,7 @@ def not_interruptible(name: str, reason: str) -> Failure:
     return could_not("interrupt", name, reason, hint, Code.NOT_INTERRUPTIBLE)
 
 
-def _press_keys(ending: Ending, screen: Screen) -> Steps[bool]:
+def _press_keys(ending: EndingState, screen: Screen) -> Steps[bool]:
     """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn,
     which has keys of its own. The same keys are sent again only if the profile allows it: a slow
     agent shows the screen before the key, and some exit when it is doubled."""
@@ -147,7 +147,7 @@ def _press_keys(ending: Ending, screen: Screen) -> Steps[bool]:
     return bool(sent)
 
 
-def _send_turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
+def _send_turn_keys(ending: EndingState, steps: tuple[KeyStep, ...]) -> Steps[bool]:
     """Send the keys; return False when the first could not be sent. An agent whose key is sent
     twice may rest after the first."""
     for place, step in enumerate(steps):
@@ -167,7 +167,7 @@ def _is_answered(screen: Screen) -> bool:
     return screen.armed or screen.state in RESTING
 
 
-def _confirm(ending: Ending, sent: bool) -> Steps[TurnResult]:
+def _confirm(ending: EndingState, sent: bool) -> Steps[TurnResult]:
     screen = yield from _settled_state(ending)
     if ending.awaited and not (yield from ask(Wait(ending.awaited, ending.now))):
         hint = "settle its row: tmuxreap reconcile"
@@ -181,7 +181,7 @@ def _confirm(ending: Ending, sent: bool) -> Steps[TurnResult]:
     return Outcome.FAILED, not_interruptible(ending.name, reason)
 
 
-def _settled_state(ending: Ending) -> Steps[Screen]:
+def _settled_state(ending: EndingState) -> Steps[Screen]:
     """Return the screen at once if a turn is running; any other state must be seen twice."""
     screen = yield from ask(ReadScreen())
     for _ in range(LOOKS):

@@ -147,7 +147,7 @@ def _with_projects(context: Context, failure: Failure) -> Failure:
 def _progress() -> Progress:
     from tmuxreap.interfaces.text import progress  # not needed by scripts
 
-    return progress.Progress(sys.stderr, monotonic, live=sys.stderr.isatty())
+    return progress.ProgressText(sys.stderr, monotonic, live=sys.stderr.isatty())
 
 
 def heed_signals() -> None:

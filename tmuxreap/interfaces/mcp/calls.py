@@ -30,7 +30,7 @@ from tmuxreap.core.verbs import VERBS
 from tmuxreap.interfaces.cli.boundary import run_work
 from tmuxreap.interfaces.mcp.arguments import Arguments, flags_of
 from tmuxreap.interfaces.mcp.tools import TOOLS, Tool
-from tmuxreap.interfaces.text.progress import Progress
+from tmuxreap.interfaces.text.progress import ProgressText
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
@@ -136,13 +136,13 @@ Report = Callable[[float, float | None, str | None], Any]
 
 
 @slotted
-class Call:
+class ToolCall:
     """A call in progress, with its answer at the end."""
 
     tool: Tool
     raw: dict[str, Any]
     began: float
-    progress: Progress
+    progress: ProgressText
     done: anyio.Event = field(default_factory=anyio.Event)
     answer: dict[str, Any] | None = None
     reported: float = 0.0
@@ -175,13 +175,15 @@ class Calls:
         self._client_gone = threading.Event()
         kinds = ("looks", "waits", "changes")
         self._limiters = {kind: anyio.CapacityLimiter(AT_ONCE) for kind in kinds}
-        self._under_way: dict[str, Call] = {}  # told so to their callers, who may ask again
+        self._under_way: dict[str, ToolCall] = {}  # told so to their callers, who may ask again
         self._busy = 0
         self.tasks: TaskGroup  # runs work beyond the answer to its call
 
     async def call(self, tool: Tool, raw: dict[str, Any], report: Report | None) -> dict[str, Any]:
         """Return the tool's answer or, if it takes long, what is in progress."""
-        call = Call(tool, raw, time.monotonic(), Progress(io.StringIO(), time.monotonic, False))
+        call = ToolCall(
+            tool, raw, time.monotonic(), ProgressText(io.StringIO(), time.monotonic, False)
+        )
         joined = self._under_way.pop(call.key, None)
         if joined is None:
             self.tasks.start_soon(self._work, call)
@@ -195,7 +197,7 @@ class Calls:
             self._under_way[call.key] = call
         return self._in_progress_answer(call)
 
-    async def _work(self, call: Call) -> None:
+    async def _work(self, call: ToolCall) -> None:
         limiter = self._limiters[_kind(call.tool)]
         self._busy += 1
         try:
@@ -221,12 +223,12 @@ class Calls:
                 await anyio.sleep(LOOK_S / 10)
         return busy
 
-    def context(self, *, looks: bool, progress: Progress | None = None) -> Context:
+    def context(self, *, looks: bool, progress: ProgressText | None = None) -> Context:
         context = real_app(Settings.from_environment(), self._registry, "mcp", progress=progress)
         leaving = self._client_gone if looks else self._leaving
         return context.with_own(processes=Interruptible(context.processes, leaving))
 
-    def _answer(self, call: Call) -> dict[str, Any]:
+    def _answer(self, call: ToolCall) -> dict[str, Any]:
         tool = call.tool
         context = self.context(looks=tool.read_only, progress=call.progress)
         try:
@@ -249,7 +251,7 @@ class Calls:
             return given.run(context)
         return elsewhere
 
-    def _in_progress_answer(self, call: Call) -> dict[str, Any]:
+    def _in_progress_answer(self, call: ToolCall) -> dict[str, Any]:
         in_progress = call.in_progress(time.monotonic())
         steps = "; ".join(f"{it['name']}: {it['at']} for {it['for_s']} s" for it in in_progress)
         if steps:
@@ -281,7 +283,7 @@ def _call_again(tool: Tool) -> str:
     return f"call {tool.name} again with the same arguments: it joins the one in progress"
 
 
-async def _await_result(call: Call, report: Report | None) -> None:
+async def _await_result(call: ToolCall, report: Report | None) -> None:
     """Wait for the result, and report progress if the client asked for it."""
     while report is not None and not call.done.is_set():
         with anyio.move_on_after(PROGRESS_S):
@@ -290,7 +292,7 @@ async def _await_result(call: Call, report: Report | None) -> None:
     await call.done.wait()
 
 
-async def _report_progress(call: Call, report: Report) -> None:
+async def _report_progress(call: ToolCall, report: Report) -> None:
     """Report progress, by a growing number (the protocol's rule) below the next ended session."""
     progress = call.progress
     now = time.monotonic()

@@ -27,7 +27,7 @@ from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.hosts.file import read_hosts
 from tmuxreap.interfaces.popup.view import choices_path
 from tmuxreap.interfaces.remote.near import attach_command, run_on_hosts
-from tmuxreap.interfaces.text.progress import Progress
+from tmuxreap.interfaces.text.progress import ProgressText
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sight_of
@@ -179,7 +179,7 @@ class Desk:
         return seen
 
     def end(
-        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: Progress
+        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: ProgressText
     ) -> Result:
         """End sessions of a host, "" for this machine, or resume them without a verb; the caller
         has already asked for confirmation."""
@@ -250,7 +250,7 @@ class Desk:
 
         return self._answer("jump", work)
 
-    def _run(self, work: Callable[[Context], T], progress: Progress | None = None) -> T:
+    def _run(self, work: Callable[[Context], T], progress: ProgressText | None = None) -> T:
         context = self._new_app(progress=progress)
         try:
             context.configure(lenient=True)
@@ -265,7 +265,7 @@ class Desk:
             return failure
 
     def _answer(
-        self, command: str, work: Callable[[Context], Result], progress: Progress | None = None
+        self, command: str, work: Callable[[Context], Result], progress: ProgressText | None = None
     ) -> Result:
         def answered(context: Context) -> Result:
             try:
@@ -285,9 +285,9 @@ def _look(context: Context, chosen: str | None) -> Snapshot:
     return Snapshot(tuple(sessions), screen, _why(context, selected), result.warnings)
 
 
-def silent_progress() -> Progress:
+def silent_progress() -> ProgressText:
     """Return a progress that is read, not drawn: `at` has the rung of each session."""
-    return Progress(io.StringIO(), time.monotonic, live=True)
+    return ProgressText(io.StringIO(), time.monotonic, live=True)
 
 
 UNREGISTERED = DriftKind.UNREGISTERED.value

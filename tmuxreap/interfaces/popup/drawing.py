@@ -20,7 +20,7 @@ from tmuxreap.interfaces.popup import actions, view
 from tmuxreap.interfaces.popup.actions import Desk, Snapshot
 from tmuxreap.interfaces.popup.view import Choices, arranged
 from tmuxreap.interfaces.popup.widgets import BackgroundApp, Sessions
-from tmuxreap.interfaces.text.progress import Progress
+from tmuxreap.interfaces.text.progress import ProgressText
 
 WIDE = 150  # from here on list and screen are side by side
 
@@ -30,7 +30,7 @@ class Doing:
     """What is being done with a session; without a verb it is being resumed."""
 
     verb: EndVerb | None
-    progress: Progress
+    progress: ProgressText
 
 
 class Drawing(BackgroundApp):

@@ -21,7 +21,7 @@ from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.interfaces.text.table import totals
 
@@ -108,7 +108,7 @@ def save_choices(path: Path | None, choices: Choices) -> None:
 
 
 @frozen
-class Key:
+class PopupKey:
     """One key: `pressed` is the toolkit's name, `shown` the displayed one. Keys of the least
     `worth` leave a narrow line first."""
 
@@ -121,31 +121,33 @@ class Key:
 
 
 KEYS = (
-    Key("enter", "⏎", "jump", "Jump", "go there: the tmux client switches to its pane", 6),
-    Key("s", "s", "end('stop')", "Stop", "stop it; its conversation is saved", 8),
-    Key("x", "x", "end('kill')", "Kill", "kill it; its conversation is saved first", 5),
-    Key("r", "r", "resume", "Resume", "resume the conversation of a stopped one", 7),
-    Key("R", "R", "end('restart')", "Restart", "restart it in its pane, draft and all", 2),
-    Key("space", "spc", "mark", "Mark", "mark it, for the keys above", 2),
-    Key("a", "a", "mark_all", "All", "mark all that run, or none", 1),
-    Key("n", "n", "new", "New", "start an agent", 3),
-    Key("plus", "+", "adopt", "Adopt", "register an agent that is not registered", 3),
-    Key("slash", "/", "filter", "Filter", "show only names, tags, agents, states with this", 4),
-    Key("o", "o", "sort", "Sort", "another order: attention, name, idle, memory, agent", 0),
-    Key("e", "e", "fold", "Ended", "show ended sessions, or fold them away", 0),
-    Key(
+    PopupKey("enter", "⏎", "jump", "Jump", "go there: the tmux client switches to its pane", 6),
+    PopupKey("s", "s", "end('stop')", "Stop", "stop it; its conversation is saved", 8),
+    PopupKey("x", "x", "end('kill')", "Kill", "kill it; its conversation is saved first", 5),
+    PopupKey("r", "r", "resume", "Resume", "resume the conversation of a stopped one", 7),
+    PopupKey("R", "R", "end('restart')", "Restart", "restart it in its pane, draft and all", 2),
+    PopupKey("space", "spc", "mark", "Mark", "mark it, for the keys above", 2),
+    PopupKey("a", "a", "mark_all", "All", "mark all that run, or none", 1),
+    PopupKey("n", "n", "new", "New", "start an agent", 3),
+    PopupKey("plus", "+", "adopt", "Adopt", "register an agent that is not registered", 3),
+    PopupKey(
+        "slash", "/", "filter", "Filter", "show only names, tags, agents, states with this", 4
+    ),
+    PopupKey("o", "o", "sort", "Sort", "another order: attention, name, idle, memory, agent", 0),
+    PopupKey("e", "e", "fold", "Ended", "show ended sessions, or fold them away", 0),
+    PopupKey(
         "h", "h", "hosts", "Hosts", "show sessions of other hosts too, or of this machine alone", 0
     ),
-    Key("v", "v", "turn", "View", "the screen alone, or the list again", 2),
-    Key("question_mark", "?", "help", "Help", "this page", 9),
-    Key("q,escape", "q", "leave", "Close", "close; work in progress is finished first", 10),
+    PopupKey("v", "v", "turn", "View", "the screen alone, or the list again", 2),
+    PopupKey("question_mark", "?", "help", "Help", "this page", 9),
+    PopupKey("q,escape", "q", "leave", "Close", "close; work in progress is finished first", 10),
 )
 MOVING = (("j k ↑ ↓", "move"), ("click", "choose; again: jump"))
 
 
-def fitting(width: int) -> tuple[Key, ...]:
+def fitting(width: int) -> tuple[PopupKey, ...]:
     """Return the keys that fit into a line, in table order; those of most worth are kept."""
-    kept: list[Key] = []
+    kept: list[PopupKey] = []
     left = width
     for key in sorted(KEYS, key=lambda one: -one.worth):
         needed = len(key.shown) + len(key.word) + 3
@@ -181,11 +183,11 @@ MOST_ROWS = 200  # a table of thousands is slow and unreadable
 MORE_NAME = 8  # extra cells that a name gets before less important columns
 NAME_CELLS = 24
 RUNGS: dict[Enum, str] = {
-    Rung.DAEMON: "own daemon",
-    Rung.KEYS: "exit keys",
-    Rung.HANGUP: "hanging up",
-    Rung.TERM: "SIGTERM",
-    Rung.KILL: "SIGKILL",
+    RungKind.DAEMON: "own daemon",
+    RungKind.KEYS: "exit keys",
+    RungKind.HANGUP: "hanging up",
+    RungKind.TERM: "SIGTERM",
+    RungKind.KILL: "SIGKILL",
 }
 DOING = {
     EndVerb.STOP: "stopping",

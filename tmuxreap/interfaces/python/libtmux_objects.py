@@ -11,8 +11,7 @@ from libtmux import Session as TmuxSession
 
 from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Row, Server
-from tmuxreap.core.model import Session as Seen
+from tmuxreap.core.model import Row, Server, ServerSession
 from tmuxreap.interfaces.python.options import error_of
 from tmuxreap.sessions.context import Context
 
@@ -61,7 +60,7 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
     return name
 
 
-def _row_of(server: Server, seen: Seen, rows: Iterable[Row]) -> str | None:
+def _row_of(server: Server, seen: ServerSession, rows: Iterable[Row]) -> str | None:
     """Find the row by identity, even after a rename; rows of other tools by name."""
     identity = (server.pid, seen.id, seen.created)
     for row in rows:
@@ -71,7 +70,7 @@ def _row_of(server: Server, seen: Seen, rows: Iterable[Row]) -> str | None:
     return next((row.name for row in rows if row.name == seen.name), None)
 
 
-def _seen(server: Server, wanted: TmuxSession | TmuxPane) -> Seen | None:
+def _seen(server: Server, wanted: TmuxSession | TmuxPane) -> ServerSession | None:
     if isinstance(wanted, TmuxPane):
         pane = str(wanted.pane_id)
         return next((session for session in server.sessions if session.holds(pane)), None)

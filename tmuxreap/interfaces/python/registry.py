@@ -24,7 +24,7 @@ from tmuxreap.interfaces.python.calls import (
 from tmuxreap.interfaces.python.options import error_of, seconds
 from tmuxreap.interfaces.python.stopping import Stopping
 from tmuxreap.interfaces.python.watching import Watching
-from tmuxreap.registry.file import Registry as File
+from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
@@ -45,7 +45,7 @@ def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = 
         else:
             location = registry_path(settings, given)
         if create and not os.path.lexists(location):
-            File(location).create()
+            RegistryFile(location).create()
     except Failure as failure:
         raise error_of(failure) from None
     return Registry(location)

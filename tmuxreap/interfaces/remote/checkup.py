@@ -15,7 +15,7 @@ from tmuxreap.hosts.choose import exit_of, host_json, hosts_of, troubles_of
 from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
 from tmuxreap.hosts.talk import ask
-from tmuxreap.hosts.wire import Reply, Request
+from tmuxreap.hosts.wire import Reply, WireRequest
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
@@ -45,7 +45,7 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
 
 
 def _check(host: Host, settings: Settings) -> Callable[[], Reply]:
-    request = Request(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
+    request = WireRequest(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
     return lambda: _without_registry(ask(host, request, settings, changing=False))
 
 

@@ -23,7 +23,7 @@ from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.hosts.engines import terminal_words
 from tmuxreap.hosts.file import Host, Hosts, read_hosts
 from tmuxreap.hosts.talk import ANSWER_S, EndedError, SilentError, Talk, connected
-from tmuxreap.hosts.wire import Request, Say
+from tmuxreap.hosts.wire import Say, WireRequest
 from tmuxreap.interfaces.cli.boundary import on_terminal, run_work, style_of, targets_of
 from tmuxreap.interfaces.remote.on_hosts import OnHosts
 from tmuxreap.interfaces.text.report import report, report_line
@@ -144,7 +144,7 @@ BATCH_S = 0.25  # events that arrive within this time are sorted
 MOST = 500  # that wait to be printed: a host that floods is read no faster
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
-Sent = tuple[Host, Request]
+Sent = tuple[Host, WireRequest]
 News = RemoteResult | str  # an event of a host, or a message about the host itself
 WATCH_OPTIONS = ("execute", "reap", "notify", "interval")
 
@@ -167,14 +167,14 @@ def follow(
             _print_news(news, style)
 
 
-def _read_only(verb: str, request: Request) -> Request:
+def _read_only(verb: str, request: WireRequest) -> WireRequest:
     """Return the request without words that do more than read."""
     words = {}
     for name, value in request.words.items():
         if name in ("targets", "since"):
             words[name] = value
     extra = {} if verb == "watch" else {"follow": True}
-    return Request(request.id, verb, {**words, **extra}, request.registry, here=request.here)
+    return WireRequest(request.id, verb, {**words, **extra}, request.registry, here=request.here)
 
 
 def _batch(queue: Queue[News]) -> Iterator[News]:
@@ -204,7 +204,7 @@ def _print_news(news: News, style: Style) -> None:
         print(f"tmuxreap: {plain(news)}", file=sys.stderr, flush=True)
 
 
-def _listen(host: Host, request: Request, settings: Settings, queue: Queue[News]) -> None:
+def _listen(host: Host, request: WireRequest, settings: Settings, queue: Queue[News]) -> None:
     """Report a lost connection, and retry with growing pauses."""
     pause = FIRST_PAUSE_S
     last = 0

@@ -21,7 +21,7 @@ from tmuxreap.hosts.crowd import CutShort, call_in_threads, call_until
 from tmuxreap.hosts.engines import shared_folder
 from tmuxreap.hosts.file import EVERY, remember
 from tmuxreap.hosts.talk import ask, hang_up
-from tmuxreap.hosts.wire import Reply, Request
+from tmuxreap.hosts.wire import Reply, WireRequest
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import question
 from tmuxreap.registry.targets import selects_many
@@ -137,7 +137,7 @@ class OnHosts:
 
     # Requests
 
-    def request(self, wanted: HostTargets, **changes: object) -> Request:
+    def request(self, wanted: HostTargets, **changes: object) -> WireRequest:
         known = self._defaults
         words = {**self.words, **changes}
         if self.field == "name":
@@ -154,7 +154,7 @@ class OnHosts:
             if name in known and name not in verbs.NEVER_SENT and value != known[name]:
                 sent[name] = value
         given = self.words.get("registry")
-        return Request(
+        return WireRequest(
             id=uuid.uuid4().hex,
             verb=self.verb,
             words=sent,
@@ -171,7 +171,7 @@ class OnHosts:
     def _matched(self, replies: Sequence[Reply]) -> list[Reply]:
         return choose.drop_matched_elsewhere(self.by_host, replies)
 
-    def _ask(self, wanted: HostTargets, request: Request, *, changing: bool) -> Reply:
+    def _ask(self, wanted: HostTargets, request: WireRequest, *, changing: bool) -> Reply:
         reply = ask(wanted.host, request, self.context.settings, changing=changing)
         return choose.filled(reply, [target for target in wanted.targets if _is_name(target)])
 

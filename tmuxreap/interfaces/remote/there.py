@@ -28,7 +28,7 @@ from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import VERBS, changes, is_endless
 from tmuxreap.hosts.talk import OUTCOME
-from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of, say
+from tmuxreap.hosts.wire import LONGEST_LINE, Say, WireRequest, request_of, say
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import result_of
 from tmuxreap.interfaces.text.report import lines
@@ -87,7 +87,7 @@ class Output:
         threading.Thread(target=work, daemon=True).start()
 
 
-def run_endless(output: Output, request: Request) -> None:
+def run_endless(output: Output, request: WireRequest) -> None:
     """Run the verb until it ends or the caller has gone."""
     reader, writer = os.pipe()
     os.dup2(writer, 1)
@@ -201,7 +201,7 @@ def serve() -> int:
     return 0
 
 
-def _answer(output: Output, request: Request) -> None:
+def _answer(output: Output, request: WireRequest) -> None:
     if not request.here:
         _change_to_home(request)
     if request.verb == OUTCOME:
@@ -218,7 +218,7 @@ def _answer(output: Output, request: Request) -> None:
     return _run_once(output, request)
 
 
-def _change_to_home(request: Request) -> None:
+def _change_to_home(request: WireRequest) -> None:
     """Change to the home folder if there is no registry here: an engine may start elsewhere, such
     as in a container's working directory."""
     here = Path.cwd()
@@ -230,12 +230,12 @@ def _change_to_home(request: Request) -> None:
             os.chdir(os.path.expanduser("~"))  # noqa: PTH111 - as a shell does, also for an unknown user
 
 
-def _context(request: Request) -> Context:
+def _context(request: WireRequest) -> Context:
     return real_app(Settings.from_environment(), request.registry)
 
 
 @contextlib.contextmanager
-def _ledger_context(request: Request) -> Iterator[Context | None]:
+def _ledger_context(request: WireRequest) -> Iterator[Context | None]:
     """Yield the context; None without a registry, which has no ledger either."""
     context = _context(request)
     try:
@@ -245,7 +245,7 @@ def _ledger_context(request: Request) -> Iterator[Context | None]:
         context.close()
 
 
-def _run_once(output: Output, request: Request) -> None:
+def _run_once(output: Output, request: WireRequest) -> None:
     changing = changes(VERBS[request.verb], request.words)
     if not changing:  # nobody needs the answer of a look that is not listened to
         about = (output, math.inf)
@@ -261,14 +261,14 @@ def _run_once(output: Output, request: Request) -> None:
     return output.say(Say.ANSWER, id=request.id, **message)
 
 
-def _is_new(request: Request) -> bool:
+def _is_new(request: WireRequest) -> bool:
     """Claim the request, so that none is carried out twice. If it cannot be recorded, let the verb
     report the cause."""
     with _ledger_context(request) as context:
         return context is None or _claim(context, request) is not False
 
 
-def _claim(context: Context, request: Request) -> bool | None:
+def _claim(context: Context, request: WireRequest) -> bool | None:
     owner = _ourselves(context)
     boot_id = context.place.boot_id
     return requests.begin(context.books, request.id, request.verb, owner, boot_id)
@@ -280,14 +280,14 @@ def _ourselves(context: Context) -> ProcessId:
     return ourselves
 
 
-def _message(request: Request, result: Result) -> dict[str, object]:
+def _message(request: WireRequest, result: Result) -> dict[str, object]:
     texts = []
     for item in result.results:
         texts.append(list(lines(replace(result, results=[item], more={}), Style())))
     return {"answer": result.as_json(), "texts": texts, "identities": _identities(request, result)}
 
 
-def _identities(request: Request, result: Result) -> dict[str, object]:
+def _identities(request: WireRequest, result: Result) -> dict[str, object]:
     """Return the identities of the planned rows."""
     if not VERBS[request.verb].is_planned or not request.words.get("dry_run"):
         return {}
@@ -314,7 +314,7 @@ def _identity(row: Row) -> dict[str, object]:
     }
 
 
-def _run(request: Request) -> Result:
+def _run(request: WireRequest) -> Result:
     """Run the verb like the command line, without the sessions that must not be ended."""
     refused = _refused(request)
     words = dict(request.words)
@@ -334,14 +334,14 @@ def _run(request: Request) -> Result:
     return result
 
 
-def _targets(request: Request) -> list[str]:
+def _targets(request: WireRequest) -> list[str]:
     targets = request.words.get("targets")
     if isinstance(targets, list):
         return [str(target) for target in targets]
     return []
 
 
-def _refused(request: Request) -> dict[str, Item]:
+def _refused(request: WireRequest) -> dict[str, Item]:
     """Return failures for the caller's own session and those changed since their confirmation."""
     if not VERBS[request.verb].is_planned:
         return {}
@@ -375,7 +375,7 @@ def _refused(request: Request) -> dict[str, Item]:
         return {name: item for name, item in refused.items() if plan or name in targets}
 
 
-def _send_outcome(output: Output, request: Request) -> None:
+def _send_outcome(output: Output, request: WireRequest) -> None:
     """Send the outcome of an earlier request as soon as it is known."""
     request_id = str(request.words.get("of"))
     with _ledger_context(request) as context:

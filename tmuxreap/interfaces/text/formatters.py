@@ -159,7 +159,7 @@ def _shown(one: answers.Shown, style: Style) -> Iterator[str]:
         yield from (_within(bar, line, style) for line in one.screen.splitlines())
 
 
-def _located(one: results.Locator) -> Iterator[str]:
+def _located(one: results.LocatorAnswer) -> Iterator[str]:
     """Say where the conversation was found, and which others fit."""
     if one.source is not None:
         where = f", in {one.path}" if one.path else ""

@@ -11,22 +11,22 @@ from typing import TextIO
 from tmuxreap.core.ports import DRAW_S
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.values import field, slotted
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.text.report import terminal_columns
 
 WORDS: dict[Enum, str] = {
-    Rung.DAEMON: "its agent's own daemon ends it",
-    Rung.KEYS: "sending its exit keys",
-    Rung.HANGUP: "ending what is left of it",  # its session may be gone
-    Rung.TERM: "sending SIGTERM",
-    Rung.KILL: "sending SIGKILL",
+    RungKind.DAEMON: "its agent's own daemon ends it",
+    RungKind.KEYS: "sending its exit keys",
+    RungKind.HANGUP: "ending what is left of it",  # its session may be gone
+    RungKind.TERM: "sending SIGTERM",
+    RungKind.KILL: "sending SIGKILL",
 }
 SHOWN_NAMES = 6
 LONG_S = 2.0  # off a terminal, faster endings only print a receipt
 
 
 @slotted
-class Progress:
+class ProgressText:
     """The progress line. `monotonic` is the clock; `live`: the line can be redrawn."""
 
     to: TextIO

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 from tmuxreap.core.model import Process, ProcessId, Usage
-from tmuxreap.core.ports import Processes, Sent
+from tmuxreap.core.ports import Processes, SignalSent
 from tmuxreap.system.processes import procfs
 
 T = TypeVar("T")
@@ -166,13 +166,13 @@ class LinuxProcesses:
     def started_epoch(self, process: ProcessId) -> float:
         return procfs.boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")
 
-    def signal(self, process: ProcessId, number: signals.Signals) -> Sent:
+    def signal(self, process: ProcessId, number: signals.Signals) -> SignalSent:
         if process.pid <= 1 or process.pid == os.getpid():
             raise ValueError(f"pid {process.pid} is never signalled")
         try:
             pidfd = self._pidfd(process.pid)
         except ProcessLookupError:
-            return Sent.GONE
+            return SignalSent.GONE
         try:
             return self._signal(process, number, pidfd)
         finally:
@@ -201,7 +201,7 @@ class LinuxProcesses:
             return None
         return value if procfs.is_alive(process) else None
 
-    def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
+    def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> SignalSent:
         # The start time is compared after opening the pidfd: from then on, the signal cannot hit
         # another process by pid reuse.
         current = stat(process.pid)
@@ -209,20 +209,20 @@ class LinuxProcesses:
             # Gone, or hidden from us (hidepid): without its start time, pid reuse cannot be ruled
             # out.
             if pidfd is None or _readable([pidfd], 0.0):
-                return Sent.GONE
-            return Sent.DENIED
+                return SignalSent.GONE
+            return SignalSent.DENIED
         if current.dead or current.id != process:
-            return Sent.GONE
+            return SignalSent.GONE
         try:
             if pidfd is None:
                 os.kill(process.pid, number)
             else:
                 signals.pidfd_send_signal(pidfd, number)
         except ProcessLookupError:
-            return Sent.GONE
+            return SignalSent.GONE
         except PermissionError:
-            return Sent.DENIED
-        return Sent.SENT
+            return SignalSent.DENIED
+        return SignalSent.SENT
 
     def _watch(self, asked: set[ProcessId]) -> tuple[set[ProcessId], set[ProcessId]]:
         """Open the missing pidfds; return the processes that are gone, and those that have no pidfd

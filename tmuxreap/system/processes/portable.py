@@ -16,7 +16,7 @@ from typing import TypeVar
 import psutil
 
 from tmuxreap.core.model import Process, ProcessId, Usage
-from tmuxreap.core.ports import Sent
+from tmuxreap.core.ports import SignalSent
 from tmuxreap.system.processes.usage import usage_of
 
 T = TypeVar("T")
@@ -102,18 +102,18 @@ class PsutilProcesses:
     def started_epoch(self, process: ProcessId) -> float:
         return process.start / MICROSECONDS
 
-    def signal(self, process: ProcessId, number: signals.Signals) -> Sent:
+    def signal(self, process: ProcessId, number: signals.Signals) -> SignalSent:
         if process.pid <= 1 or process.pid == os.getpid():
             raise ValueError(f"pid {process.pid} is never signalled")
         if _is_gone(process):
-            return Sent.GONE
+            return SignalSent.GONE
         try:
             os.kill(process.pid, number)
         except ProcessLookupError:
-            return Sent.GONE
+            return SignalSent.GONE
         except PermissionError:
-            return Sent.DENIED
-        return Sent.SENT
+            return SignalSent.DENIED
+        return SignalSent.SENT
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
         deadline = time.monotonic() + max(timeout_s, 0.0)

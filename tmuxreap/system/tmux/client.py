@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from tmuxreap.core import model
-from tmuxreap.core.model import Pane, Server, Session
-from tmuxreap.core.ports import Question
+from tmuxreap.core.model import Pane, Server, ServerSession
+from tmuxreap.core.ports import PaneQuestion
 from tmuxreap.core.values import frozen
 
 READ_SIZE = 1 << 16
@@ -34,7 +34,7 @@ class TooSlow(Exception):  # noqa: N818 - a result rather than an error
 
 
 @frozen
-class Answer:
+class ClientAnswer:
     status: int | None  # None where the kernel told somebody else, see `_reap`
     out: bytes
     err: bytes
@@ -59,7 +59,7 @@ def ask(
     timeout_s: float,
     *,
     alone: bool = False,
-) -> Answer:
+) -> ClientAnswer:
     """Run the program; raise OSError if it cannot be started, or TooSlow. It is never left running.
 
     `alone`: what it starts lives on, so it gets none of the descriptors that our caller left open
@@ -88,7 +88,7 @@ def ask(
                 os.kill(pid, signal.SIGKILL)
             _reap(pid)
             raise
-        return Answer(_reap(pid), *output)
+        return ClientAnswer(_reap(pid), *output)
 
 
 def _reap(pid: int) -> int | None:
@@ -236,9 +236,9 @@ def command_of(deed: model.Deed) -> list[str]:
             return kill_session_command(server, session, judged)
         case model.ClosePane(server, session, pane):
             return kill_pane_command(server, session, pane)
-        case model.Press(server, pane, keys, text):
+        case model.SendKeys(server, pane, keys, text):
             return press(server, pane, keys, text)
-        case model.Paste(server, pane, text):
+        case model.PasteText(server, pane, text):
             return paste(server, pane, text)
         case model.Respawn():
             return respawn(deed)
@@ -317,7 +317,7 @@ def _takes_keys(server: Server, pane: Pane) -> list[tuple[str, str]]:
     return [*seen, *((state, "0") for state in REFUSES_KEYS)]
 
 
-def question(query: Question, end: str) -> list[str]:
+def question(query: PaneQuestion, end: str) -> list[str]:
     """Print the answer and then the line `end`; nothing for a missing pane."""
     pane = query.pane
     if query.environment:  # the session's own variables alone, without the server's global ones
@@ -351,7 +351,7 @@ def quoted(argument: str) -> str:
 
 
 def kill_session_command(
-    server: Server, session: Session, judged: Sequence[Pane] = ()
+    server: Server, session: ServerSession, judged: Sequence[Pane] = ()
 ) -> list[str]:
     """Kill a session if it is still the one that was seen, with the same panes: the server compares
     and kills in one step.
@@ -367,21 +367,23 @@ def kill_session_command(
     return [*kill, panes] if panes else kill
 
 
-def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
+def kill_pane_command(server: Server, session: ServerSession, pane: Pane) -> list[str]:
     """Kill a pane if it is still in that session, with the same process."""
     unchanged = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
     seen = _session_facts(server, session)
     return _if_same(f"{session.id}:", seen, f"kill-pane -t '{pane.id}'", unchanged)
 
 
-def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
+def switch_client(
+    server: Server, session: ServerSession, pane: Pane, client: str | None
+) -> list[str]:
     """Switch a client (None: the current one) to a pane if it is still the one that was seen."""
     seen = [*_server_facts(server), ("pane_id", pane.id), ("session_created", str(session.created))]
     of_client = f"-c {quoted(client)} " if client else ""
     return _if_same(pane.id, seen, f"switch-client {of_client}-t '{pane.id}'")
 
 
-def notice(server: Server, session: Session, client: str, text: str) -> list[str]:
+def notice(server: Server, session: ServerSession, client: str, text: str) -> list[str]:
     """Show a plain text to a client if its session still exists. Formats (`#(command)` would run
     one) and strftime codes are escaped."""
     shown = text.replace("#", "##").replace("%", "%%")
@@ -424,7 +426,7 @@ def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
     return [("pane_id", pane.id), ("pane_pid", "" if pane.pid is None else str(pane.pid))]
 
 
-def _session_facts(server: Server, session: Session) -> list[tuple[str, str]]:
+def _session_facts(server: Server, session: ServerSession) -> list[tuple[str, str]]:
     created = ("session_created", str(session.created))
     return [*_server_facts(server), ("session_id", session.id), created]
 

@@ -9,11 +9,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import Created, Server, ServerLook, Session, Unreachable
-from tmuxreap.core.ports import Question, Surroundings
+from tmuxreap.core.model import Created, Server, ServerLook, ServerSession, Unreachable
+from tmuxreap.core.ports import PaneQuestion, Surroundings
 from tmuxreap.system.tmux.client import (
     CREATED,
-    Answer,
+    ClientAnswer,
     TooSlow,
     ask,
     command_of,
@@ -68,10 +68,10 @@ class RealTmux:
         if not commands:
             return True
         answer = self._source(socket, commands)
-        return isinstance(answer, Answer) and answer.ok
+        return isinstance(answer, ClientAnswer) and answer.ok
 
     def ask(
-        self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
+        self, socket: str, questions: Sequence[PaneQuestion], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
         mark = os.urandom(8).hex()
         commands = [question(each, f"{mark} {number}") for number, each in enumerate(questions)]
@@ -80,7 +80,7 @@ class RealTmux:
         if first or commands:
             answer = self._source(socket, [*before, *commands])
         answers: dict[int, str] = {}
-        text = answer.text if isinstance(answer, Answer) else ""
+        text = answer.text if isinstance(answer, ClientAnswer) else ""
         start = 0
         for number in range(len(questions)):
             sign = f"{mark} {number}\n"
@@ -91,7 +91,7 @@ class RealTmux:
         return [_answer_text(each, answers.get(number)) for number, each in enumerate(questions)]
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
-        return self.ask(socket, [Question(pane, joined=joined)])[0]
+        return self.ask(socket, [PaneQuestion(pane, joined=joined)])[0]
 
     def create(
         self, socket: str, new: NewSession, *, within: Surroundings | None = None
@@ -111,11 +111,11 @@ class RealTmux:
             return Created(ids[1], ids[2], int(ids[3] or 0))
         return _error(answer)
 
-    def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+    def notify(self, socket: str, server: Server, session: ServerSession, text: str) -> None:
         answer = self._ask(
             socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
         )
-        if isinstance(answer, Answer) and answer.ok:
+        if isinstance(answer, ClientAnswer) and answer.ok:
             names = answer.text.splitlines()
         else:
             names = []
@@ -125,11 +125,11 @@ class RealTmux:
         """Look at a server without sessions: it rejects `list-panes -a` but not `list-sessions`."""
         answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}", *END)
         seen = None
-        if isinstance(answer, Answer):
+        if isinstance(answer, ClientAnswer):
             seen = server_of(socket, answer.text)
         return None if seen is None or seen.unread else seen
 
-    def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
+    def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> ClientAnswer | Unreachable:
         script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
@@ -140,7 +140,7 @@ class RealTmux:
         stdin: bytes = b"",
         within: Surroundings | None = None,
         alone: bool = False,
-    ) -> Answer | Unreachable:
+    ) -> ClientAnswer | Unreachable:
         if socket in self._hung:
             limit_s = min(HUNG_S, self._timeout_s)
         else:
@@ -167,7 +167,7 @@ class RealTmux:
             return Unreachable(socket, str(error), "check the setup with: tmuxreap doctor")
 
 
-def _answer_text(asked: Question, output: str | None) -> str | None:
+def _answer_text(asked: PaneQuestion, output: str | None) -> str | None:
     if asked.option is not None:
         return output.removesuffix("\n") if output else None
     if output is not None:
@@ -181,7 +181,7 @@ def _make_folder(socket: str) -> None:
         os.mkdir(os.path.dirname(socket), 0o700)  # noqa: PTH102, PTH120 - pathlib is not worth its import here
 
 
-def _error(answer: Answer) -> str:
+def _error(answer: ClientAnswer) -> str:
     said = answer.err.decode("utf-8", "replace").strip()
     return said or "tmux gave an answer that could not be read"
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from itertools import product
 
-from tmuxreap.core.model import Pane, Server, Session, UnreadSession
+from tmuxreap.core.model import Pane, Server, ServerSession, UnreadSession
 from tmuxreap.core.values import replace
 
 CHANGED = frozenset(".:\\$")
@@ -98,13 +98,13 @@ def _lacks_pid(fields: re.Match[str]) -> bool:
     return fields[_DEAD] != "1" and _number(fields[_PID]) is None
 
 
-def _session(rows: list[tuple[str, ...]]) -> Session:
+def _session(rows: list[tuple[str, ...]]) -> ServerSession:
     id_, created, _, _, attached, group, *_, name = rows[0]
     clients = _number(attached)
     active: list[int | None] = []
     for row in rows:
         active += map(_number, row[2:4])
-    return Session(
+    return ServerSession(
         id=id_,
         name=name,
         created=int(created),
