@@ -154,7 +154,7 @@ def make_way(
     """Refuse if a session of that name is alive; with `replace`, end it first."""
     if replace:
         check_spares(context, EndVerb.STOP)
-    ended: TmuxSession | None = None
+    ended: ServerSession | None = None
     if row is not None and look is not None:
         sight = sight_of(context, row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
