@@ -244,8 +244,9 @@ class Play:
             and how
             and (headless or people.session_of(self.world, life) is not None)
         ):
+            before = self.world.rows().keys()
             self.world.write_row(life, how)
-            if life.mark is not None:
+            if life.mark is not None and name not in before:
                 with self.world.story.ledger() as ledger:
                     ledger.remember_mark(name, life.mark, self.world.clock.now())
             self.judge.others_wrote()

@@ -108,6 +108,10 @@ class Judge:
         alive, table = self.world.alive(life), self.world.processes.table
         if (row.get("tmux") or {}).get("session_id"):
             return alive
+        renamed = life.session is not None and life.session.name != life.name
+        gone = life.agent is None or not self.world.processes.alive(life.agent.process)
+        if gone and (renamed or self.world.moved(life)):
+            return []  # nothing ties what the agent left there to a name
         return [
             one for one in alive if one in life.seen or table[one.pid].now.sid == life.leader.pid
         ]
@@ -155,7 +159,7 @@ class Judge:
                 running = self.rows[name]["status"] == "running"
                 world.check(named or not (alive and running), 1, f"{told}: gone")
             code = item.error.code if item.error is not None else ""
-            world.check(code not in INVALID, 3, f"{told}: {code}")
+            world.check(code not in INVALID or actor.broken, 3, f"{told}: {code}")
             if actor.verb in ("list", "show") and getattr(item, "live", None) == "alive":
                 self.is_alive(name, told)
             if actor.verb == "send":

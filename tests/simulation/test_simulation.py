@@ -12,10 +12,10 @@ from tests.simulation.kept import HISTORIES
 from tests.simulation.shrink import failure_of, shrink
 from tmuxreap.proof import see
 
-FRESH_S = 20.0
+FRESH_S = 600.0
 
 
-FIXED = range(1, 21)
+FIXED = range(1, 101)
 
 
 @pytest.mark.parametrize("history", HISTORIES)
@@ -27,6 +27,8 @@ def test_fixed_histories_keep_all_promises() -> None:
     assert [failure for seed in FIXED if (failure := failure_of(draw(seed)))] == []
 
 
+@pytest.mark.long
+@pytest.mark.only_long
 def test_fresh_histories_keep_all_promises() -> None:
     first = SystemRandom().randrange(1_000, 1_000_000_000)
     until, seed = time.monotonic() + FRESH_S, first

@@ -174,7 +174,8 @@ class World(Stage):
             return False
         assert life.session is not None
         owners = [self.owner.get(pane.process) for pane in life.session.panes]
-        mine = life.session.name == life.name or bool(self.alive(life))
+        lives = life.agent is not None and self.processes.alive(life.agent.process)
+        mine = life.session.name == life.name or lives
         return any((owner is life and mine) or owner in others for owner in owners)
 
     def moved(self, life: Life) -> bool:
