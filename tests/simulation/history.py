@@ -3,13 +3,15 @@ that a failing one can be shrunk."""
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 from signal import Signals
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.simulation import people
 from tests.simulation.actors import KINDS as FAULTS
@@ -29,7 +31,7 @@ from tmuxreap.core import faults
 from tmuxreap.core.model import EndVerb, Scope
 from tmuxreap.ending.plan import Policy
 from tmuxreap.sessions.context import Context
-from tmuxreap.system import files
+from tmuxreap.system import files, headless
 
 Step = tuple[Any, ...]
 Work = Callable[[Context], Any]
@@ -308,11 +310,18 @@ class Play:
         world.story.close()
 
 
+def _start_nothing(*_: object) -> NoReturn:
+    """Refuse to start a real process: an agent without tmux is begun by no command here."""
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
 def play(steps: Sequence[Step]) -> None:
     """Play a history in a folder of its own; raise what is wrong with it."""
     folder = Path(tempfile.mkdtemp(prefix="tr", dir=SCRATCH))
     armed, faults_at, settles = None, faults.at, files.SETTLES_S
+    start_program = headless.start_program
     files.SETTLES_S = 0.0
+    headless.start_program = _start_nothing
     try:
         armed = Play(folder)
         faults.at = armed.world.at
@@ -322,6 +331,7 @@ def play(steps: Sequence[Step]) -> None:
             armed.end()
     finally:
         faults.at, files.SETTLES_S = faults_at, settles
+        headless.start_program = start_program
         if armed is not None:
             armed.world.abandon()
         shutil.rmtree(folder, ignore_errors=True)

@@ -78,4 +78,11 @@ HISTORIES: dict[str, list[Step]] = {
         ("tool", "claim"),
         ("act", "stop", "a", WHOLE, (), ""),
     ],
+    "an agent without tmux is resumed or started again": [
+        ("live", "a", "demo", 0, "headless", CALM),
+        ("row", "a", "full"),
+        ("act", "stop", "a", AGENT, (), ""),
+        ("act", "start", "a", ("demo", "", True), (), ""),
+        ("time", 12.0),
+    ],
 }

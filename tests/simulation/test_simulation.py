@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from random import SystemRandom
 
@@ -53,3 +54,10 @@ def test_what_is_broken_on_purpose_is_found_and_shrunk(monkeypatch: pytest.Monke
     assert failure is not None
     assert "promise 1" in failure
     assert shrink(steps, failure) == needed
+
+
+def test_no_real_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **_: started.append(words))
+    play(HISTORIES["an agent without tmux is resumed or started again"])
+    assert started == []
