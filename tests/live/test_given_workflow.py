@@ -103,7 +103,7 @@ def test_pre_flight_workflow_idempotence_and_verification(project: Project) -> N
     )
     assert f"{NAME}: stopped, exited on its own exit keys" in first
     assert again.startswith("stopped (manual_stop at ")
-    assert "deletes for good" in refused
+    assert "deletes permanently" in refused
     assert "--yes" in refused
     verified = project.run(filled(PRE_FLIGHT + VERIFICATION)).splitlines()
     row = project.row(NAME)

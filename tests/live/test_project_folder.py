@@ -34,6 +34,7 @@ unprotect a
 heartbeat a
 hook claude
 attach a
+restart a --dry-run
 watch --quiet
 events --host local
 report --html page.html

@@ -319,5 +319,5 @@ def test_a_ledger_that_is_gone_leaves_it_to_a_person(real: Real) -> None:
     with watching(real, "--interval", "1h") as watch:
         event = watch.first("restart_given_up")
         assert event["hint"] == "tmuxreap resume acme"
-        assert "is not known" in event["evidence"]
+        assert "the ledger has no start" in event["evidence"]
     assert not runs(real)

@@ -111,7 +111,7 @@ def test_an_agent_that_freezes_meanwhile_gets_no_enter(real: Real) -> None:
         plain = app.tmux.do
 
         def frozen(socket: str, deeds: Any) -> bool:
-            if any(type(deed).__name__ == "Paste" for deed in deeds):
+            if any(type(deed).__name__ == "PasteText" for deed in deeds):
                 os.kill(agent, signal.SIGSTOP)
                 threading.Timer(7.0, os.kill, (agent, signal.SIGCONT)).start()
             return plain(socket, deeds)
@@ -132,7 +132,7 @@ def test_text_that_arrives_meanwhile_is_not_submitted(real: Real, meanwhile: str
         plain = app.tmux.do
 
         def busy(socket: str, deeds: Any) -> bool:
-            if any(type(deed).__name__ == "Paste" for deed in deeds):
+            if any(type(deed).__name__ == "PasteText" for deed in deeds):
                 if meanwhile == "/ask":
                     real.submit(meanwhile)
                     real.shows("acme", "Allow the tool")

@@ -155,6 +155,8 @@ class EndingState:
         carrier = self.first.carrier
         if carrier is None or not carrier.beyond:
             return None
+        if not carrier.argv:
+            return carrier.program
         from tmuxreap.core.masking import mask_secrets  # late: few agents are behind a carrier
 
         line = mask_secrets(plain(" ".join(carrier.argv)))
