@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -116,6 +118,25 @@ def test_a_session_that_comes_back_is_reported_as_respawned(real: Real, daemon: 
     adopted(real)
     result = answer(real.stop())
     assert (result["outcome"], result["error"]["code"]) == ("survived", "respawned")
+    assert real.row()["status"] == "running"
+
+
+def test_an_end_whose_list_is_lost_meanwhile_is_not_proven(real: Real, daemon: Daemon) -> None:
+    told_as(respawn_s=2)
+    daemon.begin()
+    adopted(real)
+
+    def lose_the_list() -> None:
+        until("its end", lambda: daemon.pid() is None)
+        time.sleep(0.8)
+        daemon.process.send_signal(signal.SIGSTOP)
+        (daemon.store / "roster.json").write_text("{")
+
+    losing = threading.Thread(target=lose_the_list)
+    losing.start()
+    result = answer(real.stop())
+    losing.join()
+    assert (result["outcome"], result["error"]["code"]) == ("failed", "tmux_unreachable")
     assert real.row()["status"] == "running"
 
 

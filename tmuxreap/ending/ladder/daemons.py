@@ -37,7 +37,10 @@ def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
             ending.unended = _not_ended(ending, job, own_end)
         return False
     if not (yield from _stays_gone(ending)):
-        ending.unended = _respawned(ending, job, own_end)
+        if ending.sight.job is not None:
+            ending.unended = _respawned(ending, job, own_end)
+        else:
+            ending.unended = _not_ended(ending, job, own_end)
         return False
     ending.known = yield from ask(Follow())
     return True
@@ -60,7 +63,8 @@ def _is_gone(ending: EndingState, job: Job, until: float) -> Steps[bool]:
 
 
 def _stays_gone(ending: EndingState) -> Steps[bool]:
-    """Look on for as long as its daemon may take to bring it back."""
+    """Look on for as long as its daemon may take to bring it back. A list that cannot be read in
+    the end proves nothing."""
     background = ending.keys.background
     until = ending.now + (background.respawn_s if background is not None else 0.0)
     while ending.now < until:
@@ -68,10 +72,12 @@ def _stays_gone(ending: EndingState) -> Steps[bool]:
         ending.sight = yield from ask(Look())
         if ending.sight.job is not None:
             return False
-    return True
+    return ending.sight.trouble is None
 
 
 def _not_ended(ending: EndingState, job: Job, own_end: OwnEnd) -> Failure:
+    if ending.sight.trouble is not None:
+        return ending.sight.trouble
     said = own_end.reason or f"{job.agent}'s own list has it still"
     return _still_there(ending, own_end, f"still alive: {job.seat}; {said}", Code.STILL_RUNNING)
 
