@@ -162,7 +162,7 @@ def test_a_survivor_of_a_linked_window_is_named_and_ended_the_next_time(real: Re
     real.tmux("set-option", "-w", "-t", "=acme:0", "synchronize-panes", "on")
     real.tmux("split-window", "-d", "-t", "=acme:0")
     until("an idle shell", lambda: real.tmux("capture-pane", "-p", "-t", "=acme:0.1"))
-    result = answer(real.stop(keys_timeout_s=0.1, grace_s=0.2, force=False))
+    result = answer(real.stop(keys_timeout_s=0, grace_s=0.2, force=False))
     assert (result["outcome"], result["status"]) == ("survived", "running")
     assert pid in [one["pid"] for one in result["survivors"]]
     assert real.row()["status"] == "running"
