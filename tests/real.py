@@ -34,7 +34,7 @@ PATIENCE_S = 60.0  # a safety limit, not a verdict: the awaited event comes much
 LOOK_S, LOOK_AT_MOST_S = 0.015, 0.1
 BURST_S = 0.06
 CONFIRM_S = 0.02
-BELOW_SHELL_S = 0.3  # a shell may take that long to begin the agent
+BELOW_SHELL_S = 1.0  # a shell may take that long to begin the agent
 DEMO = [sys.executable, "-m", "tmuxreap.demo_agent"]
 # What a tmux client prints without a server, and when the server exits in the middle.
 NOBODY = ("no server running", "No such file or directory")

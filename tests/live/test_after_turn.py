@@ -73,8 +73,8 @@ def test_a_kill_takes_over_and_a_second_stop_joins(real: Real) -> None:
     second = in_background(real.stop)
     killed = answer(real.kill())
     assert killed["outcome"] == "killed"
-    assert first.result(10)["outcome"] == "taken_over"
-    assert second.result(10)["outcome"] in ("killed", "already_stopped")
+    assert first.result(PATIENCE_S)["outcome"] == "taken_over"
+    assert second.result(PATIENCE_S)["outcome"] in ("killed", "already_stopped")
     assert real.row()["termination_mode"] == "kill"
 
 
@@ -85,7 +85,7 @@ def test_an_agent_that_exits_by_itself_is_swept_up(real: Real) -> None:
     real.keys("acme", "Escape", "C-c")
     time.sleep(0.05)
     real.keys("acme", "C-c")
-    result = stopping.result(10)
+    result = stopping.result(PATIENCE_S)
     assert result["outcome"] == "stopped"
     assert result["warnings"] == []
     assert real.row()["status"] == "stopped"
