@@ -73,3 +73,13 @@ def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
     ]
     by_host = [HostTargets(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
     assert drop_matched_elsewhere(by_host, missing) == missing
+
+
+def test_what_halted_resumes_left_alone_is_named_as_targets() -> None:
+    halted = []
+    for host in (NORTH, SOUTH):
+        envelope = {"results": [], "exit_code": 1, "set": "evening", "not_tried": ["x", "y"]}
+        halted.append(reply_of(host, {"answer": envelope}, "1"))
+    facts = merged("resume", 0.0, halted).as_json()
+    assert facts["not_tried"] == ["x@north", "y@north", "x@south", "y@south"]
+    assert facts["set"] == "evening"

@@ -10,7 +10,7 @@ from tmuxreap.core.outcomes import counts
 from tmuxreap.core.results import Item, RemoteResult, Result, local, plain_json, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
-from tmuxreap.hosts.wire import Reply, item_of
+from tmuxreap.hosts.wire import Reply, failure_of, item_of
 from tmuxreap.registry.targets import selects_many
 
 
@@ -102,7 +102,9 @@ def merged(command: str, at: float, replies: Sequence[Reply]) -> Result:
     for reply in replies:
         results += reply.items
         warnings += _warnings(reply)
-    hosts = [{**host_json(reply), **_counts([reply], reply.items)} for reply in replies]
+    hosts = []
+    for reply in replies:
+        hosts.append({**host_json(reply), **_counts([reply], reply.items), **_set([reply])})
     return Result(
         command=command,
         registry=None,
@@ -112,7 +114,7 @@ def merged(command: str, at: float, replies: Sequence[Reply]) -> Result:
         others=troubles_of(replies),
         status=exit_of(results, replies),
         summed=True,
-        more={**_counts(replies, results), **_joined(replies), "hosts": hosts},
+        more={**_counts(replies, results), **_set(replies), **_joined(replies), "hosts": hosts},
     )
 
 
@@ -121,6 +123,16 @@ def _counts(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object
     if not any("counts" in reply.answer for reply in replies):
         return {}
     return {"counts": counts(items)}
+
+
+def _set(replies: Iterable[Reply]) -> dict[str, object]:
+    """Return the set that these endings, or those that were resumed, have in common. Without
+    `--set` each host gives those that it ended an ID of its own."""
+    given = [reply.answer["set"] for reply in replies if "set" in reply.answer]
+    if not given:
+        return {}
+    names = {name for name in given if isinstance(name, str)}
+    return {"set": names.pop() if len(names) == 1 else None}
 
 
 def troubles_of(replies: Iterable[Reply]) -> tuple[Failure, ...]:
@@ -174,10 +186,21 @@ def _joined(replies: Sequence[Reply]) -> dict[str, object]:
             for reply in replies:
                 joined += _hosted(reply, key)
             sums[key] = joined
+    if any("not_tried" in reply.answer for reply in replies):
+        sums["not_tried"] = _not_tried(replies)
     confirmed = [reply.answer.get("tmux_confirmed") is True for reply in replies if reply.answer]
     if any("tmux_confirmed" in reply.answer for reply in replies):
         sums["tmux_confirmed"] = all(confirmed)
     return sums
+
+
+def _not_tried(replies: Sequence[Reply]) -> list[str]:
+    """Return those that halted resumes left alone, as targets."""
+    targets: list[str] = []
+    for reply in replies:
+        for name in _list(reply.answer, "not_tried"):
+            targets.append(f"{name}@{reply.host.name}")
+    return targets
 
 
 def _hosted(reply: Reply, key: str) -> list[object]:
@@ -212,6 +235,23 @@ def _unmatched(reply: Reply) -> set[str]:
     return set(filter(selects_many, failed))
 
 
+def drop_sets_found_elsewhere(replies: Sequence[Reply]) -> list[Reply]:
+    """Drop a host's "no such set" if another host has a set of this name: not every host has
+    agents every evening."""
+    if not any(isinstance(reply.answer.get("set"), str) for reply in replies):
+        return list(replies)
+    return [_without_error(reply) if _lacks_the_set(reply) else reply for reply in replies]
+
+
+def _lacks_the_set(reply: Reply) -> bool:
+    trouble = failure_of(reply.answer.get("error"), reply.host.name)
+    return trouble is not None and trouble.code is Code.SESSION_NOT_REGISTERED
+
+
+def _without_error(reply: Reply) -> Reply:
+    return replace(reply, answer={**reply.answer, "error": None, "exit_code": 0, "ok": True})
+
+
 def _without(reply: Reply, names: set[str]) -> Reply:
     if not names:
         return reply
@@ -227,7 +267,9 @@ def _without(reply: Reply, names: set[str]) -> Reply:
 
 def not_waited_for(wanted: HostTargets, reply: Reply) -> Reply:
     """Return the reply of a host beside one that has what was waited for."""
-    items = tuple(replace(item, error=None, facts=_without_error(item)) for item in reply.items)
+    items = tuple(
+        replace(item, error=None, facts=_facts_without_error(item)) for item in reply.items
+    )
     if not items:
         facts = {"state": None, "reached": False, "waited_ms": 0, "error": None}
         names = [target for target in wanted.targets if not selects_many(target)]
@@ -238,7 +280,7 @@ def not_waited_for(wanted: HostTargets, reply: Reply) -> Reply:
     return replace(reply, answer=answer, items=items, failure=None)
 
 
-def _without_error(item: RemoteResult) -> dict[str, object]:
+def _facts_without_error(item: RemoteResult) -> dict[str, object]:
     return {**item.facts, "error": None}
 
 

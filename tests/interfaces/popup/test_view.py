@@ -6,7 +6,7 @@ from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import RemoteResult, Result, problem_of
+from tmuxreap.core.results import Counts, RemoteResult, Result, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.popup.view import (
@@ -46,6 +46,12 @@ def test_the_popup_sums_up_one_ending_by_receipt_and_many_by_count() -> None:
     assert summary(result(DONE)).plain.startswith("acme: stopped, ended by SIGHUP or SIGTERM")
     other = replace(DONE, name="b", outcome=Outcome.KILLED)
     assert summary(result(DONE, replace(DONE, name="c"), other)).plain == "2 stopped, 1 killed"
+
+
+def test_the_sum_of_several_endings_names_the_resume_of_their_set() -> None:
+    more = {"counts": Counts(ended=2), "set": "evening"}
+    ended = replace(result(DONE, replace(DONE, name="b")), more=more)
+    assert summary(ended).plain == ("2 stopped; to resume them: tmuxreap resume --set evening")
 
 
 def test_a_failure_goes_before_all_that_went_well() -> None:

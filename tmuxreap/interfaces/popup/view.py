@@ -22,7 +22,7 @@ from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import RungKind
-from tmuxreap.interfaces.text.report import lines
+from tmuxreap.interfaces.text.report import lines, to_resume
 from tmuxreap.interfaces.text.table import totals
 
 FILE = Path("tmuxreap") / "popup.json"
@@ -389,7 +389,9 @@ def summary(result: Result) -> Text:
     if len(result.results) == 1:
         return Text(next(iter(receipts(result).values())).plain.split("\n")[0])
     counted = Counter(_came_of(local(item)) for item in result.results)
-    return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()))
+    again = to_resume(result)
+    more = "" if again is None else f"; to resume them: {again}"
+    return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()) + more)
 
 
 def _came_of(one: Item) -> str:

@@ -169,7 +169,10 @@ class OnHosts:
         return self._matched(call_in_threads(works, self.at_once))
 
     def _matched(self, replies: Sequence[Reply]) -> list[Reply]:
-        return choose.drop_matched_elsewhere(self.by_host, replies)
+        matched = choose.drop_matched_elsewhere(self.by_host, replies)
+        if self.verb == "resume" and self.words.get("set_name") is not None:
+            return choose.drop_sets_found_elsewhere(matched)
+        return matched
 
     def _ask(self, wanted: HostTargets, request: WireRequest, *, changing: bool) -> Reply:
         reply = ask(wanted.host, request, self.context.settings, changing=changing)

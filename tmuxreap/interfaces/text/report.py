@@ -179,10 +179,31 @@ def _summary_lines(result: Result) -> Iterator[str]:
     if counts.failed:
         parts += [f"{counts.failed} failed"]
     yield ", ".join(parts)
-    its_set = result.more.get("set")
-    if counts.ended and its_set is not None:
-        yield f"to resume them: {command('resume', '--set', str(its_set))}"
+    again = to_resume(result)
+    if again is not None:
+        yield f"to resume them: {again}"
     yield from by_host(result.results)
+
+
+def to_resume(result: Result) -> str | None:
+    """Return the command that resumes what was ended, on several hosts each by its own set; None
+    if nothing was."""
+    counts: Counts | None = result.more.get("counts")  # type: ignore[assignment]
+    if counts is None or not counts.ended:
+        return None
+    its_set = result.more.get("set")
+    hosts = result.more.get("hosts")
+    where: list[str] = []
+    if isinstance(hosts, list):
+        from tmuxreap.ending.plan import LAST  # only endings on hosts need it
+
+        names = [one["host"] for one in hosts if one.get("counts") and one["counts"].ended]
+        where = ["--host", ",".join(names)]
+        if its_set is None and result.command in ("stop", "kill"):
+            its_set = LAST
+    if its_set is None:
+        return None
+    return command("resume", "--set", plain(str(its_set)), *where)
 
 
 def by_host(items: Sequence[Item]) -> Iterator[str]:
