@@ -50,5 +50,5 @@ def known_sets(books: Books) -> list[str]:
 
 
 def _not_found(message: str) -> Failure:
-    hint = "list the sets with: tmuxreap events --json"
+    hint = "each stop and kill names its set: tmuxreap events"
     return Failure(Code.SESSION_NOT_REGISTERED, message, hint)

@@ -46,6 +46,10 @@ def test_a_missing_target_prints_only_its_error(item: Item) -> None:
             Event("a", 1, "T", "state", {"state": "waiting", "before": "idle"}),
             ["T  a  state  (idle -> waiting)"],
         ),
+        (
+            Event("a", 1, "T", "stopped", {"reason": "manual_stop", "set": "evening"}),
+            ["T  a  stopped  (manual_stop, set evening)"],
+        ),
         (Awaited("a", "idle", reached=True, waited_ms=3), ["a: idle, after 3 ms"]),
         (Awaited("a", error=UNKNOWN), []),
         (Default("grace", 90.0, "built-in"), ["grace               1m 30s  built-in"]),

@@ -395,6 +395,8 @@ def _event_words(data: Mapping[str, object]) -> str:
             words.append(str(data[key]))
     if data.get("state"):
         words += [f"{data.get('before')} -> {data['state']}"]
+    if isinstance(data.get("set"), str):
+        words += [f"set {data['set']}"]
     who = data.get("ended_by")
     if isinstance(who, Mapping):
         words += [f"by {who.get('user')} ({who.get('tool')})"]
