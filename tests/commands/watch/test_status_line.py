@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fakes import Story
 from tmuxreap.commands.watch.watch import Segment, texts
-from tmuxreap.core.model import Row
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.ledger.records import NewIntent
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.look import look_at
+
+PID = 99_000  # of another tmuxreap
 
 
 def seen(story: Story) -> list[tuple[Row, Sight]]:
@@ -28,6 +33,29 @@ def test_running_sessions_are_counted_by_state_and_missing_ones_too(story: Story
     story.processes.die(story.agents["b"].process)
     assert told(story) == {story.SOCKET: "1 working, 1 idle !1"}
     assert texts([], []) == {}
+
+
+@pytest.mark.parametrize(("owner", "text"), [(PID, "1 idle"), (None, "1 idle !1")])
+def test_an_agent_that_is_being_restarted_is_not_missed(
+    story: Story, owner: int | None, text: str
+) -> None:
+    agent = story.agent()
+    story.agent("b")
+    restarting(story, owner)
+    story.processes.die(agent.process)
+    Segment(story.app()).show(seen(story), again=True)
+    assert story.tmux.told_status == [(story.SOCKET, text)]
+
+
+def restarting(story: Story, owner: int | None) -> None:
+    """Record a restart by this process, or by one that is dead."""
+    by = ProcessId(4242, 1)
+    if owner is not None:
+        by = story.processes.add("tmuxreap", pid=owner)
+    now = story.clock.now()
+    new = NewIntent("acme", "restart", "restarted", "pane", by, story.BOOT, now + 60, (), "{}")
+    with story.ledger() as ledger:
+        ledger.begin_intents([new], owner_alive=lambda _: True, take_over=False, now=now)
 
 
 def test_tmux_learns_what_changed_and_again_where_that_is_wanted(story: Story) -> None:

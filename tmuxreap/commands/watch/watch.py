@@ -24,6 +24,7 @@ from tmuxreap.core.model import AgentState, Live, ProcessId, Row, Server, SetSta
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import NOTHING, StateReport
@@ -46,7 +47,7 @@ class Segment:
             states = self._context.states.of(rows, sights)
         else:
             states = [NOTHING] * len(sights)
-        segments = texts(sights, states)
+        segments = self._texts_of(rows, sights, states)
         for socket in self._texts.keys() - segments.keys():
             segments[socket] = ""  # no session of the registry is left on it
         for socket, text in segments.items():
@@ -54,6 +55,22 @@ class Segment:
                 self._set(socket, text)
                 self._texts[socket] = text
         return {row.name: state for row, state in zip(rows, states, strict=True)}
+
+    def _texts_of(
+        self, rows: Sequence[Row], sights: Sequence[Sight], states: Sequence[StateReport]
+    ) -> dict[str, str]:
+        """Return the texts. An agent that is away because it is being stopped or restarted right
+        now is not missed."""
+        busy: set[str] = set()
+        if any(sight.live is not Live.ALIVE for sight in sights):
+            busy = ActiveIntents.of(self._context).busy()
+        counted_sights = []
+        counted_states = []
+        for row, sight, state in zip(rows, sights, states, strict=True):
+            if sight.live is Live.ALIVE or row.name not in busy:
+                counted_sights.append(sight)
+                counted_states.append(state)
+        return texts(counted_sights, counted_states)
 
     def unset(self) -> None:
         """Unset the segments: nothing updates them from now on."""
