@@ -1,0 +1,52 @@
+"""The names inside the files: a test's name is a sentence, and a class name means one class."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.test_names import FILES, PACKAGE, TESTS
+
+# Words of names that read like a translation: say reported, again, in progress; name the subject.
+STILTED = re.compile(
+    r"_(?:told|anew|under_way|whom)(?:_|\b)"
+    r"|\btest_(?:who|whose|whoever|nobody|one_that|one_who|one_whose|those)_"
+)
+
+
+def test_the_name_of_a_test_is_a_plain_sentence() -> None:
+    names = [
+        (path.name, name)
+        for path in TESTS.rglob("test_*.py")
+        for name in re.findall(
+            r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    ]
+    assert len(names) > 2000
+    assert [(file, name) for file, name in names if STILTED.search(name)] == []
+
+
+# Class names that two classes have: the answer has the name that users know.
+TWICE = {
+    "Process": "the answer of `show`, and a process of the system",
+    "Session": "the answer, and the same with methods in the Python interface",
+}
+
+
+def class_names(sources: Iterable[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for source in sources:
+        nodes = ast.walk(ast.parse(source))
+        found.update(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    return found
+
+
+def test_a_class_name_means_one_class() -> None:
+    names = class_names((PACKAGE / path).read_text(encoding="utf-8") for path in FILES)
+    assert {name for name, times in names.items() if times > 1} == set(TWICE)
+
+
+def test_a_name_of_two_classes_is_seen() -> None:
+    assert class_names(["class A: ...", "class A: ..."])["A"] == 2
