@@ -203,3 +203,18 @@ def test_sessions_are_summed_up_by_host() -> None:
 def test_one_host_needs_no_sum() -> None:
     assert list(by_host([answer_of("a", live="alive"), answer_of("a", live="gone")])) == []
     assert list(by_host([Ending("x")])) == []
+
+
+def test_a_quiet_command_prints_warnings_only_beside_an_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    went_well = Result("stop", None, 0.0, [], warnings=("folder_in_use: a and b",))
+    report(went_well, Style(quiet=True))
+    assert capsys.readouterr() == ("", "")
+    failure = Failure(Code.LOCK_TIMEOUT, "could not stop acme: it is locked", "try again")
+    report(replace(went_well, failure=failure), Style(quiet=True))
+    assert capsys.readouterr() == (
+        "",
+        "warning: folder_in_use: a and b\n"
+        "error: could not stop acme: it is locked\nhint: try again\n",
+    )

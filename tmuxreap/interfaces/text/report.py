@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from tmuxreap.core.answers import Freed, Session
-from tmuxreap.core.errors import Failure, command, printing
+from tmuxreap.core.errors import Exit, Failure, command, printing
 from tmuxreap.core.outcomes import ENDED
 from tmuxreap.core.results import Counts, Item, Problem, RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain, plain_value
@@ -77,7 +77,11 @@ def report_line(item: Item, style: Style) -> None:
 
 
 def _print_problems(result: Result, style: Style) -> None:
-    for warning in result.warnings:
+    """Print the failures, and the warnings; if all went well, a quiet command prints neither."""
+    warnings = result.warnings
+    if style.quiet and result.exit is Exit.OK:
+        warnings = ()
+    for warning in warnings:
         print(f"{style.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures: list[Failure | Problem] = []
     for item in result.results:
