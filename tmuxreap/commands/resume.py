@@ -7,7 +7,7 @@ from functools import partial
 
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.screens import State
-from tmuxreap.commands.reconcile.reconcile import settle
+from tmuxreap.commands.reconcile.reconcile import restarts_cut_off, settle, settle_restarts
 from tmuxreap.commands.starting.breaker import MAX_FAILURES, Breaker, Halt
 from tmuxreap.commands.starting.launch import exists, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, failed_launch
@@ -51,6 +51,7 @@ class Lost:
 
 
 def run(context: Context, request: ResumeRequest) -> Result:
+    only_shown = request.dry_run or request.print_only
     if request.lost is not None:
         settle(context, dry_run=request.dry_run)
     look = context.registry.look()
@@ -61,6 +62,9 @@ def run(context: Context, request: ResumeRequest) -> Result:
         members = members_of(context.books, look, wanted)
     targets = request.targets or (("all",) if request.lost or members else ())
     chosen = choose_rows(context, look, targets, Wanted.ENDED)
+    if not only_shown and settle_restarts(context, [row.name for row in chosen.rows]):
+        look = context.registry.look()
+        chosen = choose_rows(context, look, targets, Wanted.ENDED)
     if members is not None:
         chosen = _of_set(context, chosen, members)
     lost = request.lost
@@ -130,8 +134,12 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
         row = newer.row
         sight = newer.sight
     if exists(row, sight):
+        reason = "its session is alive"
         hint = f"attach to it, or stop it first: {command('stop', row.name)}"
-        raise could_not("resume", row.name, "its session is alive", hint, Code.SESSION_EXISTS)
+        if row.name in restarts_cut_off(context):
+            reason = "its restart was cut off"
+            hint = "close its pane first: tmuxreap reconcile"
+        raise could_not("resume", row.name, reason, hint, Code.SESSION_EXISTS)
     profile, conversation, environment = resumable(context, row)
     words = resume_words(profile, row.start_command, conversation)
     launched = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)

@@ -17,6 +17,7 @@ from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
@@ -58,6 +59,9 @@ def run(context: Context, request: StartRequest) -> Result:
     look = context.look_if_there()
     row = registered(look, request.name)
     _check_restart(request, row)
+    if row is not None and not request.dry_run and _is_settled(context, row):
+        look = context.registry.look()
+        row = registered(look, request.name)
     server = context.servers.named(request.server)
     server = server or (row.tmux_server if row else context.default_server)
     if look is None:
@@ -86,6 +90,15 @@ def run(context: Context, request: StartRequest) -> Result:
         more={"registry_made": context.made_registry},
         remark=context.registry_elsewhere,
     )
+
+
+def _is_settled(context: Context, row: Row) -> bool:
+    """Settle a restart of this session that was cut off, and tell whether there was one."""
+    if not row.status.ended or row.name not in ActiveIntents.of(context).abandoned():
+        return False
+    from tmuxreap.commands.reconcile.reconcile import settle_restarts  # few starts need it
+
+    return settle_restarts(context, [row.name])
 
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:

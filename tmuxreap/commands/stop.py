@@ -12,7 +12,7 @@ from tmuxreap.commands.targets import (
     not_chosen,
     warned_of_children,
 )
-from tmuxreap.core.errors import Code, Failure, declined
+from tmuxreap.core.errors import Code, Failure, could_not, declined
 from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
 from tmuxreap.core.outcomes import counts, failed_target
 from tmuxreap.core.results import Item, Result
@@ -50,6 +50,8 @@ def run(context: Context, request: EndRequest) -> Result:
     if look is None:
         return _end_without_registry(context, request)
     look, starting = _after_starts(context, look, request)
+    look, cut_off = _after_restarts(context, look, request)
+    starting.update(cut_off)
     kill = request.policy.verb is EndVerb.KILL
     chosen = choose_rows(
         context,
@@ -109,6 +111,32 @@ def _after_starts(
         if failure is not None:
             waiting[name] = failure
     return (context.registry.look() if meant else look), waiting
+
+
+def _after_restarts(
+    context: Context, look: RegistryLook, request: EndRequest
+) -> tuple[RegistryLook, dict[str, Failure]]:
+    """Settle the restarts of these targets that were cut off, as `reconcile` does: their rows say
+    `stopped`, and their panes are still held. A plan only names them."""
+    abandoned = ActiveIntents.of(context).abandoned()
+    meant = [name for name in abandoned if _means(context, look, request.targets, name)]
+    if not meant:
+        return look, {}
+    from tmuxreap.commands.reconcile.reconcile import (  # only what was cut off needs it
+        restarts_cut_off,
+        settle_restarts,
+    )
+
+    if not request.dry_run:
+        if settle_restarts(context, meant):
+            look = context.registry.look()
+        return look, {}
+    named: dict[str, Failure] = {}
+    for name in restarts_cut_off(context).intersection(meant):
+        verb = request.policy.verb.phrase
+        hint = "close its pane first: tmuxreap reconcile"
+        named[name] = could_not(verb, name, "its restart was cut off", hint, Code.SESSION_ALIVE)
+    return look, named
 
 
 def _means(context: Context, look: RegistryLook, targets: Sequence[str], name: str) -> bool:

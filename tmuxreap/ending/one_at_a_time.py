@@ -60,6 +60,12 @@ class ActiveIntents:
             intents = self.books.open_intents()
         return {name for name, intent in intents.items() if self.is_in_progress(intent)}
 
+    def abandoned(self) -> dict[str, Intent]:
+        """Return by name the open intents that nobody carries out any more."""
+        intents = self.books.open_intents()
+        busy = self.busy(intents)
+        return {name: intent for name, intent in intents.items() if name not in busy}
+
     def join(self, intent: Intent) -> Item | None:
         """Wait for another process's stop and return its outcome; send nothing. Return None when
         its owner died. The wait ends at the deadline of the intent."""

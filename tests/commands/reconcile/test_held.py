@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from tests.fakes import OWN_PID, FakePane, Story
+from tmuxreap.commands import resume, start
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.held import is_of_restart, place_of
+from tmuxreap.commands.reconcile.reconcile import restarts_cut_off
 from tmuxreap.core import faults
 from tmuxreap.core.faults import Step
+from tmuxreap.core.values import replace
 
 
 @pytest.fixture
@@ -147,3 +150,85 @@ def test_cut_off_before_the_record_it_ends_like_a_stop(
     row = story.row()
     assert (row["status"], row["resumable"]) == ("stopped", True)
     assert story.SOCKET not in story.tmux.servers
+
+
+AFTER_THE_END = [Step.HELD, Step.CREATED, Step.CONFIRMED]
+
+
+@pytest.mark.parametrize("step", AFTER_THE_END)
+def test_a_resume_closes_the_pane_first(
+    story: Story, killed_at: Callable[[Step], None], step: Step
+) -> None:
+    story.agent(draft="half a thought")
+    killed_at(step)
+    request = resume.ResumeRequest(("acme",), print_only=True)
+    (refused,) = resume.run(story.app(OWN_PID), request).results
+    assert refused.error is not None
+    assert refused.error.hint == "close its pane first: tmuxreap reconcile"
+    (item,) = resume.run(story.app(OWN_PID), replace(request, print_only=False)).results
+    assert item.error is None
+    assert story.row()["status"] == "running"
+    assert story.ledger().open_intents() == []
+    (server,) = story.tmux.servers.values()
+    assert [session.name for session in server.sessions] == ["acme"]
+
+
+@pytest.mark.parametrize("step", AFTER_THE_END)
+@pytest.mark.parametrize("target", ["acme", "all"])
+def test_a_stop_closes_the_pane(
+    story: Story, killed_at: Callable[[Step], None], step: Step, target: str
+) -> None:
+    agent = story.agent()
+    killed_at(step)
+    planned = story.stop(target, dry_run=True)
+    assert [one.error.hint for one in planned.results if one.error] == [
+        "close its pane first: tmuxreap reconcile"
+    ]
+    assert story.SOCKET in story.tmux.servers
+    result = story.stop(target)
+    assert int(result.exit) == 0
+    assert story.SOCKET not in story.tmux.servers
+    assert story.processes.refresh(agent.process) is None
+    row = story.row()
+    assert (row["status"], row["resumable"], row["stop_reason"]) == ("stopped", True, "restarted")
+    assert story.ledger().open_intents() == []
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_start_closes_the_pane_first(
+    story: Story, killed_at: Callable[[Step], None], replaces: bool
+) -> None:
+    story.agent()
+    killed_at(Step.HELD)
+    request = start.StartRequest(
+        "acme", "demo", server=story.SOCKET, replace=replaces, confirm_s=1.0
+    )
+    (item,) = start.run(story.app(OWN_PID), request).results
+    assert item.error is None
+    assert story.row()["status"] == "running"
+    assert story.ledger().open_intents() == []
+
+
+def test_a_stop_leaves_what_a_person_began_in_the_pane(
+    story: Story, killed_at: Callable[[Step], None]
+) -> None:
+    agent = story.agent()
+    killed_at(Step.HELD)
+    agent.pane.process = story.processes.add("vim", new_session=True, tty=agent.pane.tty)
+    story.tmux.change(agent.pane, pid=agent.pane.process.pid, dead=False)
+    (item,) = story.stop().results
+    assert item.error is not None
+    assert item.error.code == "session_alive"
+    assert story.processes.refresh(agent.pane.process) is not None
+
+
+def test_a_restart_in_progress_is_not_settled(
+    story: Story, killed_at: Callable[[Step], None]
+) -> None:
+    story.agent()
+    killed_at(Step.HELD)
+    (intent,) = story.ledger().open_intents()
+    story.processes.add("tmuxreap", pid=intent.owner.pid)
+    owner = story.processes.table[intent.owner.pid]
+    owner.now = replace(owner.now, id=intent.owner)
+    assert restarts_cut_off(story.app(OWN_PID)) == frozenset()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tmuxreap.commands.reconcile import held
 from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
@@ -14,6 +14,7 @@ from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import end
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import set_of
 from tmuxreap.ledger.records import START, Closing, NewEvent, PaneOption
 from tmuxreap.registry.lives import life_of
@@ -76,6 +77,24 @@ def settle(
         greeting=None if findings.confirmed else greeting,
     )
     return Settled(result, findings.seen, findings.again, done.stamp)
+
+
+def settle_restarts(context: Context, names: Collection[str]) -> bool:
+    """Settle the restarts of these sessions that were cut off, for a verb that is about to use
+    their rows. Tell whether there were any."""
+    cut_off = restarts_cut_off(context).intersection(names)
+    if cut_off:
+        settle(context, only=cut_off)
+    return bool(cut_off)
+
+
+def restarts_cut_off(context: Context) -> frozenset[str]:
+    """Return the sessions whose restart was cut off: its owner is dead, their pane is held."""
+    found = []
+    for name, intent in ActiveIntents.of(context).abandoned().items():
+        if held.is_of_restart(intent):
+            found.append(name)
+    return frozenset(found)
 
 
 def _try(look: RegistryLook, drifts: Sequence[RowDrift]) -> None:
