@@ -156,6 +156,7 @@ class Story:
         self.path.write_text("# ours\ntmux_sessions: []\n")
         self.agents: dict[str, FakeAgent] = {}
         self.apps: list[Context] = []
+        self.ledgers: list[Ledger] = []
 
     # Setting up a history
 
@@ -251,7 +252,10 @@ class Story:
     # Observing the result
 
     def ledger(self) -> Ledger:
-        return Ledger.open(ledger_path(self.path), now=self.clock.now())
+        """Open the ledger; `close` closes it, if nobody has before."""
+        opened = Ledger.open(ledger_path(self.path), now=self.clock.now())
+        self.ledgers.append(opened)
+        return opened
 
     def written(self) -> dict[str, bytes]:
         """Return all files in the registry's folder."""
@@ -267,9 +271,10 @@ class Story:
         return [command for _, command in self.tmux.transcript]
 
     def close(self) -> None:
-        """Check that no name and no pattern ever reached tmux as a target."""
-        for app in self.apps:
-            app.close()
+        """Close what was opened, and check that no name and no pattern ever reached tmux as a
+        target."""
+        for opened in (*self.apps, *self.ledgers):
+            opened.close()
         made = {
             f"={command[command.index('-s') + 1]}:"  # new sessions have no known id yet
             for command in self.told()

@@ -4,6 +4,7 @@ be read, and what was answered is true."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,33 +95,39 @@ def after_reboot(folder: Path, state: State, now: float) -> Story:
 @pytest.mark.parametrize("verb", VERBS)
 def test_whatever_the_disk_kept_is_whole(verb: str, tmp_path: Path) -> None:
     story, _, events = played(tmp_path / "whole", verb, None)
-    intended = verb in ("stop", "kill")
+    story.close()
     assert events > 2
     tried = 0
     for last in [*range(1, events + 1), None]:
         story, disk, _ = played(tmp_path / f"{last}", verb, last)
-        struck = bool(story.agents["acme"].heard) or not story.processes.alive(
-            story.agents["acme"].process
-        )
-        for number, state in enumerate(disk.states()):
-            tried += 1
-            later = after_reboot(tmp_path / f"{last}-{number}", state, story.clock.now())
-            first = reconcile.run(later.app())
-            assert first.failure is None, (last, number, first)
-            assert reconcile.run(later.app()).as_json()["actions"] == []
-            assert later.row("flow") == NEIGHBOR
-            assert later.path.read_text().startswith("# ours\n")
-            assert not list(later.folder.glob(".agent-sessions.yaml.*.tmp"))
-            if verb == "forget" and last is None:
-                assert "acme" not in later.path.read_text()
-                continue
-            if verb == "forget" and '"acme"' not in later.path.read_text():
-                continue
-            row = later.row()
-            assert row["status"] != "running", (last, number)
-            assert row["demo_conversation_id_own"] == CONVERSATION
-            if intended and struck:
-                assert row["stop_reason"] == "done", (last, number, row)
-            if verb == "start" and last is None:
-                assert later.row("new")["termination_mode"] == "lost"
+        with closing(story):
+            for number, state in enumerate(disk.states()):
+                tried += 1
+                folder = tmp_path / f"{last}-{number}"
+                with closing(after_reboot(folder, state, story.clock.now())) as later:
+                    is_whole(later, story, verb, last)
     assert tried > 10
+
+
+def is_whole(later: Story, story: Story, verb: str, last: int | None) -> None:
+    """Reconcile after the power cut, and check that all is true that was answered before."""
+    agent = story.agents["acme"]
+    struck = bool(agent.heard) or not story.processes.alive(agent.process)
+    first = reconcile.run(later.app())
+    assert first.failure is None, (later.folder.name, first)
+    assert reconcile.run(later.app()).as_json()["actions"] == []
+    assert later.row("flow") == NEIGHBOR
+    assert later.path.read_text().startswith("# ours\n")
+    assert not list(later.folder.glob(".agent-sessions.yaml.*.tmp"))
+    if verb == "forget" and last is None:
+        assert "acme" not in later.path.read_text()
+        return
+    if verb == "forget" and '"acme"' not in later.path.read_text():
+        return
+    row = later.row()
+    assert row["status"] != "running", later.folder.name
+    assert row["demo_conversation_id_own"] == CONVERSATION
+    if verb in ("stop", "kill") and struck:
+        assert row["stop_reason"] == "done", (later.folder.name, row)
+    if verb == "start" and last is None:
+        assert later.row("new")["termination_mode"] == "lost"

@@ -14,6 +14,7 @@ from filelock import SoftFileLock
 from tests.command_line import tmuxreap
 from tests.doctor_answers import REGISTRY, contents, doctor, of, the_only
 from tmuxreap.commands.doctor import registry as checks_registry
+from tmuxreap.ledger import database
 from tmuxreap.system import files
 
 
@@ -125,6 +126,23 @@ def test_a_ledger_that_mirrors_nothing_does_not_agree_with_rows(registry: Path) 
         db.commit()
     found = the_only(doctor(), "ledger")
     assert found["message"].endswith("mirrors another state of the registry")
+
+
+def test_no_connection_is_left_open(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tmuxreap("protect", "shop", "--json").exit == 0
+    opened: list[sqlite3.Connection] = []
+    connect = database.connect
+
+    def noted(path: str, busy_s: float) -> sqlite3.Connection:
+        opened.append(connect(path, busy_s))
+        return opened[-1]
+
+    monkeypatch.setattr(database, "connect", noted)
+    assert of(doctor(), "ledger", "ok")
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            connection.execute("SELECT 1")
 
 
 @pytest.mark.parametrize("rubbish", [b"no database", b"SQLite format 3\0" + b"\xff" * 2000])

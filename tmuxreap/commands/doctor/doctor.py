@@ -52,6 +52,7 @@ def examine(context: Context) -> Iterator[Finding]:
             own = RegistryFile(context.registry.path)
             copy, trouble = _copied(own, folder)
             books = Books(own, context.clock, context.warnings, copy)
+            held.callback(books.close)  # `context` closes what it opened itself
             inspected = inspected.with_own(profiles=profiles, registry=own, books=books)
             look = own.look()
         except Failure as failure:
@@ -60,7 +61,6 @@ def examine(context: Context) -> Iterator[Finding]:
         for name, check in CHECKS.items():
             yield from _guarded(name, partial(check, setup))
         yield from _guarded("ledger", partial(registry.check_ledger, setup, trouble))
-        inspected.close()
 
 
 def check_hooks(setup: Setup) -> Iterator[Finding]:
