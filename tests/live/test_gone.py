@@ -21,10 +21,12 @@ from tmuxreap.core.errors import Code
 pytestmark = pytest.mark.live
 
 
-def foreign(real: Real) -> None:
+def foreign(real: Real, agent: str | None = None) -> None:
     """Write the row as other tools do, instead of ours."""
     pane = {"pid": real.pid(), "cmd": "python3", "cwd": str(real.folder)}
     row = {"name": "acme", "status": "running", "tmux_server": real.socket, "pane": pane}
+    if agent is not None:
+        row["agent"] = agent
     real.registry.write_text(json.dumps({"tmux_sessions": [row]}))
 
 
@@ -136,3 +138,56 @@ def test_a_look_that_cannot_write_is_silent(real: Real) -> None:
         result = listing.run(app, listing.ListRequest())
     assert [one.as_json()["live"] for one in result.results] == ["alive"]
     assert not any("seen" in warning for warning in result.warnings)
+
+
+def replaced(real: Real) -> None:
+    """Assert that the session is another one for every verb, and that none writes."""
+    before = real.registry.read_bytes()
+    assert [one["live"] for one in real.list() if one["name"] == "acme"] == ["replaced"]
+    assert real.show()["live"] == "replaced"
+    for ended in (real.stop(grace_s=0.1), real.kill(grace_s=0.1)):
+        told = answer(ended)
+        assert (told["outcome"], told["error"]["code"]) == ("refused", "session_replaced")
+    assert "replaced" in found(real)
+    assert real.registry.read_bytes() == before
+
+
+@pytest.mark.parametrize("happens", ["rename", "move"])
+def test_a_pane_under_another_name_with_what_the_agent_left_is_not_gone(
+    real: Real, happens: str
+) -> None:
+    real.tmux("new-session", "-d", "-s", "acme", "sh")
+    real.bystander()
+    foreign(real, "demo")
+    told = real.folder / "child"
+    line = f"sh -c 'trap \"\" HUP; echo $$ >{told}; exec sleep 600' & wait"
+    real.tmux("send-keys", "-t", "=acme:", line, "Enter")
+    until("its child", lambda: told.exists() and told.read_text().strip())
+    if happens == "rename":
+        real.tmux("rename-session", "-t", "=acme", "mine")
+    else:
+        real.tmux("join-pane", "-d", "-s", "=acme:", "-t", "=quiet:")
+    child = int(told.read_text())
+    replaced(real)
+    assert alive(child)
+    os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("looked", [False, True], ids=["never-seen", "seen"])
+@pytest.mark.parametrize("what", ["session", "server"])
+def test_a_session_made_later_is_not_ended_for_a_survivor(
+    real: Real, what: str, looked: bool
+) -> None:
+    agent, helper = deaf(real, ours=False)
+    foreign(real, "demo")
+    real.bystander()
+    if looked:
+        real.list()
+    end(real, what)
+    real.tmux("new-session", "-d", "-s", "acme", *real.program)
+    later = real.pid()
+    until("the later agent", lambda: "demo agent" in real.screen())
+    replaced(real)
+    assert (alive(agent), alive(helper), alive(later)) == (True, True, True)
+    for pid in (agent, helper):
+        os.kill(pid, signal.SIGKILL)

@@ -28,6 +28,7 @@ from tmuxreap.proof.identity import (
     why_unknown,
 )
 from tmuxreap.proof.ownership import World
+from tmuxreap.proof.sight import Past
 
 UNREACHABLE = Unreachable("/tmp/s", "it hangs", "wait")
 PANE = Pane("%0", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
@@ -50,18 +51,18 @@ def code(result: object) -> str | None:
 
 def test_the_very_session_that_was_recorded(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
-    session = find_session(row, server, None, world)
+    session = find_session(row, server, None, world, Past())
     assert isinstance(session, ServerSession)
-    assert pick_pane(row, session, None, world) == session.panes[0]
+    assert pick_pane(row, session, None, world, Past()) == session.panes[0]
 
 
 def test_no_server_is_gone_and_a_later_session_of_the_name_is_another(
     seen: tuple[Row, Server, World],
 ) -> None:
     row, server, world = seen
-    assert find_session(row, NoServer(server.socket), None, world) is None
+    assert find_session(row, NoServer(server.socket), None, world, Past()) is None
     later = replace(row, tmux=replace(row.tmux, session_created=1))
-    assert code(find_session(later, server, None, world)) == "session_replaced"
+    assert code(find_session(later, server, None, world, Past())) == "session_replaced"
 
 
 def test_a_pane_that_is_elsewhere_moved(seen: tuple[Row, Server, World]) -> None:
@@ -69,7 +70,7 @@ def test_a_pane_that_is_elsewhere_moved(seen: tuple[Row, Server, World]) -> None
     (session,) = server.sessions
     other = replace(session, id="$7", name="other")
     failure = find_session(
-        row, replace(server, sessions=(other,)), None, replace(world, sessions={})
+        row, replace(server, sessions=(other,)), None, replace(world, sessions={}), Past()
     )
     assert code(failure) == "session_replaced"
     assert "its pane is in the session other now" in str(failure)
@@ -137,7 +138,7 @@ def test_two_indistinguishable_panes_are_reported(seen: tuple[Row, Server, World
     strange = replace(row, pane=RecordedPane(), tmux=RecordedTmux())
     (session,) = server.sessions
     both = replace(session, panes=(*session.panes, PANE))
-    failure = pick_pane(strange, both, None, world)
+    failure = pick_pane(strange, both, None, world, Past())
     assert code(failure) == "ambiguous_pane"
     assert isinstance(failure, Failure)
     assert "--whole-session" in failure.hint

@@ -63,7 +63,7 @@ class Actor:
         self.faults = dict(faults)
         self.calls = 0
         self.awaited: tuple[frozenset[ProcessId], float] | None = None
-        self.crashed = self.done = self.broken = False
+        self.crashed = self.done = self.broken = self.paused = False
         self.facts: dict[str, Any] = {}  # what the judges remember of it
         self.app: Context | None = None
         self.result: Result | None = None
@@ -218,6 +218,7 @@ class Stage:
             raise KeyboardInterrupt
         if fault == "pause" and call[0] != "clock" and not actor.holds_lock:
             self.slowed += 1
+            actor.paused = True
             try:
                 actor.pause((), self.processes.clock.monotonic() + PAUSE_S)
             finally:

@@ -108,10 +108,6 @@ class Judge:
         alive, table = self.world.alive(life), self.world.processes.table
         if (row.get("tmux") or {}).get("session_id"):
             return alive
-        renamed = life.session is not None and life.session.name != life.name
-        gone = life.agent is None or not self.world.processes.alive(life.agent.process)
-        if gone and (renamed or self.world.moved(life)):
-            return []  # nothing ties what the agent left there to a name
         return [
             one for one in alive if one in life.seen or table[one.pid].now.sid == life.leader.pid
         ]
@@ -161,14 +157,16 @@ class Judge:
             code = item.error.code if item.error is not None else ""
             world.check(code not in INVALID or actor.broken, 3, f"{told}: {code}")
             if actor.verb in ("list", "show") and getattr(item, "live", None) == "alive":
-                self.is_alive(name, told)
+                self.is_alive(actor, name, told)
             if actor.verb == "send":
                 self.sent(actor, told, item)
 
-    def is_alive(self, name: str, told: str) -> None:
+    def is_alive(self, actor: Actor, name: str, told: str) -> None:
         life, world = self.bound(name), self.world
         if life is None or life.agent is None or life.kind == "mystery" or world.moved(life):
             return
+        if actor.paused:
+            return  # what it saw may be over by now
         gone = not world.processes.alive(life.agent.process)
         left = [world.processes.table[one.pid].argv[0] for one in world.alive(life)]
         shells = set(left) <= {"sh", "bash"}

@@ -27,6 +27,7 @@ SOCKETS = (Story.SOCKET, "/tmp/tmux-1000/other")
 SERVER_NAMES = (None, "other")
 STORE = ".tmuxreap-demo"
 MOST = 6  # commands at a time
+NAMING = ("start", "adopt", "resume", "restart")  # verbs that mean a name, whatever has it
 PLANTED, CLAIMING = "planted", "c"  # rows that other hands bring
 PERSON, SHELL, SHARED, OURS, SERVER, GIVEN = "person", "shell", "shared", "ours", "server", "given"
 PROFILES = """agents:
@@ -156,8 +157,10 @@ class World(Stage):
         pane, tmux = row.get("pane") or {}, row.get("tmux") or {}
         wanted = [life for life in self.lives if life.leader.pid == pane.get("pid")]
         if not tmux.get("session_id") and pane.get("start_ticks") is None:
-            # A pid is a memory: of two sessions of the name the row may mean the later one.
-            wanted = [life for life in wanted if life is self.newest(row["name"])]
+            named = [life for life in wanted if life.name == row["name"]]
+            living = [life for life in named if self.is_known(life)]
+            # A pid is a memory: once nothing of that one lives the row may mean a later session.
+            wanted = living or [life for life in wanted if life is self.newest(row["name"])]
         if tmux.get("session_id"):
             of = tmux["session_id"], tmux.get("session_created")
             wanted = [
@@ -166,6 +169,11 @@ class World(Stage):
         if pane.get("start_ticks") is not None:
             wanted = [life for life in wanted if life.leader.start == pane["start_ticks"]]
         return wanted[-1] if wanted else None
+
+    def is_known(self, life: Life) -> bool:
+        """Tell whether anything lives of it that its pid or an earlier look ties to its row."""
+        sessions = {one: self.processes.table[one.pid].now.sid for one in self.alive(life)}
+        return any(one in life.seen or sid == life.leader.pid for one, sid in sessions.items())
 
     def stands(self, life: Life, *others: str) -> bool:
         """Tell whether its tmux session is still there with a pane of its own, or of others."""
@@ -496,9 +504,13 @@ class World(Stage):
             self.check(owner in (None, GIVEN, SHELL), promise, told)
 
     def _meant(self, actor: Actor, life: Life) -> bool:
-        if not actor.names or life.name in actor.names:
+        if not actor.names:
             return True
         rows = [row for name, row in self.rows().items() if name in actor.names]
+        if life.name in actor.names:
+            own = [self.life_of(row) for row in rows if row["name"] == life.name]
+            others = [it for it in own if it is not None and it is not life]
+            return actor.verb in NAMING or not any(map(self.is_known, others))
         return any(self.life_of(row) is life or self.may_be(row, life) for row in rows)
 
     def may_be(self, row: dict[str, Any], life: Life) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import SHELLS, Profile
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     Pane,
+    Process,
     Row,
     Scope,
     Server,
@@ -23,12 +24,17 @@ from tmuxreap.proof.panes import (
     agent_in,
     describe_panes,
     is_busy,
+    is_left_to_shells,
+    leader_of,
     process_tree,
+    shell_of,
     with_names,
 )
+from tmuxreap.proof.sight import Past
 from tmuxreap.system.tmux.versions import spellings
 
 PANE = Scope.PANE.value
+SAME_START_S = 1.0
 
 
 def why_unknown(row: Row, server: ServerLook, world: World) -> Failure | None:
@@ -53,12 +59,12 @@ def unreachable_failure(action: str, server: Unreachable) -> Failure:
 
 
 def find_session(
-    row: Row, server: ServerLook, profile: Profile | None, world: World
+    row: Row, server: ServerLook, profile: Profile | None, world: World, past: Past
 ) -> ServerSession | Failure | None:
     """Return the recorded session, None if it is proven gone, or a failure if that is uncertain:
     another session has its name, its pane was moved, its process lives in another tmux, or tmux's
     answer could not be read fully."""
-    session = _session_of(row, server, profile, world)
+    session = _session_of(row, server, profile, world, past)
     if session is not None:
         return session
     session_id = None
@@ -88,7 +94,7 @@ def pid_of(row: Row, pane: Pane | None) -> int | None:
 
 
 def _session_of(
-    row: Row, server: ServerLook, profile: Profile | None, world: World
+    row: Row, server: ServerLook, profile: Profile | None, world: World, past: Past
 ) -> ServerSession | Failure | None:
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
@@ -103,19 +109,18 @@ def _session_of(
             return None
         return _replaced(row, named)
     if named is None and not row.status.ended:
-        respelled = _find_respelled(row, server, profile, world)
+        respelled = _find_respelled(row, server, profile, world, past)
         if respelled is not None:
             return respelled
     if named is None:
-        holders = [it for it in server.sessions if _has_agent(row, it, profile, world)]
-        if holders:
-            return moved_failure(row, holders[0])
-        return _on_another_server(row, server, profile, world)
-    if any(_is_recorded(row, pane, world) for pane in named.panes):
+        return _moved(row, server, profile, world, past) or _on_another_server(
+            row, server, profile, world
+        )
+    if any(is_recorded(row, pane, world, past) for pane in named.panes):
         return named
-    holders = [it for it in server.sessions if _has_agent(row, it, profile, world)]
-    if holders:  # the recorded agent lives there: this one only has its name
-        return moved_failure(row, holders[0])
+    moved = _moved(row, server, profile, world, past)
+    if moved is not None:  # what was recorded lives there: this one only has its name
+        return moved
     # Other tools record no pane id: without the agent, only foreign panes are left.
     if was_pane_only_ending(row):
         return named if _runs_in(named, profile, world) else None
@@ -126,24 +131,53 @@ def _session_of(
     return _replaced(row, named)
 
 
-def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
+def is_recorded(row: Row, pane: Pane, world: World, past: Past) -> bool:
     """Tell whether the row means this pane, by the pid. A dead pane without a pid matches if the
     recorded process is gone."""
     if row.pane.pid is None:
         return False
-    return pane.pid == row.pane.pid or (
-        pane.pid is None and row.pane.pid not in world.index.processes
-    )
+    if pane.pid is None:
+        return row.pane.pid not in world.index.processes
+    return pane.pid == row.pane.pid and (pane.dead or not _is_reused(row, world, past))
+
+
+def _is_reused(row: Row, world: World, past: Past) -> bool:
+    """Tell whether the row's pid is another process's by now, as the row or an earlier look knows
+    when its own one started."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if process is None:
+        return False
+    if row.pane.start_ticks is not None or row.pane.created_epoch is not None:
+        return tracked_process(row, world) is None
+    seen = [leader for leader in past.leaders if leader.pid == process.pid]
+    return bool(seen) and process.id not in seen
+
+
+def tracked_process(row: Row, world: World) -> Process | None:
+    """Return the recorded process, if the process with that pid has the recorded start time. Its
+    ticks decide where the row has them; seconds are for rows of other tools, as a pid may be reused
+    within one."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if process is None or not row.tmux.of_boot(world.boot_id):
+        return None
+    if row.pane.start_ticks not in (None, process.id.start):
+        return None
+    if row.pane.start_ticks is not None and row.tmux.boot_id == world.boot_id:
+        return process
+    if row.pane.created_epoch is None:
+        return None
+    same = abs(world.epochs[process.pid] - row.pane.created_epoch) <= SAME_START_S
+    return process if same else None
 
 
 def _find_respelled(
-    row: Row, server: Server, profile: Profile | None, world: World
+    row: Row, server: Server, profile: Profile | None, world: World, past: Past
 ) -> ServerSession | Failure | None:
     """Find the session under a name that tmux has changed; its pid identifies it."""
     other = next(filter(None, map(server.named, spellings(row.name))), None)
     if other is None:
         return None
-    if any(_is_recorded(row, pane, world) for pane in other.panes):
+    if any(is_recorded(row, pane, world, past) for pane in other.panes):
         return other
     if row.pane.pid is not None and not _runs_in(other, profile, world):
         return None
@@ -156,7 +190,14 @@ def _find_respelled(
 
 
 def _runs_in(session: ServerSession, profile: Profile | None, world: World) -> bool:
-    return profile is not None and any(agent_in(pane, profile, world) for pane in session.panes)
+    """Tell whether the agent runs in a pane of this session; one in a pane that was moved here is
+    another's."""
+    if profile is None:
+        return False
+    for pane in session.panes:
+        if agent_in(pane, profile, world) and was_made_in(session, pane, world):
+            return True
+    return False
 
 
 def _recorded_session(row: Row, server: Server, world: World) -> ServerSession | Failure | None:
@@ -172,10 +213,36 @@ def _recorded_session(row: Row, server: Server, world: World) -> ServerSession |
     return None
 
 
-def _has_agent(row: Row, session: ServerSession, profile: Profile | None, world: World) -> bool:
-    return any(
-        pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes
-    )
+def _moved(
+    row: Row, server: Server, profile: Profile | None, world: World, past: Past
+) -> Failure | None:
+    """Return the failure for a pane of this row that is in a session of another name now."""
+    for session in server.sessions:
+        if any(_holds(row, pane, profile, world, past) for pane in session.panes):
+            return moved_failure(row, session)
+    return None
+
+
+def _holds(row: Row, pane: Pane, profile: Profile | None, world: World, past: Past) -> bool:
+    """Tell whether this is the row's pane, and not only shells are left in it."""
+    if pane.pid != row.pane.pid or _is_reused(row, world, past):
+        return False
+    if agent_in(pane, profile, world):
+        return True
+    leader = leader_of(pane, world)
+    if leader is None or row.status.ended or not _may_be_its_leader(row, leader, world, past):
+        return False
+    index = world.index
+    members = (leader.pid, *index.by_session.get(leader.pid, ()))
+    return not all(is_left_to_shells(index.processes[pid], world) for pid in members)
+
+
+def _may_be_its_leader(row: Row, leader: Process, world: World, past: Past) -> bool:
+    """Tell whether the process with the row's pid may be the recorded one. Without a start of it,
+    another program than a shell or the recorded one has the number by chance."""
+    if leader.id in past.leaders or tracked_process(row, world) is not None:
+        return True
+    return shell_of(leader, world) in SHELLS or leader.comm == row.pane.cmd
 
 
 def moved_failure(row: Row, holder: ServerSession) -> Failure:
@@ -222,7 +289,7 @@ def was_pane_only_ending(row: Row) -> bool:
 
 
 def pick_pane(
-    row: Row, session: ServerSession, profile: Profile | None, world: World
+    row: Row, session: ServerSession, profile: Profile | None, world: World, past: Past
 ) -> Pane | Failure | None:
     """Pick the agent's pane, by the most reliable evidence first. None: its own pane is gone, and
     the others are busy or cannot be told apart."""
@@ -232,17 +299,16 @@ def pick_pane(
             by_id.append(pane)
     if len(by_id) == 1:
         return by_id[0]
-    by_pid = [pane for pane in session.panes if _is_recorded(row, pane, world)]
+    by_pid = [pane for pane in session.panes if is_recorded(row, pane, world, past)]
     lost = row.tmux.known and row.pane.id is not None
     for panes in (by_pid, () if lost else session.panes):
         if len(panes) == 1:
             return panes[0]
     running = []
     for pane in session.panes:
-        if profile is not None and agent_in(pane, profile, world):
+        its_own = profile is not None and agent_in(pane, profile, world)
+        if its_own and was_made_in(session, pane, world):
             running.append(pane)
-    if lost:
-        running = [pane for pane in running if was_made_in(session, pane, world)]
     if len(running) == 1:
         return running[0]
     if lost and not running:
@@ -270,6 +336,30 @@ def same_server(row: Row, server: ServerLook, world: World) -> bool:
         return False
     started = row.tmux.server_started in (None, server.started)
     return row.tmux.of_boot(world.boot_id) and started and row.tmux.server_pid == server.pid
+
+
+def has_its_name_only(
+    row: Row, session: ServerSession, server: ServerLook, world: World, past: Past
+) -> bool:
+    """Tell whether nothing but its name ties this session to another tool's running row: it has
+    neither the pane of the recorded pid, nor the one that an earlier look saw."""
+    if row.tmux.known or row.status.ended or row.pane.pid is None or not isinstance(server, Server):
+        return False
+    if any(is_recorded(row, pane, world, past) for pane in session.panes):
+        return False
+    seen = past.pane
+    tmux = world.tmux_variable(server.socket, server.pid)
+    return seen is None or seen.tmux != tmux or not session.holds(seen.pane)
+
+
+def outlived_failure(row: Row, now: ServerSession, alive: Process, *, adopts: bool) -> Failure:
+    """Return the failure for a session that only has the name, while a process of the recorded one
+    lives. `adopts`: whether that process has yet to be recorded as the row's."""
+    reason = f"{alive.comm} ({alive.pid}) of it lives outside of the one of that name now, {now.id}"
+    hint = f"if the one now is the one you mean, record it: {command('adopt', row.name)}"
+    if adopts:
+        hint += f"; else record the process: {command('adopt', row.name, '--pid', str(alive.pid))}"
+    return _not_taken(row, reason, hint)
 
 
 def _replaced(row: Row, now: ServerSession) -> Failure:

@@ -6,12 +6,12 @@ Reads and never acts; what could not be read counts as unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import Process, ProcessId, ServerLook
+from tmuxreap.core.model import Process, ProcessId, Server, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.ownership import (
@@ -100,7 +100,8 @@ class Observer:
         wanted: Sought = EVERYTHING,
     ) -> World:
         """Take one look that nothing is ended by. Traces are read only of processes without a
-        terminal, and of the `expected` pids where no pane on their socket has them."""
+        terminal, of the `expected` pids where no pane on their socket has them, and then of the
+        panes that may be meant instead."""
         answers = self._ask_in_background(sockets)
         processes = self._list_processes()
         names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
@@ -112,6 +113,8 @@ class Observer:
         for pid, socket in expected.items():
             if (socket, pid) not in listed:
                 missing.add(pid)
+        for socket in {expected[pid] for pid in missing}:
+            missing.update(_leaders_meant_instead(servers[socket], expected, wanted))
         recent = _started_since(processes, since)
         traces = {}
         for p in recent:
@@ -241,6 +244,16 @@ def _started_since(processes: Mapping[int, Process], since: int) -> list[Process
         if p.id.start >= since and KERNEL not in (p.ppid, p.pid):
             found.append(p)
     return found
+
+
+def _leaders_meant_instead(
+    server: ServerLook, expected: Mapping[int, str], wanted: Sought
+) -> Iterator[int]:
+    """Yield the leaders of wanted sessions that have none of the expected pids."""
+    for session in server.sessions if isinstance(server, Server) else ():
+        pids = {pane.pid or 0 for pane in session.panes}
+        if wanted.matches(session) and pids.isdisjoint(expected):
+            yield from pids
 
 
 @lru_cache(maxsize=256)

@@ -102,18 +102,18 @@ def live_in(pane: Pane, agent: tuple[Process, ...], world: World) -> Live:
     if agent:
         return Live.ALIVE
     leader = leader_of(pane, world)
-    left = leader is None or _is_left_to_shells(leader, world)
+    left = leader is None or is_left_to_shells(leader, world)
     return Live.AGENT_GONE if left else Live.ALIVE
 
 
-def _is_left_to_shells(process: Process, world: World) -> bool:
+def is_left_to_shells(process: Process, world: World) -> bool:
     """Tell whether only shells are left down to the one that reads commands, as of `sh -c 'agent;
     bash'`. What the user runs in that one is no agent."""
     if is_interactive_shell(process, world):
         return True
     below = (world.index.processes[pid] for pid in world.index.children.get(process.pid, ()))
     return shell_of(process, world) in SHELLS and all(
-        _is_left_to_shells(one, world) for one in below
+        is_left_to_shells(one, world) for one in below
     )
 
 

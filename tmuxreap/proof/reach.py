@@ -16,13 +16,12 @@ from tmuxreap.core.model import (
     ServerSession,
     Terminal,
 )
-from tmuxreap.proof.identity import same_server
+from tmuxreap.proof.identity import same_server, tracked_process
 from tmuxreap.proof.ownership import TMUX_SERVER, Owned, Reach, Trace, World, is_its_own, owned
 from tmuxreap.proof.panes import leader_of
 from tmuxreap.proof.sight import Past
 from tmuxreap.system.tmux.versions import CHANGED
 
-SAME_START_S = 1.0
 PTS_MAJOR = 136
 
 
@@ -141,23 +140,6 @@ def recorded_leader(row: Row, world: World) -> set[ProcessId]:
     if row.status.ended and world.index.living(leader) is None:
         return set()  # nothing was left: a kernel session of that number is a new one
     return {leader}
-
-
-def tracked_process(row: Row, world: World) -> Process | None:
-    """Return the recorded process, if the process with that pid has the recorded start time. Its
-    ticks decide where the row has them; seconds are for rows of other tools, as a pid may be reused
-    within one."""
-    process = world.index.processes.get(row.pane.pid or 0)
-    if process is None or not row.tmux.of_boot(world.boot_id):
-        return None
-    if row.pane.start_ticks not in (None, process.id.start):
-        return None
-    if row.pane.start_ticks is not None and row.tmux.boot_id == world.boot_id:
-        return process
-    if row.pane.created_epoch is None:
-        return None
-    same = abs(world.epochs[process.pid] - row.pane.created_epoch) <= SAME_START_S
-    return process if same else None
 
 
 def _mark_of(traces: Iterable[Trace]) -> str | None:

@@ -22,8 +22,11 @@ from tmuxreap.core.model import (
 from tmuxreap.core.values import replace
 from tmuxreap.proof.identity import (
     find_session,
+    has_its_name_only,
     moved_failure,
+    outlived_failure,
     pick_pane,
+    tracked_process,
     unreadable_failure,
     was_made_in,
     why_unknown,
@@ -50,7 +53,6 @@ from tmuxreap.proof.reach import (
     reach_of,
     recorded_leader,
     spare_reason,
-    tracked_process,
     unproven_of,
 )
 from tmuxreap.proof.sight import Past, Sight
@@ -70,7 +72,11 @@ def see(
         return _see_job(row, socket, profile, spares, world, past)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, socket, profile, spares, world, past)
-    session = find_session(row, server, profile, world)
+    session = find_session(row, server, profile, world, past)
+    if isinstance(session, ServerSession):
+        outlived = _outlived(row, session, server, spares, world, past)
+        if outlived is not None:
+            return outlived
     if isinstance(session, Failure):
         if session.code is Code.SESSION_REPLACED:
             live = Live.REPLACED
@@ -80,7 +86,7 @@ def see(
     whole = session
     picked = None
     if session:
-        picked = pick_pane(row, session, profile, world)
+        picked = pick_pane(row, session, profile, world, past)
     if isinstance(picked, Failure):
         trouble = picked
         pane = None
@@ -129,6 +135,30 @@ def see(
     # The agent's pane is gone; the others may be foreign.
     leads = conversations_of(agent, leads, profile, world)
     return replace(sight, live=Live.AGENT_GONE, agent=agent, leads=leads)
+
+
+def _outlived(
+    row: Row,
+    session: ServerSession,
+    server: ServerLook,
+    spares: Spares,
+    world: World,
+    past: Past,
+) -> Sight | None:
+    """Return what is seen of a row whose recorded processes live, while a session that only has its
+    name is there: that one is another's."""
+    if not has_its_name_only(row, session, server, world, past):
+        return None
+    reach = reach_of(row, server, None, world, past)
+    left = belongings_of(server, None, reach, spares, world)
+    unproven = unproven_of(row, server, left, spares, world, past)
+    known = [it.process for it in left.own]
+    if not (known or unproven):
+        return None
+    trouble = outlived_failure(row, session, [*known, *unproven][0], adopts=not known)
+    return Sight(
+        Live.REPLACED, server.socket, server, owned=left, unproven=unproven, trouble=trouble
+    )
 
 
 def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:

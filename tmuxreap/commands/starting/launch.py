@@ -161,6 +161,8 @@ def make_way(
             raise sight.trouble
         if sight.unproven:
             raise _may_still_run(spec.name, sight)
+        if sight.trouble is not None and sight.owned.own:
+            raise sight.trouble
         if exists(row, sight):
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
