@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import uuid
 from collections.abc import Iterator
@@ -61,6 +62,13 @@ if TYPE_CHECKING:
 
 
 NOT_FOUND = 127  # exit status of env and shells if there is no such program
+# What env, nice, timeout and shells print of a program that is not there.
+MISSING = (
+    r"^(?:env|nice|nohup|timeout|setsid|exec|\S*sh): (?:.*[ '\"\u2018])?"
+    r"(?P<named>[^\s:'\"\u2018\u2019]+)['\"\u2019]?: "
+    r"(?:command not found|not found|No such file or directory)$"
+    r"|^\S*sh:\d*:? command not found: (?P<last>\S+)$"
+)
 
 
 def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
@@ -88,12 +96,23 @@ def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str)
             names = ", ".join(profile.process)
             reason += f" (a {spec.agent} is recognised by: {names})"
     elif f"(status {NOT_FOUND}" in shown:
-        reason = f"{spec.words[0]} is not on the PATH of its tmux server, or could not be run"
+        reason = not_found(spec.words[0], shown)
     else:
         reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""
     hint = f"try the command by hand: {shlex.join(spec.words)}"
     return could_not("start", spec.name, f"{reason}{last}", hint, Code.START_FAILED)
+
+
+def not_found(program: str, screen: str) -> str:
+    """Say which program was not found: the command itself, or one that it was to run."""
+    said = re.search(MISSING, screen, re.MULTILINE)
+    if said is None:
+        return f"its command ended with status {NOT_FOUND}: a program was not found"
+    missing = said["named"] or said["last"]
+    if missing == program:
+        return f"{program} is not on the PATH of its tmux server, or could not be run"
+    return f"{program} could not run {missing}: it is not on the PATH of its tmux server"
 
 
 BEGINNING_S = 10.0  # for the exec in a new pane
