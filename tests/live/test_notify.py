@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,22 @@ def test_a_text_is_shown_as_it_is(real: Real, seat: Seat, text: str) -> None:
         if "[" not in text:
             assert text in seat.screen()
         assert not ran.exists()
+    finally:
+        seat.leave()
+
+
+def test_a_text_is_shown_long_enough_to_be_read(real: Real, seat: Seat) -> None:
+    real.tmux("set-option", "-g", "display-time", "750")  # what tmux has by default
+    text = "a notice to be read"
+
+    def is_shown_for_a_second() -> bool:
+        notify(real, text)
+        until("the text", lambda: text in seat.screen())
+        time.sleep(1.0)
+        return text in seat.screen()
+
+    try:
+        until("a notice that stays", is_shown_for_a_second)
     finally:
         seat.leave()
 

@@ -1,3 +1,3 @@
 """Owns `watch`: `watch` reconciles when `waiting` reports an event, `deaths` tells causes,
-`restarting` restarts lost sessions, `telling`, `notifier` and `outlet` report, `status_line`
-updates tmux."""
+`restarting` restarts lost sessions, `telling` reports, `watch` keeps the schedule and updates the
+status line."""

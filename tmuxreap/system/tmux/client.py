@@ -383,6 +383,12 @@ def switch_client(
     return _if_same(pane.id, seen, f"switch-client {of_client}-t '{pane.id}'")
 
 
+# The 0.75 s that tmux shows a message by default are too short to read one. Who has set a longer
+# time, or none (0: until a key is pressed), keeps it.
+NOTICE_MS = 4000
+TOO_BRIEF = f"#{{&&:#{{e|>|:#{{display-time}},0}},#{{e|<|:#{{display-time}},{NOTICE_MS}}}}}"
+
+
 def notice(server: Server, session: ServerSession, client: str, text: str) -> list[str]:
     """Show a plain text to a client if its session still exists. Formats (`#(command)` would run
     one) and strftime codes are escaped."""
@@ -391,7 +397,9 @@ def notice(server: Server, session: ServerSession, client: str, text: str) -> li
     shown = f" {shown}" if shown.startswith("-") else shown
     commands = []
     for to in (["-t", f"{session.id}:"], ["-c", client]):
-        commands.append(_line(["display-message", *to, shown]))
+        as_set = _line(["display-message", *to, shown])
+        longer = _line(["display-message", "-d", str(NOTICE_MS), *to, shown])
+        commands.append(_line(["if-shell", "-F", TOO_BRIEF, longer, as_set]))
     command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *commands])
     return _if_same(f"{session.id}:", _session_facts(server, session), command)
 
