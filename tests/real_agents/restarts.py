@@ -25,6 +25,8 @@ def jobs() -> Iterator[Job]:
 
 def _restarted(bench: Bench, *, state: str) -> str:
     brought(bench, state)
+    if not bench.profile.resume:
+        return _refused(bench)
     before = bench.tmux("display-message", "-p", "-t", f"={NAME}:", PANE)
     item = bench.reap("restart", NAME)
     assert item["outcome"] == "restarted", item
@@ -41,6 +43,16 @@ def _restarted(bench: Bench, *, state: str) -> str:
         bench.say(DRAFT)
     bench.until("both messages", lambda: _told(bench.model.asked[asked:]))
     return f"restarted, {item['duration_ms'] / 1000:.2f} s"
+
+
+def _refused(bench: Bench) -> str:
+    """What could not be resumed gets no key."""
+    screen = bench.screen()
+    error = bench.answer("restart", NAME)["results"][0]["error"]
+    assert error and error["code"] == "not_resumable", error
+    bench.settle(2.0)
+    assert bench.screen() == screen
+    return "refused"
 
 
 def _told(requests: list[str]) -> bool:
