@@ -44,6 +44,7 @@ class Verb:
 
     # Its targets
     takes_all: bool = False
+    needs_targets: bool = False  # whatever its flags
     targets: frozenset[str] | None = None  # the states of the rows that it means; None: all
 
     # On other hosts
@@ -100,6 +101,7 @@ ALL = (
         "show",
         "looking",
         Group.EVERYDAY,
+        needs_targets=True,
         takes_all=True,
         on_hosts=True,
         result=answers.Shown,
@@ -108,6 +110,7 @@ ALL = (
         "stop",
         "ending",
         Group.EVERYDAY,
+        needs_targets=True,
         synonyms="end quit exit",
         changes=True,
         ignores_bad_settings=True,
@@ -138,6 +141,7 @@ ALL = (
         "restart",
         "working",
         Group.EVERYDAY,
+        needs_targets=True,
         synonyms="reload respawn update upgrade",
         changes=True,
         lasts=True,
@@ -149,7 +153,15 @@ ALL = (
         lined="restarted",
     ),
     Verb("attach", "starting", Group.EVERYDAY, synonyms="open", takes_terminal=True),
-    Verb("wait", "looking", Group.EVERYDAY, lasts=True, on_hosts=True, result=answers.Awaited),
+    Verb(
+        "wait",
+        "looking",
+        Group.EVERYDAY,
+        lasts=True,
+        needs_targets=True,
+        on_hosts=True,
+        result=answers.Awaited,
+    ),
     Verb(
         "send",
         "working",
@@ -163,6 +175,7 @@ ALL = (
         "interrupt",
         "ending",
         Group.EVERYDAY,
+        needs_targets=True,
         changes=True,
         on_hosts=True,
         is_planned=True,
@@ -174,6 +187,7 @@ ALL = (
         "kill",
         "ending",
         Group.UPKEEP,
+        needs_targets=True,
         changes=True,
         ignores_bad_settings=True,
         takes_all=True,
@@ -215,6 +229,7 @@ ALL = (
         "protect",
         "ending",
         Group.UPKEEP,
+        needs_targets=True,
         changes=True,
         on_hosts=True,
         result=answers.Protected,
@@ -223,6 +238,7 @@ ALL = (
         "unprotect",
         "ending",
         Group.UPKEEP,
+        needs_targets=True,
         changes=True,
         on_hosts=True,
         result=answers.Protected,

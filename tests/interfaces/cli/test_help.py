@@ -10,7 +10,7 @@ import typer.core
 
 from tests import warm
 from tests.test_docs import commands
-from tmuxreap.core.verbs import PUBLIC, Group
+from tmuxreap.core.verbs import PUBLIC, VERBS, Group
 
 
 def helped(*verb: str) -> list[str]:
@@ -58,3 +58,16 @@ def test_every_flag_and_argument_says_what_it_is_for(verb: str) -> None:
         and not param.help
     ]
     assert not silent
+
+
+@pytest.mark.parametrize("verb", ["", *PUBLIC])
+def test_a_default_is_named_in_one_way(verb: str) -> None:
+    text = " ".join(helped(*verb.split()))
+    assert [way for way in ("(default", "[default:", "e.g.") if way in text] == []
+
+
+def test_targets_are_optional_where_a_flag_or_nothing_can_choose() -> None:
+    optional = [verb for verb in PUBLIC if "[TARGETS...]" in helped(verb)[0]]
+    required = [verb for verb in PUBLIC if " TARGETS..." in helped(verb)[0]]
+    assert optional == ["list", "resume", "forget", "events"]
+    assert required == [verb for verb in PUBLIC if VERBS[verb].needs_targets]

@@ -18,6 +18,7 @@ from tmuxreap.interfaces.cli import commands, complete, options
 from tmuxreap.interfaces.cli.boundary import Done
 
 LASTING_OBJECTS = 10_000  # of who runs for hours: garbage is collected as often as Python does
+NEED_TARGETS = frozenset(verb.name for verb in ALL if verb.needs_targets)
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -25,9 +26,13 @@ class OneVerb(typer.core.TyperCommand):
     """The help of one verb."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Name a required argument as the pages do, NAME, and not {NAME}; choices keep theirs."""
+        """Name a required argument as the pages do, NAME, and not {NAME}; choices keep theirs.
+        Targets are required by most verbs, whose own messages say so better than typer's."""
         pieces: list[str] = super().collect_usage_pieces(ctx)
-        return [piece if "|" in piece else piece.strip("{}") for piece in pieces]
+        named = [piece if "|" in piece else piece.strip("{}") for piece in pieces]
+        if self.name in NEED_TARGETS:
+            return [piece.strip("[]") if piece == "[TARGETS...]" else piece for piece in named]
+        return named
 
 
 class Grouped(typer.core.TyperGroup):

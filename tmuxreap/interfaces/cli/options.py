@@ -11,7 +11,7 @@ from tmuxreap.interfaces.cli import complete
 Targets: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="TARGETS",
+        metavar="TARGETS...",
         help="NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on"
         " stdin.",
         autocompletion=complete.targets,
@@ -26,7 +26,7 @@ Registry: TypeAlias = Annotated[
     typer.Option(
         "--registry",
         metavar="PATH",
-        help="Registry file (default: the nearest one above the current directory).",
+        help="Registry file. [the nearest one above the current directory]",
         autocompletion=complete.files,
     ),
 ]

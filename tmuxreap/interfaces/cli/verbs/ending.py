@@ -11,6 +11,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.ending.plan import (
     HANGUP_GRACE_S,
+    REASONS,
     TASK_STATUSES,
     TERM_GRACE_S,
     EndingOptions,
@@ -20,11 +21,13 @@ from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
 from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
 
-Reason = Annotated[
+StopReason = Annotated[
     str | None,
-    typer.Option(
-        "--reason", metavar="R", help="Reason to record. [stop: manual_stop, kill: killed]"
-    ),
+    typer.Option("--reason", metavar="R", help=f"Reason to record. [{REASONS[EndVerb.STOP]}]"),
+]
+KillReason = Annotated[
+    str | None,
+    typer.Option("--reason", metavar="R", help=f"Reason to record. [{REASONS[EndVerb.KILL]}]"),
 ]
 Grace = Annotated[
     str | None,
@@ -44,9 +47,7 @@ WholeSession = Annotated[
 PaneOnly = Annotated[
     bool, typer.Option("--pane-only", help="End only the agent's pane, and leave the others.")
 ]
-Itself = Annotated[
-    bool, typer.Option("--self", help="Allow stopping the session this command runs in.")
-]
+Itself = Annotated[bool, typer.Option("--self", help="Also the session that this command runs in.")]
 Cleanup = Annotated[
     bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")
 ]
@@ -59,7 +60,7 @@ Unregistered = Annotated[
     typer.Option(
         "--unregistered",
         "--force-no-yaml",
-        help="Also stop a tmux session that is not in the registry.",
+        help="Also a tmux session that is not in the registry.",
     ),
 ]
 SetName = Annotated[
@@ -76,7 +77,8 @@ TaskStatus = Annotated[
     typer.Option(
         "--task-status",
         metavar="|".join(TASK_STATUSES),
-        help="Status to set on its task.",
+        help=f"Status to set on the session's task. [{TASK_STATUSES[0]}]",
+        show_default=False,
         autocompletion=complete.words(*TASK_STATUSES),
     ),
 ]
@@ -85,7 +87,7 @@ TaskStatus = Annotated[
 def do_stop(
     call: Call,
     targets: Targets = None,
-    reason: Reason = None,
+    reason: StopReason = None,
     keys_timeout: Annotated[
         str | None,
         typer.Option(
@@ -146,7 +148,7 @@ def do_stop(
 def do_kill(
     call: Call,
     targets: Targets = None,
-    reason: Reason = None,
+    reason: KillReason = None,
     grace: Annotated[
         str | None,
         typer.Option(
@@ -221,7 +223,7 @@ def do_reap(
         typer.Option("--idle-after", metavar="D", help="How long they may be idle. [2h]"),
     ] = None,
     expired: Annotated[
-        bool, typer.Option("--expired", help="Agents that run longer than their --ttl.")
+        bool, typer.Option("--expired", help="Agents that have run longer than their --ttl.")
     ] = False,
     orphans: Annotated[
         bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")
@@ -289,7 +291,7 @@ def do_forget(
         typer.Option(
             "--older-than",
             metavar="D",
-            help="Only sessions that ended longer ago than this, e.g. 30d.",
+            help="Only sessions that ended longer ago than this, as in 30d.",
         ),
     ] = None,
     dry_run: DryRun = False,

@@ -16,7 +16,9 @@ def do_heartbeat(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Session (default: the one this command runs in).", autocompletion=complete.names
+            metavar="NAME",
+            help="Session. [the one that this command runs in]",
+            autocompletion=complete.names,
         ),
     ] = None,
     state: Annotated[

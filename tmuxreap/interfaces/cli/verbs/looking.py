@@ -50,7 +50,7 @@ def do_list(
         typer.Option(
             "--sort",
             metavar="KEY",
-            help="By name, status, live, agent, state, idle, memory, server.",
+            help="By name, status, live, agent, state, idle, memory or server. [as in the file]",
             autocompletion=complete.words(
                 "name", "status", "live", "agent", "state", "idle", "memory", "server"
             ),
@@ -92,7 +92,7 @@ def do_events(
     ] = False,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="D", help="Only events from the last D, e.g. 2h."),
+        typer.Option("--since", metavar="D", help="Only events of the last D, as in 2h."),
     ] = None,
 ) -> Result:
     """Show the event history."""
@@ -119,11 +119,11 @@ def do_wait(
         ),
     ] = None,
     anyone: Annotated[
-        bool, typer.Option("--any", help="Return as soon as one of them is there (default: all).")
+        bool, typer.Option("--any", help="Return as soon as one of them is there. [all of them]")
     ] = False,
     timeout: Annotated[
         str | None,
-        typer.Option("--timeout", metavar="D", help="Give up after this long (default: never)."),
+        typer.Option("--timeout", metavar="D", help="Give up after this long. [never]"),
     ] = None,
 ) -> Result:
     """Wait until sessions reach a state, end or are gone.
@@ -229,7 +229,7 @@ def do_report(
     call: Call,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="D", help="How far back, e.g. 8h or 7d. [24h]"),
+        typer.Option("--since", metavar="D", help="How far back, as in 8h or 7d. [24h]"),
     ] = None,
     html: Annotated[
         str | None,

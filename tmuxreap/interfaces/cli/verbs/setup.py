@@ -97,8 +97,7 @@ def do_skills(
         typer.Option(
             "--dest",
             metavar="DIR",
-            help="Target directory (default: .agents/skills,"
-            " and .claude/skills if .claude exists).",
+            help="Target directory. [.agents/skills, and .claude/skills if .claude exists]",
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -118,7 +117,7 @@ def do_skills(
 
 def do_schema(
     verb: Annotated[
-        str | None, typer.Argument(help="Verb (default: the part that all answers share).")
+        str | None, typer.Argument(metavar="VERB", help="Verb. [the part that all answers share]")
     ] = None,
 ) -> None:
     """Print the JSON Schema of a verb's --json output.

@@ -29,7 +29,7 @@ Server = Annotated[
     typer.Option(
         "--server",
         metavar="L",
-        help="tmux server by socket name, as for tmux -L (default: the default server).",
+        help="tmux server by socket name, as for tmux -L. [the default one]",
         autocompletion=complete.servers,
     ),
 ]
@@ -68,7 +68,7 @@ def do_start(
         typer.Option(
             "--cwd",
             metavar="DIR",
-            help="Working directory (default: current).",
+            help="Working directory. [as before, or the current one]",
             autocompletion=complete.files,
         ),
     ] = None,
@@ -81,9 +81,8 @@ def do_start(
         str | None,
         typer.Option(
             "--ttl",
-            metavar="T",
-            help="How long it may run before `reap --expired` finds it,"
-            " e.g. 2h (default: no limit).",
+            metavar="D",
+            help="How long it may run before `reap --expired` finds it, as in 2h. [no limit]",
         ),
     ] = None,
     server: Server = None,
@@ -175,7 +174,7 @@ def do_adopt(
         typer.Option(
             "--agent",
             metavar="A",
-            help="Agent that runs in it (default: detected).",
+            help="Agent that runs in it. [detected]",
             autocompletion=complete.agents,
         ),
     ] = None,
@@ -255,20 +254,24 @@ def do_resume(
     ] = None,
     lost: Annotated[
         bool,
-        typer.Option(
-            "--lost", help="Sessions that a crash or a reboot ended (default: all of them)."
-        ),
+        typer.Option("--lost", help="Sessions that a crash or a reboot ended. [all of them]"),
     ] = False,
     since: Annotated[
         str | None,
         typer.Option(
             "--since",
             metavar="D",
-            help="With --lost: only those of the last D. [since the boot, or 24h]",
+            help="With --lost: only those of the last D. [since the boot, at least 24h]",
         ),
     ] = None,
     at_once: Annotated[
-        int, typer.Option("--at-once", metavar="N", help="With --lost: how many before each pause.")
+        int,
+        typer.Option(
+            "--at-once",
+            metavar="N",
+            help="With --lost: how many before each pause. [4]",
+            show_default=False,
+        ),
     ] = 4,
     pace: Annotated[
         str | None, typer.Option("--pace", metavar="S", help="With --lost: how long to pause. [2s]")
@@ -287,7 +290,8 @@ def do_resume(
         typer.Option(
             "--max-failures",
             metavar="N",
-            help="Of several: halt after N failed starts in a row (0: never).",
+            help="Of several: halt after N failed starts in a row (0: never). [3]",
+            show_default=False,
         ),
     ] = 3,
     dry_run: DryRun = False,

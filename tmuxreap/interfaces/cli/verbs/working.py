@@ -22,7 +22,7 @@ def do_send(
     when_idle: Annotated[
         str | None,
         typer.Option(
-            "--when-idle", metavar="D", help="Wait up to this long until it is idle, e.g. 10m."
+            "--when-idle", metavar="D", help="Wait up to this long until it is idle, as in 10m."
         ),
     ] = None,
     confirm: Annotated[
@@ -59,11 +59,14 @@ def do_restart(
         typer.Option(
             "--when-idle",
             metavar="D",
-            help="Wait up to this long until each is idle, e.g. 30m; whoever is idle goes first.",
+            help="Wait up to this long until each is idle, as in 30m; the idle ones go first.",
         ),
     ] = None,
     at_once: Annotated[
-        int, typer.Option("--at-once", metavar="N", help="How many at the same time.")
+        int,
+        typer.Option(
+            "--at-once", metavar="N", help="How many at the same time. [1]", show_default=False
+        ),
     ] = 1,
     confirm: Annotated[
         str | None,
