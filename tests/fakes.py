@@ -33,7 +33,6 @@ from tmuxreap.ledger.database import ledger_path
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sight_of
 from tmuxreap.system.environment import Settings
 
 __all__ = [
@@ -337,4 +336,4 @@ def row_of(story: Story, name: str = "acme") -> Row:
 
 
 def sight(story: Story, name: str = "acme", pid: int = OWN_PID) -> Sight:
-    return sight_of(story.app(pid), row_of(story, name))
+    return story.app(pid).sights.of_row(row_of(story, name))

@@ -26,12 +26,12 @@ ROOMS = {
     "registry": "file look lives rows transitions targets edits",
     "ledger": "books records requests surroundings database schema tables copy",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
-    "proof": "observe ownership servers identity panes reach reports sight see seats state",
+    "proof": "observe ownership servers identity panes reach sight see seats state",
     "sessions": (
         "context caller look conversation results elsewhere registries configuration restarts"
-        " reverted seats"
+        " reverted one_at_a_time"
     ),
-    "ending": "end interrupt hold sets send plan ending outcome one_at_a_time own_ends",
+    "ending": "end interrupt hold sets send plan ending own_ends",
     "commands": "*",
     "hosts": "*",
     "app": "*",
@@ -40,6 +40,8 @@ ROOMS = {
 ORDER = tuple(ROOMS)
 ABOVE_ALL = {"__init__"}  # the version
 BELOW_ALL = {"__main__", "__init__"}  # entry points of a process or a Python program
+CONTEXT = "sessions.context"
+KNOW_CONTEXT = {"commands", "app", "interfaces"}  # below, a function takes what it uses
 APP_KNOWS = "system.*"  # the composition root alone knows the implementations
 ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in rows
 
@@ -224,6 +226,16 @@ def test_every_door_leads_to_someone_outside() -> None:
     assert [door for door in idle if not door.startswith("interfaces")] == []
 
 
+def know_context(imports: dict[str, set[str]]) -> list[str]:
+    """Return the modules that take a whole `Context` without being a command."""
+    users = (module for module, names in imports.items() if CONTEXT in names)
+    return [module for module in users if room_of(module) not in KNOW_CONTEXT]
+
+
+def test_a_context_is_handed_on_in_commands_only() -> None:
+    assert know_context({module: own_imports(module) for module in NAMES}) == []
+
+
 def test_only_the_entry_and_the_interfaces_ask_for_the_real_app() -> None:
     users = {room_of(module) for module in NAMES if "app" in own_imports(module)}
     assert users <= {"interfaces", "__main__"}
@@ -365,6 +377,12 @@ def test_an_import_from_a_room_below_is_seen(module: str, line: str) -> None:
 )
 def test_an_import_through_a_wall_is_seen(module: str, line: str) -> None:
     assert any("no door" in told for told in trespasses(module, line))
+
+
+def test_a_context_below_the_commands_is_seen() -> None:
+    source = "if TYPE_CHECKING:\n    from tmuxreap.sessions.context import Context"
+    assert know_context({"ending.end": own_imports("ending.end", source)}) == ["ending.end"]
+    assert know_context({"commands.stop": own_imports("commands.stop", source)}) == []
 
 
 def test_a_circle_is_seen() -> None:

@@ -16,6 +16,7 @@ WITHOUT = {
     "__main__.py": "tests/interfaces/cli/test_main.py begins there",
     "app.py": "puts real things together: everything in tests/live runs through it",
     "demo_agent.py": "tests/live/test_demo_agent.py runs it in a terminal",
+    "commands/endings.py": "puts parts together: every test of an ending runs through it",
     "core/ports.py": "types only; tests/contract holds the real ones and the fakes to them",
     "hosts/engines.py": "tests/hosts/test_ssh.py and test_verbs.py reach hosts by them",
     "hosts/talk.py": "tests/hosts/test_faults.py breaks it in every way",

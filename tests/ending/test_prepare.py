@@ -6,14 +6,14 @@ from typing import Any
 
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import prepare
 
 
 def ending(story: Story, policy: Policy = STOP) -> EndingState:
     app = story.app()
-    (prepared,) = prepare(app, app.registry.look().usable, policy)
+    (prepared,) = endings_of(app).planning.prepare(app.registry.look().usable, policy)
     return prepared
 
 

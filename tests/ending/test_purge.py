@@ -7,8 +7,8 @@ import pytest
 from tests.ending.test_plan import STOP
 from tests.ending.test_prepare import answer
 from tests.fakes import CONVERSATION, Story
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.prepare import prepare
 
 
 @pytest.mark.parametrize("has_it", [True, False])
@@ -19,7 +19,7 @@ def test_a_purge_needs_a_conversation_that_is_this_row_s_alone(story: Story, has
         story.add_row({"name": "other", "status": "stopped", "agent": "demo", field: CONVERSATION})
     app = story.app()
     (row,) = (row for row in app.registry.look().usable if row.name == "acme")
-    (prepared,) = prepare(app, [row], replace(STOP, purge=True))
+    (prepared,) = endings_of(app).planning.prepare([row], replace(STOP, purge=True))
     if has_it:
         error = answer(prepared)["error"]
         assert (error["code"], error["hint"]) == (

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands import resume
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.resume import ResumeRequest
 from tmuxreap.core.errors import Code, Failure
@@ -125,12 +126,13 @@ def test_a_set_is_kept_when_another_process_finishes_the_ending(story: Story) ->
     story.stop("b", set_name="noon")
     app = story.app()
     from tmuxreap.ending.plan import Policy
-    from tmuxreap.ending.prepare import begin, prepare
 
     row = app.registry.look().named("a")
     assert row is not None
     policy = Policy(EndVerb.STOP, "night", set_name="evening")
-    begin(app, prepare(app, [row], policy), policy, lambda _: None)
+    endings_of(app).planning.begin(
+        endings_of(app).planning.prepare([row], policy), policy, lambda _: None
+    )
     app.books.release([app.books.latest_intent()])
     story.processes.die(agent.process)
     reconcile.run(story.app())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from tests.fakes import Story
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.core.model import EndVerb, ProcessId
-from tmuxreap.ending.end import finish_ending, finish_recorded, restore_options
+from tmuxreap.ending.end import restore_options
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
 from tmuxreap.sessions.context import Context
@@ -38,24 +39,28 @@ def left(story: Story, **plan: object) -> Intent:
 def seen_to(story: Story, **plan: object) -> Context:
     intent, context = left(story, **plan), story.app()
     row = context.registry.look().usable[0]
-    finish_recorded(context, [], [(row, intent)])
+    endings_of(context).finish_recorded([], [(row, intent)])
     return context
+
+
+def finish_ending(story: Story, name: str, policy: Policy) -> str:
+    return endings_of(story.app()).finish_ending(name, policy, spares_lost=None)
 
 
 def test_reconcile_finishes_a_kill_that_was_begun(story: Story) -> None:
     story.agent()
-    done = finish_ending(story.app(), "acme", Policy(EndVerb.KILL, "enough"))
+    done = finish_ending(story, "acme", Policy(EndVerb.KILL, "enough"))
     assert (done, story.row()["status"]) == ("finished its kill", "stopped")
 
 
 def test_a_row_that_has_gone_has_nothing_left_to_end(story: Story) -> None:
-    assert finish_ending(story.app(), "acme", Policy(EndVerb.STOP, "enough")) == "finished its stop"
+    assert finish_ending(story, "acme", Policy(EndVerb.STOP, "enough")) == "finished its stop"
 
 
 def test_an_unreachable_tmux_is_named_as_the_reason(story: Story) -> None:
     story.agent()
     story.tmux.hung.add(story.SOCKET)
-    message = finish_ending(story.app(), "acme", Policy(EndVerb.STOP, "enough"))
+    message = finish_ending(story, "acme", Policy(EndVerb.STOP, "enough"))
     assert message.startswith("could not look at acme: ")
     assert story.row()["status"] == "running"
 

@@ -221,11 +221,13 @@ def test_the_segment_is_reported_where_it_is_asked_for(real: Real) -> None:
         return real.tmux("show-options", "-gqv", STATUS)
 
     with real.app() as app:
-        from tmuxreap.sessions.look import look_at
 
         def sights() -> list[tuple[Row, Sight]]:
             rows = [row for row in app.registry.look().usable if row.status.value == "running"]
-            return [(row, sight) for row, (sight, _) in zip(rows, look_at(app, rows), strict=True)]
+            return [
+                (row, sight)
+                for row, (sight, _) in zip(rows, app.sights.with_pasts(rows), strict=True)
+            ]
 
         segment = Segment(app)
         segment.show(sights(), again=True)
@@ -257,11 +259,9 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
     real.tmux("set-option", "-g", STATUS_ASKED, "on")
     real.tmux("set-option", "-g", "@tmuxreap-registry", str(real.registry))
     with real.app() as app:
-        from tmuxreap.sessions.look import look_at
-
         segment = Segment(app)
         (row,) = app.registry.look().usable
-        segment.show([(row, sight) for sight, _ in look_at(app, [row])], again=True)
+        segment.show([(row, sight) for sight, _ in app.sights.with_pasts([row])], again=True)
     assert real.tmux("show-options", "-gqv", STATUS) == "1 idle"
 
 

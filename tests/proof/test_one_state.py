@@ -23,7 +23,6 @@ from tmuxreap.core.answers import Session
 from tmuxreap.interfaces.mcp.tools import ListSessions
 from tmuxreap.interfaces.popup import view
 from tmuxreap.ledger.records import Heartbeat
-from tmuxreap.sessions.look import sights_of
 
 AGES = 1000.0
 LIMITED = {"screens": {"limited": r"^· limit reached, resets (?P<until>\S+)\n>"}}
@@ -131,7 +130,7 @@ def of_wait(story: Story) -> str:
 def of_watch(story: Story) -> str:
     context = story.app()
     rows = context.registry.look().usable
-    seen = list(zip(rows, sights_of(context, rows), strict=True))
+    seen = list(zip(rows, context.sights.of(rows), strict=True))
     state = Segment(context).show(seen, again=True)["acme"].state
     assert state is not None
     return state.value
@@ -140,7 +139,7 @@ def of_watch(story: Story) -> str:
 def of_the_status_line(story: Story) -> str:
     context = story.app()
     rows = context.registry.look().usable
-    sights = sights_of(context, rows)
+    sights = context.sights.of(rows)
     (text,) = texts(sights, context.states.of(rows, sights)).values()
     return text.removeprefix("1 ")
 

@@ -83,9 +83,8 @@ def test_an_agent_that_is_gone_leaves_a_shell_that_is_not_alive(story: Story) ->
     story.processes.die(agent.process)
     row = story.app().registry.look().named("acme")
     assert row is not None
-    from tmuxreap.sessions.look import look_at
 
-    assert look_at(story.app(), [row])[0][0].live is Live.AGENT_GONE
+    assert story.app().sights.with_pasts([row])[0][0].live is Live.AGENT_GONE
 
 
 def test_a_pane_is_reported_with_what_is_in_front_of_it(story: Story) -> None:

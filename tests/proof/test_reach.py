@@ -14,7 +14,6 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.proof.reach import spare_reason
 from tmuxreap.proof.see import see
 from tmuxreap.proof.sight import Past
-from tmuxreap.sessions.look import look_at
 
 
 def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
@@ -59,7 +58,7 @@ def test_the_server_is_never_own(story: Story) -> None:
 
 def test_two_sessions_share_nothing(story: Story) -> None:
     one, two = story.agent("one"), story.agent("two")
-    sights = look_at(story.app(), [row_of(story, "one"), row_of(story, "two")])
+    sights = story.app().sights.with_pasts([row_of(story, "one"), row_of(story, "two")])
     assert [seen.owned.ids for seen, _ in sights] == [{one.process}, {two.process}]
 
 

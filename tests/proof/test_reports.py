@@ -7,7 +7,7 @@ import pytest
 from tests.fakes import Story
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status
 from tmuxreap.core.values import replace
-from tmuxreap.proof.reports import row_of_report
+from tmuxreap.proof.servers import row_of_report
 
 AT = 1_800_000_000.0
 PID, START = 41, 9

@@ -8,7 +8,6 @@ from tests.fakes import DEMO, Story, row_of, sight
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
 from tmuxreap.proof.sight import Sight
-from tmuxreap.sessions.look import look_at
 
 
 def code(seen: Sight) -> str | None:
@@ -116,7 +115,7 @@ def test_after_a_boot_nothing_is_the_same(story: Story) -> None:
     story.agent()
     write(story, '"boot_id": "this-boot"', '"boot_id": "another"')
     app = story.app()
-    seen = look_at(app, [row_of(story)])[0][0]
+    seen = app.sights.with_pasts([row_of(story)])[0][0]
     assert seen.live is not Live.ALIVE
     assert seen.owned.own == ()
 
@@ -262,4 +261,4 @@ def test_a_dead_pane_holds_no_agent(story: Story) -> None:
 def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
     story.agent()
     row = replace(row_of(story), name="renamed row")
-    assert look_at(story.app(), [row])[0][0].live is Live.ALIVE
+    assert story.app().sights.with_pasts([row])[0][0].live is Live.ALIVE

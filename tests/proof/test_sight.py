@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.fakes import Story, row_of
 from tmuxreap.core.model import ProcessId
 from tmuxreap.proof.sight import Past, past_of, wanted_by
-from tmuxreap.sessions.look import look_at
 
 
 def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:
@@ -13,21 +12,21 @@ def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Sto
     assert agent.shell is not None
     story.processes.scopes = {"acme's": [agent.shell]}
     app, row = story.app(), row_of(story)
-    past = look_at(app, [row])[0][1]
+    past = app.sights.with_pasts([row])[0][1]
     late = story.processes.add("sleep", new_session=True)
     story.processes.scopes["acme's"].append(late)
     story.processes.die(agent.process)
     story.processes.die(agent.shell)
-    seen = look_at(app, [row], known={"acme": past})[0][0]
+    seen = app.sights.with_pasts([row], known={"acme": past})[0][0]
     assert [(one.process.id, one.why) for one in seen.owned.own] == [(late, "scope")]
 
 
 def test_what_belonged_once_is_remembered_and_the_first_look_stays_the_first(story: Story) -> None:
     agent = story.agent()
     app, row = story.app(), row_of(story)
-    first, past = look_at(app, [row])[0]
+    first, past = app.sights.with_pasts([row])[0]
     story.processes.die(agent.process)
-    later = look_at(app, [row])[0][0]
+    later = app.sights.with_pasts([row])[0][0]
     after = past_of(later, past)
     assert (after.first, after.remembered) == (first, {agent.process})
     assert (after.mark, after.foreign_seen) == (past.mark, False)

@@ -18,7 +18,6 @@ from tmuxreap.core.model import AgentState
 from tmuxreap.core.ports import PaneQuestion
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, ScreenState, judge, screen_state
-from tmuxreap.sessions.look import look_at
 
 NOW = 10_000.0
 WORKING, WAITING, LIMITED = AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED
@@ -164,7 +163,7 @@ def test_the_status_line_counts_sessions_by_state(story: Story) -> None:
     story.agent("three", state="busy")
     app = story.app()
     rows = app.registry.look().usable
-    sights = [sight for sight, _ in look_at(app, rows)]
+    sights = [sight for sight, _ in app.sights.with_pasts(rows)]
     assert texts(sights, app.states.of(rows, sights)) == {story.SOCKET: "2 working, 1 waiting"}
 
 

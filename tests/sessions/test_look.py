@@ -8,7 +8,7 @@ from tests.fakes import DEMO, Story
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.sessions.look import BANNER_OPTION, PaneContents, look_at, read_panes, sights_of
+from tmuxreap.sessions.look import BANNER_OPTION, PaneContents, read_panes
 
 
 def test_each_row_is_answered_in_its_place(story: Story) -> None:
@@ -17,7 +17,7 @@ def test_each_row_is_answered_in_its_place(story: Story) -> None:
     story.tmux.servers[story.SOCKET].sessions.pop(1)
     story.processes.die(story.agents["two"].process)
     app = story.app()
-    sights = [sight for sight, _ in look_at(app, app.registry.look().usable)]
+    sights = [sight for sight, _ in app.sights.with_pasts(app.registry.look().usable)]
     assert [sight.live for sight in sights] == [Live.ALIVE, Live.GONE, Live.ALIVE]
     assert [sight.session.name if sight.session else None for sight in sights] == [
         "one",
@@ -37,9 +37,9 @@ def test_a_sight_carries_the_agent_that_no_row_names(story: Story) -> None:
     app = story.app()
     (row,) = app.registry.look().usable
     assert app.agents.of(row) is None
-    (for_output,) = sights_of(app, [row], briefly=True)
+    (for_output,) = app.sights.of([row], briefly=True)
     assert app.agents.of(row, for_output) is None
-    ((sight, _),) = look_at(app, [row])
+    ((sight, _),) = app.sights.with_pasts([row])
     assert app.agents.of(row, sight) == "demo"
     assert app.agents.of(row) is None
 
@@ -74,7 +74,7 @@ def test_an_ended_row_is_over_where_nothing_of_it_is_there(
         app = story.app()
         row = app.registry.look().named("acme")
         assert row is not None
-        sight = look_at(app, [row])[0][0]
+        sight = app.sights.with_pasts([row])[0][0]
         return sight.live, len(sight.owned.own)
 
     assert seen() == (live, left), there
@@ -108,7 +108,7 @@ def test_a_running_row_is_reported_at_once_what_a_closer_look_says(
 
     def seen() -> tuple[Sight, str]:
         app = story.app()
-        (sight,) = sights_of(app, [row for row in app.registry.look().usable if row.name == name])
+        (sight,) = app.sights.of([row for row in app.registry.look().usable if row.name == name])
         # Nobody looks again by its reach; a failure is equal to none but itself.
         return replace(sight, reach=None, trouble=None), str(sight.trouble)
 
@@ -124,7 +124,7 @@ def test_a_gone_session_s_details_are_not_collected(
     story.processes.die(story.agents["acme"].process)
     app = story.app()
     monkeypatch.setattr("tmuxreap.sessions.look.see", lambda *_: pytest.fail("looked closer"))
-    assert [one.live for one in sights_of(app, app.registry.look().usable)] == [Live.GONE]
+    assert [one.live for one in app.sights.of(app.registry.look().usable)] == [Live.GONE]
 
 
 def test_a_given_past_replaces_the_ledger(story: Story) -> None:
@@ -134,9 +134,9 @@ def test_a_given_past_replaces_the_ledger(story: Story) -> None:
     story.processes.die(agent.process)
     app = story.app()
     (row,) = app.registry.look().usable
-    assert look_at(app, [row])[0][0].owned.ids == set()
+    assert app.sights.with_pasts([row])[0][0].owned.ids == set()
     pasts = {"acme": Past(remembered=frozenset({helper}))}
-    assert look_at(app, [row], known=pasts)[0][0].owned.ids == {helper}
+    assert app.sights.with_pasts([row], known=pasts)[0][0].owned.ids == {helper}
 
 
 def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -> None:
@@ -147,7 +147,7 @@ def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -
     story.tmux.servers[story.SOCKET].sessions.pop()
     story.processes.die(story.agents["gone"].process)
     app = story.app()
-    sights = [sight for sight, _ in look_at(app, app.registry.look().usable)]
+    sights = [sight for sight, _ in app.sights.with_pasts(app.registry.look().usable)]
     asked: list[int] = []
     ask = story.tmux.ask
     story.tmux.ask = lambda socket, questions, first=(): (  # type: ignore[method-assign]
@@ -173,5 +173,5 @@ def test_what_an_older_pane_left_in_the_background_is_in_the_plan(story: Story) 
     session.panes.reverse()  # the row is of the first one
     story.add_row(story._row_of("acme", session, "running"))
     app = story.app()
-    (looked,) = look_at(app, app.registry.look().usable, whole_session=True)
+    (looked,) = app.sights.with_pasts(app.registry.look().usable, whole_session=True)
     assert daemon in looked[0].owned.ids

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tests.fakes import DEMO, Story
-from tmuxreap.sessions.elsewhere import Newcomer, all_newcomers
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.elsewhere import Newcomer
 
 
 def found(story: Story) -> list[Newcomer]:
     app = story.app()
     rows = app.registry.look().usable
-    return all_newcomers(app, rows, [sight for sight, _ in look_at(app, rows)])
+    return app.newcomers.of(rows, [sight for sight, _ in app.sights.with_pasts(rows)])
 
 
 def test_an_agent_without_a_row_is_reported_with_what_registers_it(story: Story) -> None:

@@ -11,7 +11,7 @@ from tests.fakes import Story
 from tmuxreap.commands.list import ListRequest, run
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.registries import INDEX, note_registry, project_of, registries
+from tmuxreap.sessions.registries import INDEX, note_registry, project_of
 
 ROWS = "tmux_sessions:\n  - {name: far, status: stopped, agent: demo}\n"
 
@@ -53,11 +53,11 @@ def test_registries_of_the_index_and_of_marks_are_known(
 ) -> None:
     app = app_of(story, tmp_path)
     note_registry(app.settings, other)
-    assert set(registries(app)) == {story.path, other}
+    assert set(app.known_registries) == {story.path, other}
     (tmp_path / "state" / INDEX).unlink()
     marks = {"TMUXREAP_REGISTRY": str(other)}
     story.tmux.open(story.SOCKET, "theirs", "bash", environ=marks)
-    assert set(registries(app)) == {story.path, other}
+    assert set(app.known_registries) == {story.path, other}
 
 
 def test_a_registry_that_is_gone_or_no_file_is_not_used(
@@ -68,7 +68,7 @@ def test_a_registry_that_is_gone_or_no_file_is_not_used(
     os.mkfifo(pipe)
     for path in (other, tmp_path / "gone.yaml", pipe, Path("relative.yaml")):
         note_registry(app.settings, path)
-    assert set(registries(app)) == {story.path, other}
+    assert set(app.known_registries) == {story.path, other}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
@@ -76,7 +76,7 @@ def test_a_registry_of_another_user_is_not_used(story: Story, tmp_path: Path, ot
     app = app_of(story, tmp_path)
     note_registry(app.settings, other)
     os.chown(other, 12345, 12345)
-    assert registries(app) == [story.path]
+    assert app.known_registries == [story.path]
 
 
 def test_a_project_is_known_by_its_folder() -> None:

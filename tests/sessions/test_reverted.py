@@ -6,13 +6,12 @@ import pytest
 
 from tests.fakes import Story, row_of
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.reverted import Newer, newer_rows
 
 
 def newer(story: Story, name: str = "acme") -> Newer | None:
     app, row = story.app(), row_of(story, name)
-    return newer_rows(app, [(row, sight_of(app, row))]).get(name)
+    return newer_rows(app.books, [(row, app.sights.of_row(row))], app.sights.with_pasts).get(name)
 
 
 def undo(story: Story) -> None:

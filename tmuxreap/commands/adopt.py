@@ -44,12 +44,10 @@ from tmuxreap.registry.transitions import RowEvent, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import (
     Newcomer,
-    all_newcomers,
     describe,
     owners_of,
     registered_elsewhere,
 )
-from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.tmux.versions import spellings
 
@@ -115,9 +113,9 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         sockets = [context.servers.socket(context.servers.named(request.server))]
         sights = []
     else:
-        sockets = context.servers.default_sockets(context.default_server)
-        sights = sights_of(context, rows, unregistered=True)
-    newcomers = _of_this_folder(context, all_newcomers(context, rows, sights, sockets), request)
+        sockets = context.default_sockets
+        sights = context.sights.of(rows, unregistered=True)
+    newcomers = _of_this_folder(context, context.newcomers.of(rows, sights, sockets), request)
     if request.only is not None:
         newcomers = [newcomer for newcomer in newcomers if newcomer.name in request.only]
     if not newcomers:
@@ -170,7 +168,7 @@ def _none_found(
     for path in sorted(folder.glob("*")):
         if path.is_socket():
             others.append(str(path))
-    found = all_newcomers(context, rows, [], [one for one in others if one not in sockets])
+    found = context.newcomers.of(rows, [], [one for one in others if one not in sockets])
     found = [one for one in found if one.seat is None]
     for socket in dict.fromkeys(one.socket for one in found):
         count = sum(one.socket == socket for one in found)
@@ -264,8 +262,6 @@ def _in_daemon(
     context: Context, request: AdoptRequest, seat: str, look: RegistryLook | None, old: Row | None
 ) -> tuple[Row, Sight]:
     """Find a session that an agent's own daemon runs."""
-    from tmuxreap.sessions.seats import row_of, seated  # few sessions need it
-
     name = request.name
     agent, _, number = seat.partition(":")
     profile = context.profiles.of(agent)
@@ -274,7 +270,7 @@ def _in_daemon(
         hint = f"write --background AGENT:ID; agents with one: {known}"
         raise could_not("adopt", name, f"{agent!r} is no agent with a daemon of its own", hint)
     _refuse_alive(context, name, old)
-    found = seated(context, look.usable if look is not None else ())
+    found = context.seats.running(look.usable if look is not None else ())
     one = next((one for one in found if (one.job.agent, one.job.id) == (agent, number)), None)
     if one is None:
         reason = f"the list of {agent} has no living session {number!r}"
@@ -284,12 +280,12 @@ def _in_daemon(
         hint = f"see it with: {command('show', one.row.name)}"
         reason = f"the session {seat} is that of {one.row.name}"
         raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
-    row = row_of(context, one, name)
-    return row, sight_of(context, row)
+    row = context.seats.row_of(one, name)
+    return row, context.sights.of_row(row)
 
 
 def _refuse_alive(context: Context, name: str, old: Row | None) -> None:
-    if old is None or old.status.ended or sight_of(context, old).live is Live.GONE:
+    if old is None or old.status.ended or context.sights.of_row(old).live is Live.GONE:
         return
     hint = f"take another name, or see it with: {command('show', name)}"
     reason = "a session of that name is alive"
@@ -393,7 +389,7 @@ def _seen(
     only = panes[0].id if len(panes) == 1 else None
     recorded = replace(row.pane, id=named or only)
     row = replace(row, agent=agents.pop(), pane=recorded)
-    sight = sight_of(context, row)
+    sight = context.sights.of_row(row)
     if sight.trouble is not None:
         raise sight.trouble
     if sight.pane is None:  # it ended between our two looks

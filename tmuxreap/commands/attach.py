@@ -15,7 +15,6 @@ from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.targets import Wanted, unknown
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import not_registered
-from tmuxreap.sessions.look import sight_of
 
 
 def run(
@@ -25,7 +24,7 @@ def run(
 
     `resume` asks whether to resume an ended session, and does so."""
     row = _row(context, name)
-    sight = sight_of(context, row)
+    sight = context.sights.of_row(row)
     if sight.trouble is not None:
         raise sight.trouble
     if sight.job is not None and sight.session is None:

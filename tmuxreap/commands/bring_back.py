@@ -15,7 +15,6 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.rows import Restart, loss_key
 from tmuxreap.sessions.context import Context
@@ -26,7 +25,7 @@ def run(context: Context, name: str, loss: str, tried: int) -> Result:
     """Restart the session, unless `tried` is out of date: then another watch may be at it."""
     row = context.registry.look().named(name)
     items: list[Item] = []
-    if row is not None and name not in ActiveIntents.of(context).busy():
+    if row is not None and name not in context.active.busy():
         with contextlib.suppress(ValueError, LedgerUnreadable):  # the watch reports it
             known = context.restarts.pending(row)
             is_same = known is not None and (known.loss, known.tried) == (loss, tried)

@@ -3,8 +3,9 @@ is read only from the ledger."""
 
 from __future__ import annotations
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.core.results import Item, Result
-from tmuxreap.ending.end import finish, from_text, wait_for_caller
+from tmuxreap.ending.end import from_text, wait_for_caller
 from tmuxreap.sessions.context import Context
 
 
@@ -14,7 +15,7 @@ def run(context: Context, number: int, policy: str) -> Result:
     intent = wait_for_caller(context.books, context.processes, context.clock, me, number)
     items: list[Item]
     if intent is not None:
-        items = finish(context, intent, from_text(policy))
+        items = endings_of(context).finish(intent, from_text(policy))
     else:
         items = []
     return context.result("finish", items)

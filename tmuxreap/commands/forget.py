@@ -10,14 +10,13 @@ from tmuxreap.core.errors import Code, Failure, command, could_not, declined
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ledger import surroundings
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import ended_epoch, unsafe
 from tmuxreap.registry.targets import Wanted
-from tmuxreap.registry.transitions import wants_restart
+from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 
 
@@ -69,10 +68,12 @@ def _forgotten(context: Context, rows: Sequence[Row], request: ForgetRequest) ->
     for row in rows:
         try:
             # cancels a pending restart, or waits for one in progress
-            if request.dry_run:
-                now = [row]
-            else:
-                now = cancel_restarts(context, [row], "forget")
+            now = [row]
+            if is_lost(row) and wants_restart(row) and not request.dry_run:
+                # late: few rows wait for a restart
+                from tmuxreap.commands.endings import endings_of
+
+                now = endings_of(context).cancel_restarts(now, "forget")
             _check(context, now[0], request)
         except Failure as failure:
             failures[row.name] = failure
@@ -97,7 +98,7 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
         reason = "the registry says that it is running"
         raise could_not("forget", row.name, reason, hint, Code.SESSION_ALIVE)
     intent = context.books.open_intents().get(row.name)
-    if intent is not None and ActiveIntents.of(context).is_in_progress(intent):
+    if intent is not None and context.active.is_in_progress(intent):
         hint = "wait for that, or forget it anyway with --force"
         reason = "it is being ended right now"
         raise could_not("forget", row.name, reason, hint, Code.SESSION_ALIVE)
@@ -141,7 +142,9 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
         row = before.named(name)
         if request.history:
             context.books.drop_events(name)
-            context.drop_headless_logs(name)
+            from tmuxreap.system.headless import drop_logs, log_path  # late: few run without tmux
+
+            drop_logs(log_path(context.registry.resolved, name))
         if row is not None and wants_restart(row):
             surroundings.keep(context.books, name, None)
         events += _recorded(name, request, before.text_of(row) if row is not None else None)

@@ -10,7 +10,6 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.records import Heartbeat, Moment
-from tmuxreap.sessions.caller import rows_around_caller
 from tmuxreap.sessions.context import Context
 
 
@@ -43,7 +42,7 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     if marked is not None:
         return marked
     running = [row for row in rows if not row.status.ended]
-    enclosing = rows_around_caller(context, running)
+    enclosing = context.caller.rows_around(running)
     if len(enclosing) == 1:
         return enclosing[0].name
     reason = "could not attribute the heartbeat: this command runs in no registered session"

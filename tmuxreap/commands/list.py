@@ -24,9 +24,6 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import as_trees
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import all_newcomers, in_daemons
-from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.results import session_results
 
 SORT_KEYS: dict[str, Callable[[Session], object]] = {
     "name": lambda one: one.name,
@@ -71,13 +68,13 @@ def run(context: Context, request: ListRequest) -> Result:
         rows = tuple(chosen.rows)
         items = not_chosen(look, chosen, Session)
         warnings = ()
-    sights = sights_of(context, rows, unregistered=True, briefly=True)
+    sights = context.sights.of(rows, unregistered=True, briefly=True)
     if request.tree:
         children = _children(context, look, rows, sights)
         rows = (*rows, *children)
         if children:
-            sights += sights_of(context, children, briefly=True)
-    found = session_results(context, rows, sights)
+            sights += context.sights.of(children, briefly=True)
+    found = context.answers.of(rows, sights)
     sessions: Sequence[Session] = [one for one in found if _wanted(one, request)]
     context.books.write_cache(look)
     if request.sort is not None:
@@ -104,26 +101,31 @@ def _children(
     context: Context, look: RegistryLook, rows: Sequence[Row], sights: Sequence[Sight]
 ) -> list[Row]:
     """Return what these rows launched in their agents' own daemons, as rows for a tree."""
-    from tmuxreap.sessions.seats import row_of, seated  # late: rarely needed
-
     names = {row.name for row in rows}
     others = [row for row in look.usable if row.name not in names]
-    found = seated(context, [*rows, *others], sights)
+    found = context.seats.running([*rows, *others], sights)
     below = [one for one in found if one.parent is not None and one.parent.name in names]
-    return [row_of(context, one) for one in below if one.name not in names]
+    return [context.seats.row_of(one) for one in below if one.name not in names]
 
 
 def _everywhere(context: Context, request: ListRequest) -> Result:
     """List the sessions of every registry of the user's, each with its project. Only reads."""
     # imported late: it copies ledgers
-    from tmuxreap.sessions.registries import project_of, registries, visit
+    from tmuxreap.sessions.registries import copied_books, project_of
 
     found: list[Session] = []
     warnings: list[str] = []
     missing: list[Item] = []
-    paths = registries(context)
+    paths = context.known_registries
     for path in paths:
-        with visit(context, path) as there:
+        there_warnings: list[str] = []
+        with copied_books(path, context.clock, there_warnings) as books:
+            there = context.with_own(
+                given_registry=str(path),
+                registry=books.registry,
+                books=books,
+                warnings=there_warnings,
+            )
             try:
                 answer = run(there, replace(request, everywhere=False, sort=None))
             except Failure as failure:
@@ -191,13 +193,13 @@ def _not_registered(
         if isinstance(sight.server, Server):
             servers[sight.socket] = sight.server
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
-        return [newcomer.as_json() for newcomer in in_daemons(context, rows, sights)]
+        return [newcomer.as_json() for newcomer in context.newcomers.in_daemons(rows, sights)]
 
     if rows:
         near = []
     else:
-        near = context.servers.default_sockets(context.default_server)
-    return [newcomer.as_json() for newcomer in all_newcomers(context, rows, sights, near)]
+        near = context.default_sockets
+    return [newcomer.as_json() for newcomer in context.newcomers.of(rows, sights, near)]
 
 
 def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.respawn import Comeback, Way, way_back
 from tmuxreap.commands.starting.row import CONFIRM_S
 from tmuxreap.commands.stop import is_inside
@@ -20,11 +21,10 @@ from tmuxreap.core.results import Item, Restarted, Result, failure_in, problem_o
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.hold import check_recordable, end_and_hold, note_job_over, prepared
-from tmuxreap.ending.one_at_a_time import MarkInProgress, under_way
 from tmuxreap.ending.send import type_draft
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sights_of
+from tmuxreap.sessions.one_at_a_time import MarkInProgress, under_way
 
 NO_PANE = {
     Terminal.NONE: "it runs without a terminal",
@@ -89,11 +89,11 @@ def _unconfirmed(
 
 
 def _planned(context: Context, rows: Sequence[Row]) -> list[Item]:
-    first, later = prepared(context, rows, remembers=False)
+    first, later = prepared(endings_of(context).planning, rows, remembers=False)
     endings = [*first, *later]
     items = {ending.name: _plan_of(context, ending) for ending in endings}
     fit = [ending for ending in endings if items[ending.name].error is None]
-    check_recordable(context, fit)
+    check_recordable(context.registry, fit)
     for ending in fit:
         if ending.answer is not None:
             items[ending.name] = _answer(ending, Outcome.FAILED, failure_in(ending.answer))
@@ -154,7 +154,7 @@ class _Rolling:
 
     def _states(self, rows: Sequence[Row]) -> dict[str, AgentState | None]:
         """Return the state of each living agent; None for what need not be waited for."""
-        sights = sights_of(self._context, rows, remembers=False)
+        sights = self._context.sights.of(rows, remembers=False)
         reports = self._context.states.of(rows, sights)
         return {
             row.name: report.state if sight.live is Live.ALIVE else None
@@ -166,7 +166,7 @@ class _Rolling:
         look = context.registry.look()
         current = [look.named(row.name) or row for row in rows]
         # Of two rows of one pane the second is looked at again, once the first is back.
-        endings, _ = prepared(context, current)
+        endings, _ = prepared(endings_of(context).planning, current)
         ways: dict[str, Way] = {}
         for ending in endings:
             try:
@@ -175,7 +175,7 @@ class _Rolling:
                 self._answers[ending.name] = _answer(ending, Outcome.REFUSED, failure)
         fit = [ending for ending in endings if ending.name in ways]
         with under_way(context.books) as mark_in_progress:
-            ended, held = end_and_hold(context, fit, mark_in_progress)
+            ended, held = end_and_hold(endings_of(context), fit, mark_in_progress)
             for ending in fit:
                 if ending not in held:
                     self._answers[ending.name] = _not_ended(ending, ended[ending.name])
@@ -209,7 +209,7 @@ class _Rolling:
             back.clear()
             answer = _answer(back.ending, Outcome.FAILED, failure, ended[back.name])
             self._answers[back.name] = answer
-            note_job_over(self._context, back.ending, ended[back.name])
+            note_job_over(self._context.books, self._context.clock, back.ending, ended[back.name])
 
     def _finish(self, back: Comeback, ended: dict[str, Item]) -> None:
         session = back.finish()
@@ -240,7 +240,7 @@ class _Rolling:
         row = self._context.registry.look().named(name)
         if row is None:
             return "its row is gone"
-        return type_draft(self._context, row, text)
+        return type_draft(endings_of(self._context), row, text)
 
 
 def _fit(context: Context, ending: EndingState) -> Way:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.screens import State
@@ -22,9 +21,7 @@ from tmuxreap.ending.sets import Members, members_of
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import MODES, RowEvent, wants_restart
-from tmuxreap.sessions.caller import caller_facts
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sight_of
 from tmuxreap.sessions.reverted import newer_rows
 
 DAY_S = 86400.0
@@ -128,8 +125,8 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
-    sight = sight_of(context, row)
-    newer = newer_rows(context, [(row, sight)]).get(row.name)
+    sight = context.sights.of_row(row)
+    newer = newer_rows(context.books, [(row, sight)], context.sights.with_pasts).get(row.name)
     if newer is not None:
         row = newer.row
         sight = newer.sight
@@ -150,7 +147,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     if request.dry_run:
         return replace(launched, outcome=Outcome.PLANNED)
     if wants_restart(row):
-        context.restarts.cancel(row, "resume", partial(caller_facts, context))
+        context.restarts.cancel(row, "resume", context.caller.facts)
     resumed = launch(context, spec)
     if _was_asking(context, row):
         context.warnings.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, pause
 from tmuxreap.core.answers import Sent
@@ -74,7 +75,14 @@ def _sent(
     began = clock.monotonic()
     until = began + request.when_idle_s
     while True:
-        attempt = send_prompt(context, row, text, request.confirm_s, dry_run=request.dry_run)
+        attempt = send_prompt(
+            endings_of(context),
+            context.states,
+            row,
+            text,
+            request.confirm_s,
+            dry_run=request.dry_run,
+        )
         item = attempt.item
         left_s = until - clock.monotonic()
         waited_ms = round((clock.monotonic() - began) * 1000) - item.duration_ms

@@ -10,21 +10,20 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.results import processes_of, shown_result
+from tmuxreap.sessions.results import processes_of
 
 
 def run(context: Context, targets: Sequence[str]) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, targets, Wanted.ALL, children=True)
     pulses = context.books.pulses()
-    sights = sights_of(context, chosen.rows)
+    sights = context.sights.of(chosen.rows)
     processes: list[ProcessId] = []
     for sight in sights:
         processes += processes_of(sight)
     usage = context.processes.usage(processes) if processes else {}
     items: list[Item] = [
-        shown_result(context, row, sight, pulses.get(row.name), usage)
+        context.answers.shown(row, sight, pulses.get(row.name), usage)
         for row, sight in zip(chosen.rows, sights, strict=True)
     ]
     items += not_chosen(look, chosen, Shown)

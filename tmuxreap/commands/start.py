@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import uuid
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.command_lines import launch_words, launched_with
@@ -17,12 +16,10 @@ from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import RowEvent, Value, wants_restart
-from tmuxreap.sessions.caller import caller_facts, session_of_caller
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.git import find_worktree
@@ -67,7 +64,7 @@ def run(context: Context, request: StartRequest) -> Result:
     if look is None:
         parent = None
     else:
-        parent = session_of_caller(context)
+        parent = context.caller.session()
     spec = _spec(context, request, row, server, parent)
     make_way(context, look, row, spec, replace=request.replace)
     context.warnings.extend(_folder_warnings(look, spec))
@@ -81,7 +78,7 @@ def run(context: Context, request: StartRequest) -> Result:
     if look is None:
         context.make_registry()
     if row is not None and wants_restart(row):
-        context.restarts.cancel(row, "start", partial(caller_facts, context))
+        context.restarts.cancel(row, "start", context.caller.facts)
     started = launch(context, spec)
     note_registry(context.settings, context.registry.resolved)
     return context.result(
@@ -94,7 +91,7 @@ def run(context: Context, request: StartRequest) -> Result:
 
 def _is_settled(context: Context, row: Row) -> bool:
     """Settle a restart of this session that was cut off, and tell whether there was one."""
-    if not row.status.ended or row.name not in ActiveIntents.of(context).abandoned():
+    if not row.status.ended or row.name not in context.active.abandoned():
         return False
     from tmuxreap.commands.reconcile.reconcile import settle_restarts  # few starts need it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.targets import (
     check_spares,
     check_targets,
@@ -17,15 +18,12 @@ from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
 from tmuxreap.core.outcomes import counts, failed_target
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.end import end_rows, end_unregistered, in_new_set
-from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
-from tmuxreap.ending.outcome import dry_run_answers
+from tmuxreap.ending.end import in_new_set
 from tmuxreap.ending.plan import Policy
 from tmuxreap.proof.identity import unreadable_failure
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.targets import SWEEPING, Chosen, Questions, Wanted, choose
 from tmuxreap.registry.transitions import is_lost, wants_restart
-from tmuxreap.sessions.caller import session_of_caller
 from tmuxreap.sessions.context import Context
 
 
@@ -75,7 +73,7 @@ def run(context: Context, request: EndRequest) -> Result:
             rest.append(item)
     rest += [failed_target(name, failure) for name, failure in starting.items()]
     if request.dry_run:
-        items = dry_run_answers(context, chosen.rows, request.policy)
+        items = endings_of(context).dry_run(chosen.rows, request.policy)
     else:
         many = chosen.sweeping or request.policy.purge
         must_ask = bool(chosen.rows) and many and not request.yes
@@ -91,8 +89,11 @@ def run(context: Context, request: EndRequest) -> Result:
 
 def _ended(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
     """End these sessions; what agents' own daemons run below a row stands in no registry."""
-    items = end_rows(context, [row for row in rows if row.index >= 0], policy)
-    return [*items, *(end_unregistered(context, row, policy) for row in rows if row.index < 0)]
+    items = endings_of(context).end([row for row in rows if row.index >= 0], policy)
+    return [
+        *items,
+        *(endings_of(context).end_unregistered(row, policy) for row in rows if row.index < 0),
+    ]
 
 
 def _after_starts(
@@ -100,13 +101,13 @@ def _after_starts(
 ) -> tuple[RegistryLook, dict[str, Failure]]:
     """Wait for the starts that these targets mean: what comes up meanwhile is to be ended, too.
     Return the registry as it is then, and the starts that are not finished."""
-    active = ActiveIntents.of(context)
+    active = context.active
     meant = [name for name in active.starting() if _means(context, look, request.targets, name)]
     waiting: dict[str, Failure] = {}
     for name in meant:
         row = look.named(name)
         if row is not None:
-            cancel_restarts(context, [row], request.policy.verb.value)
+            endings_of(context).cancel_restarts([row], request.policy.verb.value)
         failure = active.wait_for_start(name, lock_held=context.lock_held)
         if failure is not None:
             waiting[name] = failure
@@ -118,7 +119,7 @@ def _after_restarts(
 ) -> tuple[RegistryLook, dict[str, Failure]]:
     """Settle the restarts of these targets that were cut off, as `reconcile` does: their rows say
     `stopped`, and their panes are still held. A plan only names them."""
-    abandoned = ActiveIntents.of(context).abandoned()
+    abandoned = context.active.abandoned()
     meant = [name for name in abandoned if _means(context, look, request.targets, name)]
     if not meant:
         return look, {}
@@ -200,7 +201,7 @@ def is_inside(context: Context) -> bool:
     """Tell whether the caller is an agent: it carries our mark, or runs in a registered session."""
     if context.settings.mark is not None:
         return True
-    return session_of_caller(context) is not None
+    return context.caller.session() is not None
 
 
 def _unconfirmed(
@@ -210,7 +211,7 @@ def _unconfirmed(
     the answer if nothing is to be ended."""
     if request.ask is None and not is_inside(context):
         return None
-    plan = [*dry_run_answers(context, rows, request.policy), *rest]
+    plan = [*endings_of(context).dry_run(rows, request.policy), *rest]
     if request.ask is not None:
         agreed = request.ask(_result(context, request, plan))
         return None if agreed else _declined(context, request)
@@ -255,8 +256,8 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
         identity = identity_of(context, server, session)
     row = Row(name, tmux=identity)
     if session is None or request.dry_run:  # a plan, or why nothing can be seen
-        return dry_run_answers(context, [row], request.policy)[0]
-    return end_unregistered(context, row, request.policy)
+        return endings_of(context).dry_run([row], request.policy)[0]
+    return endings_of(context).end_unregistered(row, request.policy)
 
 
 def _not_found(name: str) -> Failure:

@@ -16,7 +16,6 @@ from tmuxreap.registry.rows import below, parent_of, row_invalid, running_below
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import not_registered
-from tmuxreap.sessions.look import sights_of
 
 HINTED = 5
 BELOW = "/"  # between a row's name and the ID of what it launched
@@ -62,7 +61,7 @@ def choose_rows(
     @cache
     def owners() -> dict[int, str]:
         names: dict[int, str] = {}
-        for row, sight in zip(rows, sights_of(context, rows), strict=True):
+        for row, sight in zip(rows, context.sights.of(rows), strict=True):
             names.update((one.process.pid, row.name) for one in sight.owned.own)
         return names
 
@@ -88,17 +87,15 @@ def _with_children(
     named = {one.target for one in chosen.missing if BELOW in one.target}
     if not (trees or named):
         return chosen
-    from tmuxreap.sessions.seats import row_of, seated  # late: rarely needed
-
     parents: set[str] = set()
     for tree in trees:
         name = tree.removeprefix("tree:")
         parents |= {name, *below(look.usable, name)}
-    launched = ((one.parent.name, one) for one in seated(context, look.usable) if one.parent)
+    launched = ((one.parent.name, one) for one in context.seats.running(look.usable) if one.parent)
     meant = [one for parent, one in launched if one.name in named or parent in parents]
     return replace(
         chosen,
-        rows=(*chosen.rows, *(row_of(context, one) for one in meant)),
+        rows=(*chosen.rows, *(context.seats.row_of(one) for one in meant)),
         missing=tuple(it for it in chosen.missing if it.target not in {one.name for one in meant}),
     )
 

@@ -21,7 +21,6 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import StateReport
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sights_of
 
 SCREENS_EVERY_S = 1.0
 CLOSING_S = 0.5  # how long tmux may take to close what a death leaves
@@ -149,7 +148,7 @@ def _look(context: Context, until: Until, pending: Sequence[_Awaited], waited_s:
             one.reached = until is Until.ENDED and (row is None or row.status.ended)
     rows = [one.row for one in pending]
     # Only once: the waiter hears every write to the ledger, and would wake for our own.
-    sights = sights_of(context, rows, remembers=waited_s == 0)
+    sights = context.sights.of(rows, remembers=waited_s == 0)
     states: Sequence[StateReport]
     if rows:
         states = context.states.of(rows, sights)

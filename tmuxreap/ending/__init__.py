@@ -5,5 +5,5 @@ session name, only ids that were checked, and never records an end without proof
 
 Doors: `end` (with the handover to a finisher outside the session, and endings whose owner died),
 `interrupt` (ends a turn, not a session), `hold` (ends, and keeps the pane), `send` (gives a
-prompt), `sets`, `plan`, `ending`, `outcome`, `one_at_a_time` (concurrent endings), `own_ends`
-(agents' own commands). Main types: `EndingState`, `Plan`, `Policy`."""
+prompt), `sets`, `plan`, `ending`, `own_ends` (agents' own commands). Main types: `Endings`,
+`EndingState`, `Plan`, `Policy`."""

@@ -1,26 +1,29 @@
 """What is cleaned up after an ending: the pane of another terminal, the git worktree (`--cleanup`),
-the task. Removes a worktree with git's own command, never with force, and never one in which
-another session or any living process works. Nothing else needs removal: `start` creates nothing
-else on disk."""
+the task, the conversation (`--purge-conversation`). Removes a worktree with git's own command,
+never with force, and never one in which another session or any living process works. Nothing else
+needs removal: `start` creates nothing else on disk."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
+from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Live, Outcome, Process, Row, Terminal
+from tmuxreap.core.model import EndVerb, Live, Outcome, Process, Row, Terminal
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Item, problem_of
-from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.ending.ending import EndingState, out_of_reach
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
+from tmuxreap.proof.observe import Place
 from tmuxreap.registry.file import RegistryFile
-from tmuxreap.sessions.caller import caller_facts
-from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.caller import Caller
+from tmuxreap.sessions.conversation import Finder
 
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 CLEANED = "cleaned"  # the event of a removal after the session had ended
@@ -28,38 +31,99 @@ NAMED = 5
 LEAVE_S = 0.5
 
 
-def clean_up_after(context: Context, ending: EndingState, result: Ending) -> Ending:
-    """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
-    row = ending.row
-    policy = ending.policy
-    failure = None
-    # A pane's number may be reused by now: the session's process must have been seen in it.
-    was_alive = ending.first.live is Live.ALIVE
-    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
-        failure = _close_pane(context.settings.environ, row, row.pane.id)
-    if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
-        result, not_removed = _without_worktree(context, row, result)
-        failure = not_removed or failure
-    set_task(context.books, row, policy.task_status, policy.reason)
-    return replace(result, error=problem_of(failure) or result.error)
+@frozen
+class CleanUp:
+    """Cleans up after endings, and before them what earlier ones left."""
 
+    books: Books
+    processes: Processes
+    place: Place
+    caller: Caller
+    environ: Mapping[str, str]
 
-def early_answer(context: Context, ending: EndingState) -> Item | None:
-    """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
-    a row that had ended before; a missing one is fine."""
-    answer = ending.answer
-    row = ending.row
-    if not ending.policy.cleanup or not isinstance(answer, Ending):
-        return answer
-    if answer.outcome != Outcome.ALREADY_STOPPED:
-        return answer
-    if row.worktree and not os.path.lexists(_path_of(row, row.worktree)):
-        return answer
-    answer, failure = _without_worktree(context, row, answer)
-    if answer.removed:
-        by = ending.policy.asked_by or caller_facts(context)
-        note_removed(context.books, row, answer.removed, by)
-    return replace(answer, error=problem_of(failure))
+    def after(self, ending: EndingState, result: Ending) -> Ending:
+        """Clean up after the proof of death: the pane of another terminal, the worktree, the
+        task."""
+        row = ending.row
+        policy = ending.policy
+        failure = None
+        # A pane's number may be reused by now: the session's process must have been seen in it.
+        was_alive = ending.first.live is Live.ALIVE
+        if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
+            failure = _close_pane(self.environ, row, row.pane.id)
+        if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
+            result, not_removed = self._without_worktree(row, result)
+            failure = not_removed or failure
+        set_task(self.books, row, policy.task_status, policy.reason)
+        return replace(result, error=problem_of(failure) or result.error)
+
+    def early_answer(self, ending: EndingState) -> Item | None:
+        """Return the answer of a session that needs no ending. With `--cleanup`, remove the
+        worktree of a row that had ended before; a missing one is fine."""
+        answer = ending.answer
+        row = ending.row
+        if not ending.policy.cleanup or not isinstance(answer, Ending):
+            return answer
+        if answer.outcome != Outcome.ALREADY_STOPPED:
+            return answer
+        if row.worktree and not os.path.lexists(_path_of(row, row.worktree)):
+            return answer
+        answer, failure = self._without_worktree(row, answer)
+        if answer.removed:
+            by = ending.policy.asked_by or self.caller.facts()
+            note_removed(self.books, row, answer.removed, by)
+        return replace(answer, error=problem_of(failure))
+
+    def _without_worktree(self, row: Row, result: Ending) -> tuple[Ending, Failure | None]:
+        path = self.remove_worktree(row)
+        if isinstance(path, Failure):
+            return result, path
+        return replace(result, removed=(path,) if path else ()), None
+
+    def remove_worktree(self, row: Row) -> str | Failure | None:
+        """Remove the row's worktree and return its path, or why it stays; None when the row has
+        none."""
+        tree = row.worktree
+        if tree is None or not tree.strip():
+            return None
+        if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
+            reason = f"{tree} is a relative path, and the row names no folder"
+            return _cleanup_failed(row, reason, "write its whole path")
+        path = _path_of(row, tree)
+        users = []
+        for other in _running(self.books.registry, row):
+            if _within(other, path):
+                users.append(other.name)
+        if users:
+            hint = f"stop that first: {command('stop', users[0])}"
+            return _cleanup_failed(row, f"{', '.join(users)} works in {path} too", hint)
+        strangers = self._processes_in(path)
+        if strangers:
+            named = ", ".join(f"{process.comm} ({process.pid})" for process in strangers[:NAMED])
+            if len(strangers) > NAMED:
+                more = f" and {len(strangers) - NAMED} more"
+            else:
+                more = ""
+            hint = f"when they have left it: {command('stop', row.name, '--cleanup')}"
+            return _cleanup_failed(row, f"living processes use {path}: {named}{more}", hint)
+        from tmuxreap.system import git  # late: rarely needed
+
+        return git.remove_worktree(row.name, path, self.environ) or path
+
+    def _processes_in(self, path: str) -> list[Process]:
+        """Return the living processes with their working directory, program or an open file in this
+        folder. One that may not be looked at counts as elsewhere."""
+        processes = self.processes
+        folder = os.path.realpath(path)
+        found = []
+        for process in processes.look().values():
+            if process.pid != self.place.pid and _uses(processes, process, folder):
+                found.append(process)
+        alive = {process.id for process in found}
+        # A tmux server that was started there leaves a moment after its last session.
+        while alive and (gone := processes.wait(alive, LEAVE_S)):
+            alive -= gone
+        return [process for process in found if process.id in alive]
 
 
 def note_removed(
@@ -67,13 +131,6 @@ def note_removed(
 ) -> None:
     """Record a removal that no event of an ending tells of."""
     books.note_all([NewEvent(row.name, CLEANED, {"removed": removed, "ended_by": ended_by})])
-
-
-def _without_worktree(context: Context, row: Row, result: Ending) -> tuple[Ending, Failure | None]:
-    path = remove_worktree(context, row)
-    if isinstance(path, Failure):
-        return result, path
-    return replace(result, removed=(path,) if path else ()), None
 
 
 def set_task(books: Books, row: Row, status: object, reason: str) -> None:
@@ -86,53 +143,6 @@ def _close_pane(environ: Mapping[str, str], row: Row, pane: str) -> Failure | No
     from tmuxreap.system.terminals import close_pane  # late: rarely needed
 
     return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
-
-
-def remove_worktree(context: Context, row: Row) -> str | Failure | None:
-    """Remove the row's worktree and return its path, or why it stays; None when the row has
-    none."""
-    tree = row.worktree
-    if tree is None or not tree.strip():
-        return None
-    if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
-        reason = f"{tree} is a relative path, and the row names no folder"
-        return _cleanup_failed(row, reason, "write its whole path")
-    path = _path_of(row, tree)
-    users = []
-    for other in _running(context.registry, row):
-        if _within(other, path):
-            users.append(other.name)
-    if users:
-        hint = f"stop that first: {command('stop', users[0])}"
-        return _cleanup_failed(row, f"{', '.join(users)} works in {path} too", hint)
-    strangers = _processes_in(context, path)
-    if strangers:
-        named = ", ".join(f"{process.comm} ({process.pid})" for process in strangers[:NAMED])
-        if len(strangers) > NAMED:
-            more = f" and {len(strangers) - NAMED} more"
-        else:
-            more = ""
-        hint = f"when they have left it: {command('stop', row.name, '--cleanup')}"
-        return _cleanup_failed(row, f"living processes use {path}: {named}{more}", hint)
-    from tmuxreap.system import git  # late: rarely needed
-
-    return git.remove_worktree(row.name, path, context.settings.environ) or path
-
-
-def _processes_in(context: Context, path: str) -> list[Process]:
-    """Return the living processes with their working directory, program or an open file in this
-    folder. One that may not be looked at counts as elsewhere."""
-    processes = context.processes
-    folder = os.path.realpath(path)
-    found = []
-    for process in processes.look().values():
-        if process.pid != context.place.pid and _uses(processes, process, folder):
-            found.append(process)
-    alive = {process.id for process in found}
-    # A tmux server that was started there leaves a moment after its last session.
-    while alive and (gone := processes.wait(alive, LEAVE_S)):
-        alive -= gone
-    return [process for process in found if process.id in alive]
 
 
 def _uses(processes: Processes, process: Process, folder: str) -> bool:
@@ -171,3 +181,93 @@ def _within(row: Row, folder: str) -> bool:
 
 def _cleanup_failed(row: Row, reason: str, hint: str) -> Failure:
     return could_not("remove the worktree of", row.name, reason, hint, Code.CLEANUP_FAILED)
+
+
+PURGE = "purge the conversation of"
+IN_USE = ("goes_on", "conversation_forked")
+Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
+
+
+def why_no_purge_yet(ending: EndingState, rows: Rows) -> Failure | None:
+    """Return, before the ending, why the conversation may not be purged."""
+    uncertain = ending.conversation.id is None or ending.conversation.source == GUESS
+    if uncertain and _banner_expected(ending):
+        return None
+    return why_no_purge(ending, rows)
+
+
+def why_no_purge(ending: EndingState, rows: Rows) -> Failure | None:
+    """Return why the conversation may not be purged: it must be certain, and only this row's."""
+    row = ending.row
+    conversation = ending.conversation
+    if ending.known.candidates:
+        reason = f"it could be any of {', '.join(ending.known.candidates)}"
+        hint = f"stop it without: {command('stop', row.name)}"
+        return could_not(PURGE, row.name, reason, hint, Code.AMBIGUOUS_CONVERSATION)
+    if conversation.id is not None:
+        users = _users(rows(), conversation.id, row.name)
+    else:
+        users = []
+    if users:
+        hint = f"forget that row first: {command('forget', users[0])}"
+        reason = f"{', '.join(users)} has it too"
+        return could_not(PURGE, row.name, reason, hint, Code.CONVERSATION_IN_USE)
+    if (
+        conversation.id is None
+        and ending.profile is not None
+        and wrote_nothing(ending.profile, ending.known.clues)
+    ):
+        return None  # no message was ever sent: there is nothing to delete
+    return why_not_purgeable(row.name, ending.profile, ending.known.clues.store, conversation)
+
+
+def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
+    others = (row for row in rows if row.name != name)
+    found: list[str] = []
+    for row in others:
+        if conversation in dict(row.conversations).values():
+            found.append(row.name)
+    return found
+
+
+def _banner_expected(ending: EndingState) -> bool:
+    """Tell whether the agent's exit banner will name the conversation for certain: until then a
+    guess is no reason to refuse."""
+    policy = ending.policy
+    keyed = policy.verb is EndVerb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
+    return keyed and ending.profile is not None and ending.profile.prints_exit_banner
+
+
+def purge_now(
+    ending: EndingState,
+    registry: RegistryFile,
+    finder: Finder,
+) -> None:
+    """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
+    the two. Check again first: the conversation may have changed since the plan."""
+    failure = why_no_purge(ending, lambda: registry.look().usable) or _still_in_use(finder, ending)
+    if ending.cut_off:
+        failure = out_of_reach(ending.policy.verb, ending.name, ending.beyond)
+    if failure is not None:
+        ending.purged = Purged(failure=failure)
+    elif ending.conversation.id is None or ending.profile is None:  # no message was ever sent
+        ending.purged = Purged()
+    else:
+        store = ending.known.clues.store
+        ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
+    if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
+        from tmuxreap.system.headless import drop_logs, log_path  # late: few run without tmux
+
+        logs = drop_logs(log_path(registry.resolved, ending.name))  # they show the conversation
+        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
+
+
+def _still_in_use(finder: Finder, ending: EndingState) -> Failure | None:
+    told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
+    told += finder.background_warnings(ending.known, ending.profile, ending.name)
+    said = [warning.partition(": ") for warning in told]
+    reason = next((words for code, _, words in said if code in IN_USE), None)
+    if reason is None:
+        return None
+    hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
+    return could_not(PURGE, ending.name, reason, hint, Code.CONVERSATION_IN_USE)

@@ -13,8 +13,9 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tmuxreap.core import model
 from tmuxreap.core.answers import Ending
@@ -22,33 +23,33 @@ from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope
 from tmuxreap.core.outcomes import failed_target
-from tmuxreap.core.ports import Clock, Processes, Tmux
+from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
 from tmuxreap.core.results import Item, problem_of
-from tmuxreap.core.values import as_dict, replace
-from tmuxreap.ending.clean_up import early_answer, note_removed, remove_worktree, set_task
+from tmuxreap.core.values import as_dict, frozen, replace
+from tmuxreap.ending.clean_up import CleanUp, note_removed, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
-from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.one_at_a_time import (
-    ActiveIntents,
-    MarkInProgress,
-    cancel_restarts,
-    under_way,
-)
-from tmuxreap.ending.outcome import pending_result, result_of
+from tmuxreap.ending.ending import EndingState, one_of_each_pane
+from tmuxreap.ending.outcome import dry_run_answers, pending_result, result_of
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import begin, check_lock, prepare
-from tmuxreap.ending.record import record
-from tmuxreap.ending.twins import one_of_each_pane
+from tmuxreap.ending.prepare import Planning, check_lock
+from tmuxreap.ending.record import Recorder
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, Intent, PaneOption
 from tmuxreap.proof.sight import Past
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import row_invalid
-from tmuxreap.sessions.caller import caller_facts
-from tmuxreap.sessions.context import Context
+from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.sessions.caller import Caller
+from tmuxreap.sessions.conversation import Finder
+from tmuxreap.sessions.look import Sights
+from tmuxreap.sessions.one_at_a_time import ActiveIntents, MarkInProgress, under_way
+from tmuxreap.sessions.restarts import RestartLog
 from tmuxreap.system.machine import defer_interrupts
 from tmuxreap.system.ourselves import own_command
+
+if TYPE_CHECKING:
+    from tmuxreap.ending.ladder.execute import Executor
 
 TRIES = 3
 
@@ -60,56 +61,199 @@ def in_new_set(policy: Policy) -> Policy:
     return replace(policy, set_id=os.urandom(4).hex())
 
 
-def end_rows(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
-    """End these rows concurrently and return the answers in the order of the rows.
-    After an interrupt, every row is still answered: ended, or interrupted."""
-    run = _Run(context, policy)
-    with under_way(context.books) as mark_in_progress:
-        try:
-            later = run.end(rows, mark_in_progress)
-            while later:  # most of them were recorded together with the first of their pane
-                later = run.end(run.current_rows(later), mark_in_progress)
-        except KeyboardInterrupt:
-            for row in rows:
-                run.answers.setdefault(row.name, _interrupted(row.name, policy))
-    return [run.answers[row.name] for row in rows]
+@frozen
+class Endings:
+    """Ends the sessions of one registry. `warnings`: those of the command."""
+
+    sights: Sights
+    finder: Finder
+    active: ActiveIntents
+    caller: Caller
+    restarts: RestartLog
+    warnings: list[str]
+    lock_held: bool = False
+
+    @property
+    def books(self) -> Books:
+        return self.sights.books
+
+    @property
+    def registry(self) -> RegistryFile:
+        return self.sights.books.registry
+
+    @property
+    def planning(self) -> Planning:
+        return Planning(self.sights, self.finder, self.active, self.caller.tmux)
+
+    @property
+    def clean_up(self) -> CleanUp:
+        ports = self.books, self.active.processes, self.sights.place
+        return CleanUp(*ports, self.caller, self.caller.settings.environ)
+
+    @property
+    def recorder(self) -> Recorder:
+        ports = self.active.clock, self.active.processes
+        return Recorder(self.sights, self.finder, *ports, self.caller, self.clean_up)
+
+    def end(self, rows: Sequence[Row], policy: Policy) -> list[Item]:
+        """End these rows concurrently and return the answers in the order of the rows.
+        After an interrupt, every row is still answered: ended, or interrupted."""
+        run = _Run(self, policy)
+        with under_way(self.books) as mark_in_progress:
+            try:
+                later = run.end(rows, mark_in_progress)
+                while later:  # most of them were recorded together with the first of their pane
+                    later = run.end(run.current_rows(later), mark_in_progress)
+            except KeyboardInterrupt:
+                for row in rows:
+                    run.answers.setdefault(row.name, _interrupted(row.name, policy))
+        return [run.answers[row.name] for row in rows]
+
+    def end_unregistered(self, row: Row, policy: Policy, past: Past | None = None) -> Item:
+        """End a session that has no row, in the same way, and write nothing. `past`: what
+        identifies its processes."""
+        (ending,) = self.planning.prepare([row], policy, {row.name: past} if past else None)
+        check_lock([ending], policy, lock_held=self.lock_held)
+        if ending.answer is not None:
+            return ending.answer
+        ending.started = self.active.clock.monotonic()
+        for _ in self.run_ladders([ending]):
+            ports = self.active.clock, self.active.processes, self.finder
+            return replace(result_of(ending, *ports), status=None)
+        raise AssertionError("a ladder always ends")
+
+    def finish(self, intent: Intent, policy: Policy) -> list[Item]:
+        """Carry out, in the finisher, the ending that was handed over."""
+        row = self.registry.look().named(intent.name)
+        if row is None:
+            return []
+        (ending,) = self.planning.prepare([row], policy)
+        if ending.answer is not None:
+            closing = Closing(intent.id, Outcome.REFUSED.value, ending.answer.as_json())
+            self.books.follow(self.registry.look(), [], [closing])
+            return [ending.answer]
+        ending.intent = intent
+        ending.started = self.active.clock.monotonic()
+        run = _Run(self, policy)
+        run.run_and_record([ending])
+        return list(run.answers.values())
+
+    def dry_run(
+        self, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
+    ) -> list[Item]:
+        """Return the same plans as would be recorded, and the failures of those that could not
+        be."""
+        return dry_run_answers(self.planning, rows, policy, known)
+
+    def finish_ending(self, name: str, policy: Policy, spares_lost: Failure | None) -> str:
+        """End what is left of a session and return a message about the result. `spares_lost`: why
+        it is not known which programs the user spares."""
+        if policy.verb is EndVerb.STOP and spares_lost is not None:
+            why = f"your list of spared programs cannot be read: {spares_lost.message}"
+            return f"it is not ended while {why}"
+        row = self.registry.look().named(name)
+        if row is not None:
+            ended = self.end([row], policy)
+        else:
+            ended = []
+        failures = []
+        for item in ended:
+            if item.error is not None:
+                failures.append(item.error.message)
+        if failures:
+            return failures[0]
+        return f"finished its {policy.verb.value}"
+
+    def finish_recorded(self, dead: Ended, ended: Ended) -> None:
+        """Report the sessions found dead to their delegators, and set task and worktree of each
+        ended one as its recorded plan says. Call it after their rows were written."""
+        warnings = report_finished(self.books, dead, self.active.clock.now())
+        self.warnings.extend(warnings)
+        if not ended:
+            return
+
+        for row, intent in ended:
+            plan = intent.recorded
+            set_task(self.books, row, plan.task_status, intent.reason)
+            if not plan.cleanup:
+                continue
+            removed = self.clean_up.remove_worktree(row)
+            if isinstance(removed, Failure):
+                self.warnings.append(f"{removed.code.text}: {removed.message}")
+            elif removed is not None:
+                by = self.caller.facts()
+                note_removed(self.books, row, [removed], by)
+
+    def cancel_restarts(self, rows: Sequence[Row], verb: str) -> list[Row]:
+        """Cancel pending restarts of lost rows, wait for those in progress, and return the rows as
+        they are then."""
+        found = []
+        for row in rows:
+            if is_lost(row) and wants_restart(row):
+                row = self._cancel_restart(row, verb)
+            found.append(row)
+        return found
+
+    def _cancel_restart(self, row: Row, verb: str) -> Row:
+        if self.restarts.cancel(row, verb, self.caller.facts):
+            self.warnings.append(f"restart_cancelled: {row.name} will not be started again")
+        self.active.wait_for_start(row.name, lock_held=self.lock_held)
+        return self.registry.look().named(row.name) or row
+
+    def run_ladders(self, endings: Sequence[EndingState]) -> Iterator[list[EndingState]]:
+        names = {ending.name for ending in endings}
+        meanwhile = partial(_prepare_write, self.registry, names)
+        return self.executor(self.active.progress, meanwhile).run(endings)
+
+    def executor(
+        self,
+        progress: Progress | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Executor:
+        from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
+
+        ports = self.caller.tmux, self.sights.observer, self.finder, self.active
+        environ = self.caller.settings.environ
+        return Executor(*ports, environ, progress=progress, meanwhile=meanwhile)
 
 
 class _Run:
     """The endings of one command, with their answers so far, by name."""
 
-    def __init__(self, context: Context, policy: Policy) -> None:
+    def __init__(self, endings: Endings, policy: Policy) -> None:
         self.answers: dict[str, Item] = {}
-        self._context = context
+        self._by = endings
         self._policy = policy
 
     def end(self, rows: Sequence[Row], mark_in_progress: MarkInProgress) -> list[Row]:
         """End these rows; return those of a pane that was ended for another row."""
         waiting: list[Row] = []
-        context = self._context
+        by = self._by
         policy = self._policy
         remaining = list(rows)
-        active = ActiveIntents.of(context)
+        active = by.active
         for _ in range(TRIES):
             if not remaining:
                 break
             # In every round: a row may have become lost, with a restart pending, since the last.
-            remaining = cancel_restarts(context, remaining, policy.verb.value)
-            endings, later = one_of_each_pane(prepare(context, remaining, policy, remembers=True))
+            remaining = by.cancel_restarts(remaining, policy.verb.value)
+            endings, later = one_of_each_pane(
+                by.planning.prepare(remaining, policy, remembers=True)
+            )
             waiting += [ending.row for ending in later]
-            cancel_restarts(context, [it.row for it in endings if it.undone], policy.verb.value)
-            check_lock(endings, policy, lock_held=context.lock_held)
+            by.cancel_restarts([it.row for it in endings if it.undone], policy.verb.value)
+            check_lock(endings, policy, lock_held=by.lock_held)
             wanted = [ending for ending in endings if ending.answer is None]
-            begun, busy, stale = begin(context, wanted, policy, mark_in_progress)
+            begun, busy, stale = by.planning.begin(wanted, policy, mark_in_progress)
             for ending in endings:
-                answer = early_answer(context, ending)
+                answer = by.clean_up.early_answer(ending)
                 if answer is not None:
                     self.answers[ending.name] = answer
             self._carry_out(begun)
             self._answer_taken_over(active, begun)
             remaining = []
             for intent in busy:
-                if context.lock_held:
+                if by.lock_held:
                     raise LockIsHeld(f"wait for the other {intent.verb} of {intent.name}")
                 joined = active.join(intent)
                 if joined is None:  # its owner died: this process ends the session
@@ -124,7 +268,7 @@ class _Run:
 
     def current_rows(self, rows: Iterable[Row]) -> list[Row]:
         """Return the rows as they are now; answer those that vanished."""
-        look = self._context.registry.look()
+        look = self._by.registry.look()
         current: list[Row] = []
         for row in rows:
             if (now := look.named(row.name)) is not None:
@@ -134,13 +278,13 @@ class _Run:
         return current
 
     def run_and_record(self, endings: Sequence[EndingState]) -> None:
-        context = self._context
+        by = self._by
         recorded = any(ending.intent for ending in endings)
         rows = [ending.row for ending in endings]
-        at = context.clock.now()
-        context.warnings.extend(report_started(context.books, rows, at, recorded=recorded))
-        for batch in run_ladders(context, endings):
-            record(context, batch, self._policy, self.answers)
+        at = by.active.clock.now()
+        by.warnings.extend(report_started(by.books, rows, at, recorded=recorded))
+        for batch in by.run_ladders(endings):
+            by.recorder.record(batch, self._policy, self.answers)
 
     def _carry_out(self, begun: Sequence[EndingState]) -> None:
         """Run the ladders; give up ownership of failed and interrupted endings, so that `reconcile`
@@ -155,7 +299,7 @@ class _Run:
                     done.add(ending.name)
         finally:
             open_intents = (it.intent for it in begun if it.name not in done)
-            self._context.books.release(intent.id for intent in open_intents if intent)
+            self._by.books.release(intent.id for intent in open_intents if intent)
 
     def _is_done(self, name: str) -> bool:
         result = self.answers.get(name)
@@ -168,9 +312,9 @@ class _Run:
         if not endings:
             return
 
-        context = self._context
-        policy = replace(self._policy, asked_by=caller_facts(context))
-        ports = context.books, context.processes, context.settings.environ
+        by = self._by
+        policy = replace(self._policy, asked_by=by.caller.facts())
+        ports = by.books, by.active.processes, by.caller.settings.environ
         for ending in endings:
             try:
                 hand_over(*ports, ending.intent, ending.name, policy)
@@ -194,20 +338,6 @@ class _Run:
                 self.answers[ending.name] = replace(result, error=error)
 
 
-def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | None = None) -> Item:
-    """End a session that has no row, in the same way, and write nothing. `past`: what identifies
-    its processes."""
-    (ending,) = prepare(context, [row], policy, {row.name: past} if past else None)
-    check_lock([ending], policy, lock_held=context.lock_held)
-    if ending.answer is not None:
-        return ending.answer
-    ending.started = context.clock.monotonic()
-    for _ in run_ladders(context, [ending]):
-        ports = context.clock, context.processes, context.finder
-        return replace(result_of(ending, *ports), status=None)
-    raise AssertionError("a ladder always ends")
-
-
 def _lost_in_takeover(ending: EndingState) -> Failure:
     reason = "another took it over, and what came of it is not recorded"
     hint = "see what is left: tmuxreap reconcile"
@@ -223,36 +353,11 @@ def _row_vanished(look: RegistryLook, name: str) -> Failure:
     return could_not("end", name, reason, hint, Code.SESSION_NOT_REGISTERED)
 
 
-def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
-    """Carry out, in the finisher, the ending that was handed over."""
-    row = context.registry.look().named(intent.name)
-    if row is None:
-        return []
-    (ending,) = prepare(context, [row], policy)
-    if ending.answer is not None:
-        closing = Closing(intent.id, Outcome.REFUSED.value, ending.answer.as_json())
-        context.books.follow(context.registry.look(), [], [closing])
-        return [ending.answer]
-    ending.intent = intent
-    ending.started = context.clock.monotonic()
-    run = _Run(context, policy)
-    run.run_and_record([ending])
-    return list(run.answers.values())
-
-
 def _interrupted(name: str, policy: Policy) -> Item:
     verb = policy.verb.value
     hint = f"finish it with: tmuxreap {verb} {name}"
     failure = could_not(verb, name, "interrupted on the way", hint, Code.INTERRUPTED)
     return failed_target(name, failure)
-
-
-def run_ladders(context: Context, endings: Sequence[EndingState]) -> Iterator[list[EndingState]]:
-    from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
-
-    names = {ending.name for ending in endings}
-    meanwhile = partial(_prepare_write, context.registry, names)
-    return Executor(context, context.progress, meanwhile).run(endings)
 
 
 def _prepare_write(registry: RegistryFile, names: Collection[str]) -> None:
@@ -360,46 +465,6 @@ def from_text(text: str) -> Policy:
 
 
 Ended = Sequence[tuple[Row, Intent]]
-
-
-def finish_ending(context: Context, name: str, policy: Policy) -> str:
-    """End what is left of a session and return a message about the result."""
-    lost = context.spares_lost
-    if policy.verb is EndVerb.STOP and lost is not None:
-        return f"it is not ended while your list of spared programs cannot be read: {lost.message}"
-    row = context.registry.look().named(name)
-    if row is not None:
-        ended = end_rows(context, [row], policy)
-    else:
-        ended = []
-    failures = []
-    for item in ended:
-        if item.error is not None:
-            failures.append(item.error.message)
-    if failures:
-        return failures[0]
-    return f"finished its {policy.verb.value}"
-
-
-def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
-    """Report the sessions found dead to their delegators, and set task and worktree of each ended
-    one as its recorded plan says. Call it after their rows were written."""
-    warnings = report_finished(context.books, dead, context.clock.now())
-    context.warnings.extend(warnings)
-    if not ended:
-        return
-
-    for row, intent in ended:
-        plan = intent.recorded
-        set_task(context.books, row, plan.task_status, intent.reason)
-        if not plan.cleanup:
-            continue
-        removed = remove_worktree(context, row)
-        if isinstance(removed, Failure):
-            context.warnings.append(f"{removed.code.text}: {removed.message}")
-        elif removed is not None:
-            by = caller_facts(context)
-            note_removed(context.books, row, [removed], by)
 
 
 def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:

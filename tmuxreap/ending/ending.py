@@ -1,16 +1,17 @@
 """The state of one session's ending, from the first look to the record, and the answers it can
 have. `prepare` creates it, `end` adds the intent, the ladder notes what it saw and did, `record`
-reads the result. Never acts on tmux, processes or files."""
+reads the result. Several rows of one pane are one ending: the pane is ended once, and the rows that
+were seen in it end with it. Never acts on tmux, processes or files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.errors import Code, Failure, could_not
-from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, StoppedBy
+from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, Server, StoppedBy
 from tmuxreap.core.results import Conversation, Draft, Item
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.text import plain
@@ -18,6 +19,7 @@ from tmuxreap.core.values import field, frozen, replace, slotted
 from tmuxreap.ending.plan import Plan, Policy, RungKind, trouble_for
 from tmuxreap.ledger.records import Intent
 from tmuxreap.proof.ownership import Belonging
+from tmuxreap.proof.servers import Servers
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.conversation import Known
 
@@ -206,3 +208,75 @@ class EndingState:
             panes = ()
         struck = self.past.struck | {pane.id for pane in panes}
         self.past = replace(self.past, struck=struck)
+
+
+# A pid in a row is a memory, and small numbers come again: two rows are of one pane only where both
+# were seen in it.
+
+
+def one_of_each_pane(endings: Sequence[EndingState]) -> tuple[list[EndingState], list[EndingState]]:
+    """Return the first ending of each pane, and those that have to wait for it."""
+    taken = set[object]()
+    first: list[EndingState] = []
+    later: list[EndingState] = []
+    for ending in endings:
+        place = _place_of(ending)
+        is_taken = place is not None and place in taken
+        (later if is_taken else first).append(ending)
+        taken.add(place)
+    return first, later
+
+
+def _place_of(ending: EndingState) -> object:
+    """Return what identifies the pane that this ending takes, without tmux its process; None if it
+    takes none."""
+    sight = ending.sight
+    if ending.answer is not None:
+        return None
+    if isinstance(sight.server, Server) and sight.session and sight.pane:
+        return sight.socket, sight.server.pid, sight.session.id, sight.pane.id
+    return next((each for each in _leaders(ending) if each.pid == ending.row.pane.pid), None)
+
+
+def twins_of(ending: EndingState, rows: Iterable[Row], servers: Servers) -> tuple[Row, ...]:
+    """Return the other running rows of the pane that was ended."""
+    if ending.row.status.ended:
+        return ()
+    others = (row for row in rows if row.name != ending.name and not row.status.ended)
+    return tuple(row for row in others if _is_of_pane(row, ending, servers))
+
+
+def _is_of_pane(row: Row, ending: EndingState, servers: Servers) -> bool:
+    """Tell whether the row was seen in the pane: by a start or adopt of the same session, by the
+    start time of its process, or as the session of its name holds its process."""
+    if row.terminal is not ending.row.terminal:
+        return False
+    if row.tmux.known:
+        return _is_recorded_there(row, ending)
+    if row.pane.pid is None or row.tmux.boot_id not in (None, servers.boot_id):
+        return False
+    if row.pane.start_ticks is not None:
+        return ProcessId(row.pane.pid, row.pane.start_ticks) in _leaders(ending)
+    first = ending.first
+    if first.session is None or first.pane is None:
+        return False
+    # First what costs nothing: with a hundred endings this is asked of ten thousand pairs.
+    is_named = (row.name, row.pane.pid) == (first.session.name, first.pane.pid)
+    return is_named and servers.of(row) == first.socket
+
+
+def _is_recorded_there(row: Row, ending: EndingState) -> bool:
+    first = ending.first
+    own = ending.row
+    if own.tmux.known:
+        return (row.tmux, row.pane.id) == (own.tmux, own.pane.id)
+    if not isinstance(first.server, Server) or first.session is None or first.pane is None:
+        return False
+    recorded = row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created, row.pane.id
+    session = first.session
+    return recorded == (first.server.pid, session.id, session.created, first.pane.id)
+
+
+def _leaders(ending: EndingState) -> set[ProcessId]:
+    seen = (*ending.first.agent, *(each.process for each in ending.first.owned.own))
+    return {process.id for process in seen}

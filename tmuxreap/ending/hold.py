@@ -11,61 +11,61 @@ from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import EndVerb, Row, Scope, Status
 from tmuxreap.core.outcomes import failed_target
+from tmuxreap.core.ports import Clock
 from tmuxreap.core.results import Item
 from tmuxreap.ending.delegation import report_ended
-from tmuxreap.ending.end import run_ladders
-from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.one_at_a_time import MarkInProgress
+from tmuxreap.ending.end import Endings
+from tmuxreap.ending.ending import EndingState, one_of_each_pane
 from tmuxreap.ending.plan import REASONS, Policy
-from tmuxreap.ending.prepare import begin, prepare, recordable
-from tmuxreap.ending.record import record
-from tmuxreap.ending.twins import one_of_each_pane
+from tmuxreap.ending.prepare import Planning, recordable
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, Intent
-from tmuxreap.sessions.context import Context
+from tmuxreap.registry.file import RegistryFile
+from tmuxreap.sessions.one_at_a_time import MarkInProgress
 
 POLICY = Policy(EndVerb.RESTART, REASONS[EndVerb.RESTART], scope=Scope.PANE)
 
 
 def prepared(
-    context: Context, rows: Sequence[Row], *, remembers: bool = True
+    planning: Planning, rows: Sequence[Row], *, remembers: bool = True
 ) -> tuple[list[EndingState], list[EndingState]]:
     """Return the endings of these rows, and those that have to wait for another row of their
     pane."""
-    return one_of_each_pane(prepare(context, rows, POLICY, remembers=remembers))
+    return one_of_each_pane(planning.prepare(rows, POLICY, remembers=remembers))
 
 
-def check_recordable(context: Context, endings: Sequence[EndingState]) -> None:
+def check_recordable(registry: RegistryFile, endings: Sequence[EndingState]) -> None:
     """Answer the endings that could not be written."""
     if endings:
-        recordable(context.registry, context.registry.look(), endings, POLICY)
+        recordable(registry, registry.look(), endings, POLICY)
 
 
-def note_job_over(context: Context, ending: EndingState, ended: Item) -> None:
+def note_job_over(books: Books, clock: Clock, ending: EndingState, ended: Item) -> None:
     """Report the end of an agent that does not come back to who delegated its job."""
     if isinstance(ended, Ending):
-        at = context.clock.now()
+        at = clock.now()
         results = {ending.row: ended}
-        _, jobs = report_ended(context.registry.resolved, at, EndVerb.RESTART, results)
-        context.books.note_all(jobs)
+        _, jobs = report_ended(books.registry.resolved, at, EndVerb.RESTART, results)
+        books.note_all(jobs)
 
 
 def end_and_hold(
-    context: Context, endings: Sequence[EndingState], mark_in_progress: MarkInProgress
+    by: Endings, endings: Sequence[EndingState], mark_in_progress: MarkInProgress
 ) -> tuple[dict[str, Item], list[EndingState]]:
     """End these agents. Return the answer of each, and those that are stopped and may come back."""
-    begun, busy, stale = begin(context, endings, POLICY, mark_in_progress)
+    begun, busy, stale = by.planning.begin(endings, POLICY, mark_in_progress)
     answers = {it.name: it.answer for it in endings if it.answer is not None}
     answers.update({intent.name: _under_way(intent) for intent in busy})
     answers.update({ending.name: _changed(ending.name) for ending in stale})
     held: list[EndingState] = []
     try:
-        for batch in run_ladders(context, begun):
-            record(context, batch, POLICY, answers)
+        for batch in by.run_ladders(begun):
+            by.recorder.record(batch, POLICY, answers)
             held += [ending for ending in batch if _is_stopped(answers.get(ending.name))]
     except BaseException:
-        _give_up(context, begun, answers)
+        _give_up(by.books, begun, answers)
         raise
-    _give_up(context, [ending for ending in begun if ending not in held], answers)
+    _give_up(by.books, [ending for ending in begun if ending not in held], answers)
     return answers, held
 
 
@@ -75,7 +75,7 @@ def _is_stopped(answer: Item | None) -> bool:
     return stopped and answer is not None and answer.error is None
 
 
-def _give_up(context: Context, endings: Sequence[EndingState], answers: dict[str, Item]) -> None:
+def _give_up(books: Books, endings: Sequence[EndingState], answers: dict[str, Item]) -> None:
     """Close the intents of agents that do not come back; what is unfinished is `reconcile`'s."""
     for ending in endings:
         if ending.intent is None:
@@ -83,10 +83,10 @@ def _give_up(context: Context, endings: Sequence[EndingState], answers: dict[str
         answer = answers.get(ending.name)
         outcome = answer.outcome if isinstance(answer, Ending) else None
         if outcome in (None, "failed") or ending.is_held:
-            context.books.release([ending.intent.id])
+            books.release([ending.intent.id])
         elif answer is not None:
             closing = Closing(ending.intent.id, str(outcome), answer.as_json())
-            context.books.close_intents([closing])
+            books.close_intents([closing])
 
 
 def _under_way(intent: Intent) -> Item:

@@ -13,47 +13,44 @@ from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, failure_in, problem_of
 from tmuxreap.core.values import replace
+from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import prepare
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.state import StateReport, is_stopped, screen_state, state_of
-from tmuxreap.sessions.caller import caller_facts
-from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import record_of
+from tmuxreap.sessions.one_at_a_time import ActiveIntents
 
 # Other panes of the session are not touched.
 POLICY = Policy(EndVerb.INTERRUPT, "interrupted", scope=Scope.PANE)
 
 
-def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
+def interrupt_rows(by: Endings, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
     """Interrupt the agents of these rows; return the answers in the order of the rows."""
-    endings = prepare(context, rows, POLICY)
-    busy = ActiveIntents.of(context).busy()
-    pulses = context.books.pulses()
-    reports = {it.name: _report(context, it, pulses.get(it.name)) for it in endings}
+    endings = by.planning.prepare(rows, POLICY)
+    busy = by.active.busy()
+    pulses = by.books.pulses()
+    reports = {it.name: _report(by.active, it, pulses.get(it.name)) for it in endings}
     answers = {}
     for it in endings:
         answers[it.name] = _early_answer(it, reports[it.name], dry_run, busy=it.name in busy)
     todo = [ending for ending in endings if answers[ending.name] is None]
-    began = context.clock.monotonic()
+    began = by.active.clock.monotonic()
     for ending in todo:  # an interrupt changes no option of the pane
         ending.plan = replace(ending.plan, options=())
         ending.says_working = reports[ending.name].state is AgentState.WORKING
-    for batch in Executor(context).run(todo, end_turn):
+    for batch in by.executor().run(todo, end_turn):
         for ending in batch:
-            took_ms = round((context.clock.monotonic() - began) * 1000)
-            _doubt_if_stopped(context.processes, ending)
+            took_ms = round((by.active.clock.monotonic() - began) * 1000)
+            _doubt_if_stopped(by.active.processes, ending)
             if ending.outcome is Outcome.INTERRUPTED:
-                asked_by = caller_facts(context)
+                asked_by = by.caller.facts()
                 keys = {"keys": _keys(ending), "asked_by": asked_by}
-                context.books.note(ending.name, "interrupted", keys)
+                by.books.note(ending.name, "interrupted", keys)
             if ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE):
-                _note_rest(context.books, context.clock, ending.name)
+                _note_rest(by.books, by.active.clock, ending.name)
             answers[ending.name] = _result(ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
@@ -83,12 +80,12 @@ def _early_answer(
     return _item(ending, Outcome.PLANNED, doing, keys=_keys(ending))
 
 
-def _report(context: Context, ending: EndingState, pulse: Pulse | None) -> StateReport:
+def _report(active: ActiveIntents, ending: EndingState, pulse: Pulse | None) -> StateReport:
     """Return the state in the words of `list`."""
     screen = ending.plan.screen
     record = record_of(ending.profile, ending.known)
     seen = screen_state(screen) if screen is not None else None
-    return state_of(context.processes, context.clock, ending.sight, pulse, seen, record)
+    return state_of(active.processes, active.clock, ending.sight, pulse, seen, record)
 
 
 def _stopped(ending: EndingState) -> Failure:

@@ -16,7 +16,7 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState, RungReport, as_answer, out_of_reach
 from tmuxreap.ending.plan import Policy, foreign_panes
-from tmuxreap.ending.prepare import prepare, recordable
+from tmuxreap.ending.prepare import Planning, recordable
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.identity import pid_of
 from tmuxreap.proof.panes import describe_panes
@@ -31,7 +31,6 @@ from tmuxreap.registry.transitions import (
     end_changes,
     next_status,
 )
-from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, resume_command
 
 
@@ -290,16 +289,16 @@ def _known_before(ending: EndingState) -> Ending:
 
 
 def dry_run_answers(
-    context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
+    planning: Planning, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
 ) -> list[Item]:
     """Return the same plans as would be recorded, and the failures of those that could not be."""
-    endings = prepare(context, rows, policy, known)
+    endings = planning.prepare(rows, policy, known)
     living = [ending for ending in endings if ending.answer is None]
-    if living and context.registry.path.exists():
-        look = context.registry.look()
+    if living and planning.registry.path.exists():
+        look = planning.registry.look()
         registered = [ending for ending in living if look.named(ending.name)]
-        recordable(context.registry, look, registered, policy)
-    return [ending.answer or _planned(context.finder, ending) for ending in endings]
+        recordable(planning.registry, look, registered, policy)
+    return [ending.answer or _planned(planning.finder, ending) for ending in endings]
 
 
 def _planned(finder: Finder, ending: EndingState) -> Ending:

@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
-from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable, would_purge
+from tmuxreap.agents.conversations.purge import would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.answers import Ending
-from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
-from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status, Terminal
+from tmuxreap.core.errors import Code, Failure, LockIsHeld
+from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status
 from tmuxreap.core.outcomes import failed_target
-from tmuxreap.core.ports import Clock, Processes
+from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Item
-from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState, out_of_reach
-from tmuxreap.ending.one_at_a_time import ActiveIntents, MarkInProgress, with_options
-from tmuxreap.ending.plan import Policy, make_plan, refusal
-from tmuxreap.ledger.records import Begun, Busy, Intent, NewIntent, PaneOption
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.ending.clean_up import why_no_purge_yet
+from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.plan import Plan, Policy, make_plan, refusal
+from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneOption
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.proof.state import visible_screen, with_record
@@ -32,129 +32,189 @@ from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
-from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
-from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
+from tmuxreap.sessions.look import (
+    BANNER_OPTION,
+    SIBLINGS_OPTION,
+    PaneContents,
+    Sights,
+    read_panes,
+)
+from tmuxreap.sessions.one_at_a_time import ActiveIntents, MarkInProgress
 from tmuxreap.sessions.reverted import UNDONE, newer_rows
 
 
-def prepare(
-    context: Context,
-    rows: Sequence[Row],
-    policy: Policy,
-    known: Mapping[str, Past] | None = None,
-    *,
-    remembers: bool = False,
-) -> list[EndingState]:
-    """Look at the rows and plan their endings. `known`: facts about some of them that are not from
-    the ledger; `remembers`: record what is seen, which a plan that is only shown does not."""
-    looked_at = context.clock.monotonic()
-    pane_only = policy.scope is Scope.PANE
-    whole = policy.scope is Scope.SESSION
-    look = partial(
-        look_at,
-        context,
-        pane_only=pane_only,
-        whole_session=whole,
-        known=known,
-        remembers=remembers,
-    )
-    sights = look(rows)
-    found = rows
-    newer = newer_rows(
-        context, [(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)], look
-    )
-    if newer:
-        rows = list(rows)
-        sights = list(sights)
-        for number, row in enumerate(rows):
-            later = newer.get(row.name)
-            if later is not None:
-                rows[number] = later.row
-                sights[number] = (later.sight, later.past)
-    profiles = []
-    for row, (sight, _) in zip(rows, sights, strict=True):
-        profiles.append(context.agents.profile(row, sight))
-    options = []
-    for profile, (sight, _) in zip(profiles, sights, strict=True):
-        options.append(_options_for_keys(sight, profile, holds_pane=policy.holds_pane))
-    shown = read_panes(context.tmux, [sight for sight, _ in sights], options, profiles)
-    endings = []
-    for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
-        endings.append(_ending(context, row, old, *sighted, pane, policy))
-    for ending in endings:
-        ending.looked_at = looked_at
-    return endings
+@frozen
+class Planning:
+    """Plans endings: by a look at the rows, and by what is known of their conversations."""
 
+    sights: Sights
+    finder: Finder
+    active: ActiveIntents
+    tmux: Tmux
 
-def _ending(
-    context: Context,
-    row: Row,
-    found: Row,
-    sight: Sight,
-    past: Past,
-    shown: PaneContents,
-    policy: Policy,
-) -> EndingState:
-    profile = context.agents.profile(row, sight)
-    agent = context.agents.of(row, sight)
-    sight = _with_count(context, row, sight, profile)
-    past = replace(past, first=_with_count(context, row, past.first or sight, profile))
-    spares = context.agents.spares(profile)
-    known = context.finder.known_of(row, sight, profile)
-    known = after_own_exit(profile, known, sight, shown.joined)
-    known = context.finder.followed(profile, known)
-    screen = None
-    if profile is not None and (sight.agent or sight.carrier):
-        screen = visible_screen(profile, sight, spares.carriers, shown.text)
-        screen = with_record(screen, record_of(profile, known))
-    pane = sight.pane.id if sight.pane else ""
-    options = tuple(
-        PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
-    )
-    agent_named = row.agent is not None and row.tmux.known
-    ending = EndingState(
-        row=row,
-        undone=None if found is row else found,
-        agent=agent,
-        profile=profile,
-        spares=spares,
-        policy=policy,
-        plan=make_plan(
-            row.name, agent, sight, screen, profile, policy, options, agent_named=agent_named
-        ),
-        sight=sight,
-        past=past,
-        known=known,
-        last_screen=shown.joined,
-        memory=sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own),
-    )
-    ours = context.own_registry
-    boot_id = context.place.boot_id
-    failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
-    ending.answer = _early_answer(ending, failure, lambda: context.registry.look().usable)
-    if ending.answer is None and policy.purge:
-        purge = would_purge(profile, known.clues.store, ending.conversation)
-        ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
-    return ending
+    @property
+    def books(self) -> Books:
+        return self.sights.books
 
+    @property
+    def registry(self) -> RegistryFile:
+        return self.sights.books.registry
 
-def _with_count(context: Context, row: Row, sight: Sight, profile: Profile | None) -> Sight:
-    """Add how many sessions it runs to the reason why the agent's own daemon is spared."""
-    if profile is None or profile.background is None or not sight.owned.spared:
-        return sight
-    from tmuxreap.proof.seats import Lists  # late: few agents have a daemon
+    def prepare(
+        self,
+        rows: Sequence[Row],
+        policy: Policy,
+        known: Mapping[str, Past] | None = None,
+        *,
+        remembers: bool = False,
+    ) -> list[EndingState]:
+        """Look at the rows and plan their endings. `known`: facts about some of them that are not
+        from the ledger; `remembers`: record what is seen, which a plan that is only shown does
+        not."""
+        looked_at = self.active.clock.monotonic()
+        pane_only = policy.scope is Scope.PANE
+        whole = policy.scope is Scope.SESSION
+        look = partial(
+            self.sights.with_pasts,
+            pane_only=pane_only,
+            whole_session=whole,
+            known=known,
+            remembers=remembers,
+        )
+        sights = look(rows)
+        found = rows
+        newer = newer_rows(
+            self.books, [(row, sight) for row, (sight, _) in zip(rows, sights, strict=True)], look
+        )
+        if newer:
+            rows = list(rows)
+            sights = list(sights)
+            for number, row in enumerate(rows):
+                later = newer.get(row.name)
+                if later is not None:
+                    rows[number] = later.row
+                    sights[number] = (later.sight, later.past)
+        profiles = []
+        for row, (sight, _) in zip(rows, sights, strict=True):
+            profiles.append(self.sights.agents.profile(row, sight))
+        options = []
+        for profile, (sight, _) in zip(profiles, sights, strict=True):
+            options.append(_options_for_keys(sight, profile, holds_pane=policy.holds_pane))
+        shown = read_panes(self.tmux, [sight for sight, _ in sights], options, profiles)
+        endings = []
+        for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
+            endings.append(self._ending(row, old, *sighted, pane, policy))
+        for ending in endings:
+            ending.looked_at = looked_at
+        return endings
 
-    jobs = Lists(context.processes, context.settings.home).of_row(row, profile)
-    count = sum(job.lives for job in jobs.listed)
-    runs = f", which runs {count} session{'s' * (count != 1)}"
-    spared = []
-    for one in sight.owned.spared:
-        if one.process.pid == jobs.daemon:
-            one = replace(one, why=f"{one.why}{runs}")
-        spared.append(one)
-    return replace(sight, owned=replace(sight.owned, spared=tuple(spared)))
+    def _ending(
+        self,
+        row: Row,
+        found: Row,
+        sight: Sight,
+        past: Past,
+        shown: PaneContents,
+        policy: Policy,
+    ) -> EndingState:
+        profile = self.sights.agents.profile(row, sight)
+        agent = self.sights.agents.of(row, sight)
+        sight = self._with_count(row, sight, profile)
+        past = replace(past, first=self._with_count(row, past.first or sight, profile))
+        spares = self.sights.agents.spares(profile)
+        known = self.finder.known_of(row, sight, profile)
+        known = after_own_exit(profile, known, sight, shown.joined)
+        known = self.finder.followed(profile, known)
+        screen = None
+        if profile is not None and (sight.agent or sight.carrier):
+            screen = visible_screen(profile, sight, spares.carriers, shown.text)
+            screen = with_record(screen, record_of(profile, known))
+        pane = sight.pane.id if sight.pane else ""
+        options = tuple(
+            PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
+        )
+        agent_named = row.agent is not None and row.tmux.known
+        ending = EndingState(
+            row=row,
+            undone=None if found is row else found,
+            agent=agent,
+            profile=profile,
+            spares=spares,
+            policy=policy,
+            plan=make_plan(
+                row.name, agent, sight, screen, profile, policy, options, agent_named=agent_named
+            ),
+            sight=sight,
+            past=past,
+            known=known,
+            last_screen=shown.joined,
+            memory=sum(
+                self.active.processes.memory(belonging.process.id) for belonging in sight.owned.own
+            ),
+        )
+        ours = self.registry.resolved
+        boot_id = self.sights.place.boot_id
+        failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
+        ending.answer = _early_answer(ending, failure, lambda: self.registry.look().usable)
+        if ending.answer is None and policy.purge:
+            purge = would_purge(profile, known.clues.store, ending.conversation)
+            ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
+        return ending
+
+    def _with_count(self, row: Row, sight: Sight, profile: Profile | None) -> Sight:
+        """Add how many sessions it runs to the reason why the agent's own daemon is spared."""
+        if profile is None or profile.background is None or not sight.owned.spared:
+            return sight
+        from tmuxreap.proof.seats import Lists  # late: few agents have a daemon
+
+        jobs = Lists(self.active.processes, self.finder.home).of_row(row, profile)
+        count = sum(job.lives for job in jobs.listed)
+        runs = f", which runs {count} session{'s' * (count != 1)}"
+        spared = []
+        for one in sight.owned.spared:
+            if one.process.pid == jobs.daemon:
+                one = replace(one, why=f"{one.why}{runs}")
+            spared.append(one)
+        return replace(sight, owned=replace(sight.owned, spared=tuple(spared)))
+
+    def begin(
+        self,
+        endings: Sequence[EndingState],
+        policy: Policy,
+        mark_in_progress: MarkInProgress,
+    ) -> tuple[list[EndingState], list[Intent], list[EndingState]]:
+        """Record the intents under the lock. An ending whose row changed since the plan is
+        stale."""
+        if not endings:
+            return [], [], []
+        with _lock_registry(self.registry, policy):
+            now = self.registry.look()
+            stale = [ending for ending in endings if not _unchanged(ending.found, now)]
+            fresh = recordable(
+                self.registry, now, [it for it in endings if it not in stale], policy
+            )
+            ports = self.active.processes, self.active.clock, self.active.place
+            news = [_new_intent(*ports, ending) for ending in fresh]
+            answers = self.books.begin(
+                news, self.active.is_in_progress, take_over=policy.verb is EndVerb.KILL
+            )
+            mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
+        started = self.active.clock.monotonic()
+        begun: list[EndingState] = []
+        busy: list[Intent] = []
+        for ending, answer in zip(fresh, answers, strict=True):
+            if isinstance(answer, Busy):
+                busy.append(answer.intent)
+                continue
+            if isinstance(answer, Begun):
+                ending.intent = answer.intent
+                if answer.inherited is not None:
+                    ending.plan = _with_options(ending.plan, answer.inherited)
+            ending.started = started
+            begun.append(ending)
+        return begun, busy, stale
 
 
 def _early_answer(
@@ -252,39 +312,22 @@ def check_lock(endings: Sequence[EndingState], policy: Policy, *, lock_held: boo
         raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
 
 
-def begin(
-    context: Context,
-    endings: Sequence[EndingState],
-    policy: Policy,
-    mark_in_progress: MarkInProgress,
-) -> tuple[list[EndingState], list[Intent], list[EndingState]]:
-    """Record the intents under the lock. An ending whose row changed since the plan is stale."""
-    if not endings:
-        return [], [], []
-    with _lock_registry(context.registry, policy):
-        now = context.registry.look()
-        stale = [ending for ending in endings if not _unchanged(ending.found, now)]
-        fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
-        ports = context.processes, context.clock, context.place
-        news = [_new_intent(*ports, ending) for ending in fresh]
-        answers = context.books.begin(
-            news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is EndVerb.KILL
-        )
-        mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
-    started = context.clock.monotonic()
-    begun: list[EndingState] = []
-    busy: list[Intent] = []
-    for ending, answer in zip(fresh, answers, strict=True):
-        if isinstance(answer, Busy):
-            busy.append(answer.intent)
-            continue
-        if isinstance(answer, Begun):
-            ending.intent = answer.intent
-            if answer.inherited is not None:
-                ending.plan = with_options(ending.plan, answer.inherited)
-        ending.started = started
-        begun.append(ending)
-    return begun, busy, stale
+def _with_options(plan: Plan, inherited: Intent) -> Plan:
+    """Add the pane options that a dead owner had changed, so that this ending restores them."""
+    pane = plan.sight.pane
+    socket = plan.sight.socket
+    if pane is None:
+        return plan
+    older = []
+    for it in inherited.options:
+        if it.pane == pane.id and it.socket == socket:
+            older.append(it)
+    # A start sets this option while it waits for its confirmation, and does not record it.
+    if inherited.verb == START and pane.remain_on_exit == "on":
+        older = [PaneOption(socket, pane.id, BANNER_OPTION, None)]
+    planned = {option.option for option in plan.options}
+    added = (option for option in older if option.option not in planned)
+    return replace(plan, options=(*plan.options, *added))
 
 
 def _unchanged(row: Row, look: RegistryLook) -> bool:
@@ -371,92 +414,3 @@ def _possible_changes(row: Row, policy: Policy) -> Changes:
         ("stopped_by",): "",
         **{(field,): "x" for field in fields},
     }
-
-
-PURGE = "purge the conversation of"
-IN_USE = ("goes_on", "conversation_forked")
-Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
-
-
-def why_no_purge_yet(ending: EndingState, rows: Rows) -> Failure | None:
-    """Return, before the ending, why the conversation may not be purged."""
-    uncertain = ending.conversation.id is None or ending.conversation.source == GUESS
-    if uncertain and _banner_expected(ending):
-        return None
-    return why_no_purge(ending, rows)
-
-
-def why_no_purge(ending: EndingState, rows: Rows) -> Failure | None:
-    """Return why the conversation may not be purged: it must be certain, and only this row's."""
-    row = ending.row
-    conversation = ending.conversation
-    if ending.known.candidates:
-        reason = f"it could be any of {', '.join(ending.known.candidates)}"
-        hint = f"stop it without: {command('stop', row.name)}"
-        return could_not(PURGE, row.name, reason, hint, Code.AMBIGUOUS_CONVERSATION)
-    if conversation.id is not None:
-        users = _users(rows(), conversation.id, row.name)
-    else:
-        users = []
-    if users:
-        hint = f"forget that row first: {command('forget', users[0])}"
-        reason = f"{', '.join(users)} has it too"
-        return could_not(PURGE, row.name, reason, hint, Code.CONVERSATION_IN_USE)
-    if (
-        conversation.id is None
-        and ending.profile is not None
-        and wrote_nothing(ending.profile, ending.known.clues)
-    ):
-        return None  # no message was ever sent: there is nothing to delete
-    return why_not_purgeable(row.name, ending.profile, ending.known.clues.store, conversation)
-
-
-def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
-    others = (row for row in rows if row.name != name)
-    found: list[str] = []
-    for row in others:
-        if conversation in dict(row.conversations).values():
-            found.append(row.name)
-    return found
-
-
-def _banner_expected(ending: EndingState) -> bool:
-    """Tell whether the agent's exit banner will name the conversation for certain: until then a
-    guess is no reason to refuse."""
-    policy = ending.policy
-    keyed = policy.verb is EndVerb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
-    return keyed and ending.profile is not None and ending.profile.prints_exit_banner
-
-
-def purge_now(
-    ending: EndingState,
-    registry: RegistryFile,
-    finder: Finder,
-    drop_logs: Callable[[str], tuple[str, ...]],
-) -> None:
-    """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
-    the two. Check again first: the conversation may have changed since the plan."""
-    failure = why_no_purge(ending, lambda: registry.look().usable) or _still_in_use(finder, ending)
-    if ending.cut_off:
-        failure = out_of_reach(ending.policy.verb, ending.name, ending.beyond)
-    if failure is not None:
-        ending.purged = Purged(failure=failure)
-    elif ending.conversation.id is None or ending.profile is None:  # no message was ever sent
-        ending.purged = Purged()
-    else:
-        store = ending.known.clues.store
-        ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
-    if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
-        logs = drop_logs(ending.name)  # it shows the conversation, too
-        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
-
-
-def _still_in_use(finder: Finder, ending: EndingState) -> Failure | None:
-    told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
-    told += finder.background_warnings(ending.known, ending.profile, ending.name)
-    said = [warning.partition(": ") for warning in told]
-    reason = next((words for code, _, words in said if code in IN_USE), None)
-    if reason is None:
-        return None
-    hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
-    return could_not(PURGE, ending.name, reason, hint, Code.CONVERSATION_IN_USE)

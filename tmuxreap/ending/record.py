@@ -14,89 +14,119 @@ from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Outcome, Row, Status, Terminal
+from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, Problem
-from tmuxreap.core.values import replace
-from tmuxreap.ending.clean_up import clean_up_after
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.ending.clean_up import CleanUp, purge_now
 from tmuxreap.ending.delegation import report_ended
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending import EndingState, twins_of
 from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import purge_now
-from tmuxreap.ending.twins import twins_of
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with_life
 from tmuxreap.registry.look import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.transitions import Changes, RowEvent
-from tmuxreap.sessions.caller import caller_facts
-from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.caller import Caller
+from tmuxreap.sessions.conversation import Finder
+from tmuxreap.sessions.look import Sights
 from tmuxreap.sessions.reverted import lives_after
 from tmuxreap.system.machine import defer_interrupts
 
 
-def record(
-    context: Context, batch: Sequence[EndingState], policy: Policy, answers: dict[str, Item]
-) -> None:
-    """Write the registry, then the ledger; leave alone rows that were taken over or renewed
-    meanwhile. Interrupts wait while file and answers are set: they must never disagree."""
-    recording = Recording(context, batch)
-    with recording.interrupts:
-        results = recording.write(policy, answers)
-    before = recording.before
-    after = recording.after
-    if before is None or after is None:
-        return
-    books = context.books
-    fates = recording.fates
-    done = [ending for ending in batch if ending.name in results]
-    for ending in done:
-        if fates[ending.name] is _Fate.WRITTEN:
-            results[ending.name] = clean_up_after(context, ending, results[ending.name])
-    jobs_of = {}
-    for it in done:
-        # A job goes on with the agent that comes back.
-        if fates[it.name] in JOB_ENDS and not it.is_held:
-            jobs_of[it.row] = results[it.name]
-    registry = context.registry.resolved
-    at = context.clock.now()
-    warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
-    results.update(warned)
-    answers.update(results)
-    ended_by = policy.asked_by or caller_facts(context)
-    ended = {name for name, fate in fates.items() if fate is _Fate.WRITTEN}
-    events = _events(before, after, done, results, ended, ended_by)
-    closings = _closings(books, context.place.boot_id, done, results)
-    books.follow(after, [*events, *jobs], closings)
+@frozen
+class Recorder:
+    """Records endings, and cleans up after them."""
+
+    sights: Sights
+    finder: Finder
+    clock: Clock
+    processes: Processes
+    caller: Caller
+    clean_up: CleanUp
+
+    @property
+    def books(self) -> Books:
+        return self.sights.books
+
+    def record(
+        self, batch: Sequence[EndingState], policy: Policy, answers: dict[str, Item]
+    ) -> None:
+        """Write the registry, then the ledger; leave alone rows that were taken over or renewed
+        meanwhile. Interrupts wait while file and answers are set: they must never disagree."""
+        recording = Recording(self, batch)
+        with recording.interrupts:
+            results = recording.write(policy, answers)
+        before = recording.before
+        after = recording.after
+        if before is None or after is None:
+            return
+        books = self.books
+        fates = recording.fates
+        done = [ending for ending in batch if ending.name in results]
+        for ending in done:
+            if fates[ending.name] is _Fate.WRITTEN:
+                results[ending.name] = self.clean_up.after(ending, results[ending.name])
+        jobs_of = {}
+        for it in done:
+            # A job goes on with the agent that comes back.
+            if fates[it.name] in JOB_ENDS and not it.is_held:
+                jobs_of[it.row] = results[it.name]
+        registry = books.registry.resolved
+        at = self.clock.now()
+        warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
+        results.update(warned)
+        answers.update(results)
+        ended_by = policy.asked_by or self.caller.facts()
+        ended = {name for name, fate in fates.items() if fate is _Fate.WRITTEN}
+        events = _events(before, after, done, results, ended, ended_by)
+        closings = _closings(books, self.sights.place.boot_id, done, results)
+        books.follow(after, [*events, *jobs], closings)
+
+    def screen_of(self, ending: EndingState) -> str | None:
+        row = ending.row
+        log_text = None
+        if row.terminal is Terminal.NONE:
+            from tmuxreap.system.headless import logged_screen  # late: few run without tmux
+
+            log_text = logged_screen(self.books.registry.resolved, row)
+        return last_screen(ending, log_text)
+
+    def purge(self, batch: Iterable[EndingState]) -> None:
+        for ending in batch:
+            ours = ending.intent is None or self.books.still_open(ending.intent.id)
+            if ours and ending.stopped_by is not None:
+                purge_now(ending, self.books.registry, self.finder)
+        faults.at(Step.PURGED)
 
 
 class Recording:
     """Writes one batch into the registry, and knows what became of each row. `before` and `after`:
     the registry around the write; None if it could not be written."""
 
-    def __init__(self, context: Context, batch: Sequence[EndingState]) -> None:
+    def __init__(self, recorder: Recorder, batch: Sequence[EndingState]) -> None:
         self.fates: dict[str, _Fate] = {}
         self.refused: dict[str, Failure] = {}
         self.before: RegistryLook | None = None
         self.after: RegistryLook | None = None
         # Entered by `write` once it holds the lock: the wait for the lock can be interrupted.
         self.interrupts = contextlib.ExitStack()
-        self._context = context
+        self._by = recorder
         self._batch = batch
 
     def write(self, policy: Policy, answers: dict[str, Item]) -> dict[str, Ending]:
         """Write the rows and answer each ending; return the results of those that were recorded."""
-        context = self._context
         faults.at(Step.PROVEN)
-        at = context.clock.now()
+        at = self._by.clock.now()
         # Masked before the lock is taken: a pattern of the user's may take its time.
-        screens = {ending.name: _screen_of(context, ending) for ending in self._batch}
+        screens = {ending.name: self._by.screen_of(ending) for ending in self._batch}
         if policy.purge:
-            _purge(context, self._batch)
-        ports = context.clock, context.processes, context.finder
+            self._by.purge(self._batch)
+        ports = self._by.clock, self._by.processes, self._by.finder
         derived = {ending.name: result_of(ending, *ports) for ending in self._batch}
         try:
-            self.before, self.after = context.registry.change(
+            self.before, self.after = self._by.books.registry.change(
                 lambda look: self._edited(look, at, screens)
             )
         except Failure as failure:
@@ -119,12 +149,12 @@ class Recording:
         wanted: dict[str, Changes] = {}
         for ending in self._batch:
             row = look.named(ending.name)
-            fate = _fate(self._context.books, ending, row)
+            fate = _fate(self._by.books, ending, row)
             self.fates[ending.name] = fate
             if fate is _Fate.VANISHED and (bad := look.bad_row(ending.name)) is not None:
                 self.refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
-                ending.twins = twins_of(ending, look.usable, self._context.servers)
+                ending.twins = twins_of(ending, look.usable, self._by.sights.servers)
                 for name, changes in self._changes(ending, row, at, screens[ending.name]):
                     wanted.setdefault(name, changes)
         text, failures = edited_where_safe(look, wanted)
@@ -136,12 +166,12 @@ class Recording:
     ) -> Iterator[tuple[str, Changes]]:
         """Yield the changes of the ended row, and of the other rows of its pane."""
         renewal: Changes = {}
-        if _is_older(self._context.books, ending, row):
+        if _is_older(self._by.books, ending, row):
             life = life_of(ending.row)
             renewal = life_changes(row, life)
             row = with_life(row, life)
         for pane_row in (row, *ending.twins):
-            agent = self._context.agents.named_by(pane_row)
+            agent = self._by.sights.agents.named_by(pane_row)
             changes = changes_of(ending, pane_row, at, named_agent=agent, screen=screen)
             more = renewal if pane_row is row else {}
             yield pane_row.name, {**more, **changes}
@@ -156,22 +186,6 @@ class Recording:
             if twin.name not in self.refused:
                 twins.append(twin.name)
         return with_twins(result, twins)
-
-
-def _screen_of(context: Context, ending: EndingState) -> str | None:
-    row = ending.row
-    log_text = None
-    if row.terminal is Terminal.NONE:
-        log_text = context.headless_screen(row)
-    return last_screen(ending, log_text)
-
-
-def _purge(context: Context, batch: Iterable[EndingState]) -> None:
-    for ending in batch:
-        ours = ending.intent is None or context.books.still_open(ending.intent.id)
-        if ours and ending.stopped_by is not None:
-            purge_now(ending, context.registry, context.finder, context.drop_headless_logs)
-    faults.at(Step.PURGED)
 
 
 def _events(

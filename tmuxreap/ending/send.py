@@ -15,8 +15,8 @@ from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, 
 from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.results import failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.prompts import (
     Delivery,
     deliver,
@@ -24,13 +24,10 @@ from tmuxreap.ending.ladder.prompts import (
     put_back,
     why_not_empty,
 )
-from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import prepare
 from tmuxreap.ledger.records import SEND, Begun, Busy, Closing, NewIntent, RecordedPlan
-from tmuxreap.proof.state import STATE_OF_SCREEN, is_stopped
-from tmuxreap.sessions.caller import caller_facts
-from tmuxreap.sessions.context import Context
+from tmuxreap.proof.state import STATE_OF_SCREEN, States, is_stopped
+from tmuxreap.sessions.one_at_a_time import under_way
 
 POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
 DRAFT_S = 30.0  # for an agent that has just begun to be idle
@@ -54,16 +51,16 @@ class Attempt:
 
 
 def send_prompt(
-    context: Context, row: Row, text: str, confirm_s: float, *, dry_run: bool = False
+    by: Endings, states: States, row: Row, text: str, confirm_s: float, *, dry_run: bool = False
 ) -> Attempt:
     """Give the prompt, if the agent is idle and its input empty now; raise a Failure for a text
     that is a command to the agent."""
-    began = context.clock.monotonic()
-    (ending,) = prepare(context, [row], POLICY)
+    began = by.active.clock.monotonic()
+    (ending,) = by.planning.prepare([row], POLICY)
     ending.plan = replace(ending.plan, options=())
     delivery = Delivery(text, confirm_s)
     lasting = _lasting_refusal(ending, text)
-    failure = lasting or _refusal(context, ending, delivery)
+    failure = lasting or _refusal(states, ending, delivery)
     if failure is not None:
         if failure.code in REFUSALS:
             outcome = Outcome.REFUSED
@@ -73,41 +70,41 @@ def send_prompt(
     if dry_run:
         return Attempt(_answer(ending, delivery, Outcome.PLANNED))
     try:
-        with _intent(context, ending, confirm_s):
-            for _ in Executor(context).run([ending], partial(deliver, delivery=delivery)):
+        with _intent(by, ending, confirm_s):
+            for _ in by.executor().run([ending], partial(deliver, delivery=delivery)):
                 pass
     except Failure as refused:
         if refused.code is not Code.NOT_IDLE:
             raise
         return Attempt(_answer(ending, delivery, Outcome.REFUSED, refused), may_repeat=True)
     if delivery.pasted:
-        _note(context, ending, delivery)
+        _note(by, ending, delivery)
     item = _answer(ending, delivery, ending.outcome, ending.trouble)
-    item = replace(item, duration_ms=round((context.clock.monotonic() - began) * 1000))
+    item = replace(item, duration_ms=round((by.active.clock.monotonic() - began) * 1000))
     return Attempt(item, ending.outcome is Outcome.REFUSED)
 
 
-def type_draft(context: Context, row: Row, text: str) -> str | None:
+def type_draft(by: Endings, row: Row, text: str) -> str | None:
     """Type a draft into the input of an agent that has just begun, without Enter, as soon as that
     is idle and empty. Return why it could not be done, or None."""
     if any(unicodedata.category(char) == "Cc" and char not in "\t\n" for char in text):
         return "a control character is in it, which a terminal would obey"
-    until = context.clock.monotonic() + DRAFT_S
+    until = by.active.clock.monotonic() + DRAFT_S
     while True:
         try:
-            ending, why = _typed(context, row, text)
+            ending, why = _typed(by, row, text)
         except Failure as failure:  # another send, or an ending, is under way
             ending = None
             why = failure.message
         if why is None or (ending is not None and ending.outcome is Outcome.UNKNOWN):
             return why
-        if context.clock.monotonic() >= until:
+        if by.active.clock.monotonic() >= until:
             return why
-        context.processes.wait((), DRAFT_STEP_S)
+        by.active.processes.wait((), DRAFT_STEP_S)
 
 
-def _typed(context: Context, row: Row, text: str) -> tuple[EndingState, str | None]:
-    (ending,) = prepare(context, [row], POLICY)
+def _typed(by: Endings, row: Row, text: str) -> tuple[EndingState, str | None]:
+    (ending,) = by.planning.prepare([row], POLICY)
     ending.plan = replace(ending.plan, options=())
     delivery = Delivery(text, 0.0)
     profile = ending.profile
@@ -120,8 +117,8 @@ def _typed(context: Context, row: Row, text: str) -> tuple[EndingState, str | No
     skipped = ending.plan.rungs[0].skipped
     if skipped is not None:
         return ending, skipped
-    with _intent(context, ending, 0.0):
-        for _ in Executor(context).run([ending], partial(put_back, delivery=delivery)):
+    with _intent(by, ending, 0.0):
+        for _ in by.executor().run([ending], partial(put_back, delivery=delivery)):
             pass
     if ending.trouble is None:
         return ending, None
@@ -145,10 +142,10 @@ def _lasting_refusal(ending: EndingState, text: str) -> Failure | None:
     return _why_never(ending, text)
 
 
-def _refusal(context: Context, ending: EndingState, delivery: Delivery) -> Failure | None:
+def _refusal(states: States, ending: EndingState, delivery: Delivery) -> Failure | None:
     """Return why no key may be sent now; the state of the agent goes to `delivery`."""
     screen = ending.plan.screen
-    delivery.state = _state_of(context, ending)
+    delivery.state = _state_of(states, ending)
     reason = why_not_empty(screen)
     if is_stopped(ending.sight.keyed):
         delivery.state = AgentState.UNKNOWN
@@ -184,9 +181,9 @@ def _why_never(ending: EndingState, text: str) -> Failure | None:
     return None
 
 
-def _state_of(context: Context, ending: EndingState) -> AgentState:
+def _state_of(states: States, ending: EndingState) -> AgentState:
     """Return the state as `list` has it; where it says idle, the screen has the last word."""
-    (report,) = context.states.of([ending.row], [ending.sight])
+    (report,) = states.of([ending.row], [ending.sight])
     screen = ending.plan.screen
     state = report.state or AgentState.UNKNOWN
     if state is AgentState.IDLE and screen is not None:
@@ -195,15 +192,15 @@ def _state_of(context: Context, ending: EndingState) -> AgentState:
 
 
 @contextlib.contextmanager
-def _intent(context: Context, ending: EndingState, confirm_s: float) -> Iterator[None]:
+def _intent(by: Endings, ending: EndingState, confirm_s: float) -> Iterator[None]:
     """Hold the row for the time of the send: of two sends, or a send and an ending, one waits."""
-    active = ActiveIntents.of(context)
+    active = by.active
     name = ending.name
-    before = context.books.open_intents().get(name)
+    before = by.books.open_intents().get(name)
     if before is not None and before.verb != SEND and not active.is_in_progress(before):
         hint = "finish it first: tmuxreap reconcile"
         raise not_idle(name, AgentState.UNKNOWN, f"a {before.verb} of it was cut off", hint)
-    owner = context.processes.identify(context.place.pid)
+    owner = by.active.processes.identify(by.sights.place.pid)
     assert owner is not None  # noqa: S101 - this very process
     sight = ending.sight
     plan = RecordedPlan(  # without the prompt
@@ -220,13 +217,13 @@ def _intent(context: Context, ending: EndingState, confirm_s: float) -> Iterator
         reason=POLICY.reason,
         scope=POLICY.scope.value,
         owner=owner,
-        boot_id=context.place.boot_id,
-        deadline=context.clock.now() + confirm_s + SLACK_S,
+        boot_id=by.sights.place.boot_id,
+        deadline=by.active.clock.now() + confirm_s + SLACK_S,
         options=(),
         plan=plan.to_text(),
     )
-    with under_way(context.books) as mark_in_progress:
-        (answer,) = context.books.begin([new], active.is_in_progress, take_over=False)
+    with under_way(by.books) as mark_in_progress:
+        (answer,) = by.books.begin([new], active.is_in_progress, take_over=False)
         if isinstance(answer, Busy):
             other = answer.intent
             reason = f"another {other.verb} of it is in progress, by process {other.owner.pid}"
@@ -239,18 +236,18 @@ def _intent(context: Context, ending: EndingState, confirm_s: float) -> Iterator
         try:
             yield
         finally:
-            context.books.close_intents([Closing(answer.intent.id, ending.outcome)])
+            by.books.close_intents([Closing(answer.intent.id, ending.outcome)])
 
 
-def _note(context: Context, ending: EndingState, delivery: Delivery) -> None:
+def _note(by: Endings, ending: EndingState, delivery: Delivery) -> None:
     facts = {
         "outcome": ending.outcome.value,
         "chars": len(delivery.text),
         "lines": delivery.text.count("\n") + 1,
         "submitted": delivery.submitted,
-        "asked_by": caller_facts(context),
+        "asked_by": by.caller.facts(),
     }
-    context.books.note(ending.name, "sent", facts)
+    by.books.note(ending.name, "sent", facts)
 
 
 def _answer(

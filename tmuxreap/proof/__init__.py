@@ -5,5 +5,5 @@ Never changes anything, and judges from one look only: what could not be seen is
 
 Doors: `observe` (one look at servers and processes), `ownership` (what was seen, and the evidence
 of whose it is), `servers` (which server and agent a row means), `identity`, `panes`, `reach`,
-`sight` (what a look says of a row), `see` (the judge), `seats` (agents' own daemons), `state`,
-`reports` (whose a hook's is). Main types: `World`, `Sight`, `States`."""
+`sight` (what a look says of a row), `see` (the judge), `seats` (agents' own daemons), `state`.
+Main types: `World`, `Sight`, `States`."""

@@ -1,9 +1,12 @@
 """Finds what a row means before anything is looked at: the socket of its tmux server, its agent,
-the profile and the programs to spare. Never asks a server, and looks at no process."""
+the profile and the programs to spare. Finds the row of a hook's report that was recorded before the
+ledger knew the row. Never asks a server, looks at no process, and never guesses between two
+rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,10 +14,12 @@ from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Clients, Profile, Spares
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
+from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.tmux.sockets import socket_path
 
 if TYPE_CHECKING:
+    from tmuxreap.core.ports import Processes
     from tmuxreap.proof.sight import Sight
 
 
@@ -100,3 +105,43 @@ class RowAgents:
     def _by_start_command(self, *commands: str | None) -> str | None:
         agents = (self.profiles.by_command(command.split()) for command in commands if command)
         return next((agent for agent in agents if agent is not None), None)
+
+
+def row_of_report(
+    said: Mapping[str, object],
+    at: float,
+    rows: Iterable[Row],
+    servers: Servers,
+    processes: Processes,
+) -> str | None:
+    """Return the name of the only row on the report's server that was running then and whose
+    pane's process is an ancestor of who reported. Rows with our identity fields are left out: the
+    ledger knew those."""
+    socket = said.get("socket")
+    above = said.get("above")
+    agent = said.get("agent")
+    if not isinstance(above, list) or not isinstance(socket, str):
+        return None
+    pids = {pid for pid, start in above if not _is_another(processes, pid, start)}
+    place = os.path.realpath(socket)
+    names = []
+    for row in rows:
+        if (
+            row.pane.pid in pids
+            and not row.tmux.socket
+            and row.agent in (None, agent or row.agent)
+            and _was_running(row, at)
+            and os.path.realpath(servers.of(row)) == place
+        ):
+            names.append(row.name)
+    return names[0] if len(names) == 1 else None
+
+
+def _is_another(processes: Processes, pid: int, start: int) -> bool:
+    """Tell whether the pid has gone to another process since the report."""
+    now = processes.identify(pid)
+    return now is not None and now.start != start
+
+
+def _was_running(row: Row, at: float) -> bool:
+    return not row.status.ended or (ended_epoch(row) or 0.0) >= at

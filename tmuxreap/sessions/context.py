@@ -18,8 +18,7 @@ from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
 from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
 from tmuxreap.proof.observe import Observer, Place
-from tmuxreap.proof.reports import row_of_report
-from tmuxreap.proof.servers import RowAgents, Servers
+from tmuxreap.proof.servers import RowAgents, Servers, row_of_report
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
@@ -31,8 +30,14 @@ if TYPE_CHECKING:
     from tmuxreap.agents.profiles import Profile
     from tmuxreap.proof.sight import Sight
     from tmuxreap.proof.state import States
+    from tmuxreap.sessions.caller import Caller
     from tmuxreap.sessions.conversation import Finder
+    from tmuxreap.sessions.elsewhere import Newcomers
+    from tmuxreap.sessions.look import Sights
+    from tmuxreap.sessions.one_at_a_time import ActiveIntents
     from tmuxreap.sessions.restarts import RestartLog
+    from tmuxreap.sessions.results import SessionAnswers
+    from tmuxreap.sessions.seats import Seats
     from tmuxreap.system.own_files import Fault
 
 
@@ -134,6 +139,18 @@ class Context:
     def default_server(self) -> str | None:
         return self.servers.named(self.default_word("server"))
 
+    @property
+    def default_sockets(self) -> list[str]:
+        """The sockets of tmux's and the user's default servers, and of the caller's."""
+        return self.servers.default_sockets(self.default_server)
+
+    @property
+    def known_registries(self) -> list[Path]:
+        """Every registry of the user's that is known, the own one first."""
+        from tmuxreap.sessions.registries import registries  # late: it copies ledgers
+
+        return registries(self.settings, self.own_registry, self.tmux, self.default_sockets)
+
     @cached_property
     def registry(self) -> RegistryFile:
         return self._registry(registry_path(self.settings, self.given_registry))
@@ -230,6 +247,51 @@ class Context:
         return Observer(self.tmux, self.processes, self.place, self.settings.home)
 
     @cached_property
+    def sights(self) -> Sights:
+        from tmuxreap.sessions.look import Sights  # late: `events` looks at nothing
+
+        return Sights(self.observer, self.books, self.servers, self.agents, self.place)
+
+    @cached_property
+    def caller(self) -> Caller:
+        from tmuxreap.sessions.caller import Caller  # late: `list` asks nobody
+
+        def look(rows: Sequence[Row]) -> list[Sight]:
+            return self.sights.of(rows, remembers=False)
+
+        ports = self.tmux, self.processes, self.books
+        return Caller(self.settings, self.tool, self.place, *ports, look)
+
+    @cached_property
+    def seats(self) -> Seats:
+        from tmuxreap.sessions.seats import Seats  # late: few agents have a daemon
+
+        return Seats(self.settings, self.processes, self.agents, self.place)
+
+    @cached_property
+    def newcomers(self) -> Newcomers:
+        from tmuxreap.sessions.elsewhere import Newcomers  # late: it opens other registries
+
+        ports = self.tmux, self.observer, self.servers
+        return Newcomers(*ports, self.seats, self.own_registry)
+
+    @cached_property
+    def active(self) -> ActiveIntents:
+        from tmuxreap.sessions.one_at_a_time import ActiveIntents  # late: `list` needs none
+
+        ports = self.books, self.processes, self.clock, self.place
+        return ActiveIntents(*ports, self.progress)
+
+    @cached_property
+    def answers(self) -> SessionAnswers:
+        from tmuxreap.sessions.results import SessionAnswers  # late: for `list` and `show`
+
+        ports = self.tmux, self.processes, self.clock
+        return SessionAnswers(
+            self.sights, *ports, self.warnings, lambda: self.states, lambda: self.finder
+        )
+
+    @cached_property
     def finder(self) -> Finder:
         # late: it imports the agents' stores, which `list` does not need
         from tmuxreap.sessions.conversation import Finder
@@ -271,15 +333,3 @@ class Context:
 
         uid = self.settings.uid
         return RestartLog(self.books, self.clock, self.place, uid, self.warnings)
-
-    def headless_screen(self, row: Row) -> str | None:
-        """Return the end of the log of a session without tmux, if tmuxreap started it."""
-        from tmuxreap.system.headless import log_path, tail  # late: rarely needed
-
-        return tail(log_path(self.registry.resolved, row.name), row.pane.created_epoch or 0.0)
-
-    def drop_headless_logs(self, name: str) -> tuple[str, ...]:
-        """Delete the logs of a session without tmux; return their paths."""
-        from tmuxreap.system.headless import drop_logs, log_path
-
-        return drop_logs(log_path(self.registry.resolved, name))

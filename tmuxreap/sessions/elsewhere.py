@@ -13,11 +13,12 @@ from tmuxreap.core.model import Row, Server, ServerLook, ServerSession
 from tmuxreap.core.ports import PaneQuestion, Tmux
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.database import ledger_path
+from tmuxreap.proof.observe import Observer
 from tmuxreap.proof.panes import agents_in
 from tmuxreap.proof.servers import Servers
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.file import RegistryFile
-from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.seats import Seats
 from tmuxreap.system.environment import MARK, REGISTRY_MARK
 from tmuxreap.system.tmux.versions import spellings
 
@@ -127,29 +128,85 @@ class Newcomer:
         return {"name": self.name, "agent": self.agent, "command": self.command}
 
 
-def all_newcomers(
-    context: Context, rows: Sequence[Row], sights: Sequence[Sight], sockets: Iterable[str] = ()
-) -> list[Newcomer]:
-    """Find newcomers on the servers that were looked at for these rows, on these sockets, and in
-    the agents' own daemons."""
-    servers = {sight.socket: sight.server for sight in sights}
-    more = [socket for socket in dict.fromkeys(sockets) if socket not in servers]
-    if more:
-        servers |= context.observer.look(more, 0, servers).servers
-    return [*without_row(context, rows, sights, servers), *in_daemons(context, rows, sights)]
+@frozen
+class Newcomers:
+    """Finds agents' sessions that no row of this registry means."""
 
+    tmux: Tmux
+    observer: Observer
+    servers: Servers
+    seats: Seats
+    own_registry: Path | None
 
-def in_daemons(
-    context: Context, rows: Sequence[Row], sights: Sequence[Sight] = ()
-) -> list[Newcomer]:
-    """Find the sessions in agents' own daemons that no row means."""
-    from tmuxreap.sessions.seats import seated  # late: it is read by few commands
+    def of(
+        self, rows: Sequence[Row], sights: Sequence[Sight], sockets: Iterable[str] = ()
+    ) -> list[Newcomer]:
+        """Find newcomers on the servers that were looked at for these rows, on these sockets, and
+        in the agents' own daemons."""
+        servers = {sight.socket: sight.server for sight in sights}
+        more = [socket for socket in dict.fromkeys(sockets) if socket not in servers]
+        if more:
+            servers |= self.observer.look(more, 0, servers).servers
+        return [*self.without_row(rows, sights, servers), *self.in_daemons(rows, sights)]
 
-    found = [one for one in seated(context, rows, sights) if one.row is None]
-    return [
-        Newcomer(f"{it.job.agent}-{it.job.id}", it.job.agent, "", (), it.job.seat, it.job.folder)
-        for it in found
-    ]
+    def in_daemons(self, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Newcomer]:
+        """Find the sessions in agents' own daemons that no row means."""
+        found = [one for one in self.seats.running(rows, sights) if one.row is None]
+        return [
+            Newcomer(
+                f"{it.job.agent}-{it.job.id}", it.job.agent, "", (), it.job.seat, it.job.folder
+            )
+            for it in found
+        ]
+
+    def without_row(
+        self,
+        rows: Sequence[Row],
+        sights: Sequence[Sight],
+        servers: Mapping[str, ServerLook],
+    ) -> list[Newcomer]:
+        """Find newcomers on these servers, without a new look."""
+        taken = set()
+        for sight in sights:
+            if sight.session is not None:
+                taken.add((sight.socket, sight.session.id))
+        names: set[str] = set()
+        for row in rows:
+            names.add(row.name)
+            names.update(spellings(row.name))
+        result: list[Newcomer] = []
+        for socket, server in servers.items():
+            if isinstance(server, Server):
+                unregistered = []
+                for s in server.sessions:
+                    if (socket, s.id) not in taken and s.name not in names:
+                        unregistered.append(s)
+                result += self._agents_in(server, unregistered)
+        return result
+
+    def _agents_in(self, server: Server, sessions: Sequence[ServerSession]) -> list[Newcomer]:
+        if not sessions:
+            return []
+        world = self.observer.latest  # from the look at the rows
+        if world is None or not world.unregistered or server.socket not in world.servers:
+            world = self.observer.look([server.socket], 0)
+        agents = {}
+        for session in sessions:
+            if names := agents_in(session.panes, self.seats.agents.profiles, world):
+                agents[session.id] = names[0]
+        candidates = [session for session in sessions if session.id in agents]
+        ours = self.own_registry
+        boot_id = self.seats.place.boot_id
+        if candidates:
+            taken = owners_of(self.tmux, ours, boot_id, server, candidates)
+        else:
+            taken = {}
+        flag = self.servers.flag(server.socket)
+        found: list[Newcomer] = []
+        for session in candidates:
+            if session.id not in taken:
+                found.append(Newcomer(session.name, agents[session.id], server.socket, flag))
+        return found
 
 
 def describe(found: Sequence[Newcomer]) -> str:
@@ -178,56 +235,3 @@ def not_registered(
             )
             return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
     return None
-
-
-def without_row(
-    context: Context,
-    rows: Sequence[Row],
-    sights: Sequence[Sight],
-    servers: Mapping[str, ServerLook],
-) -> list[Newcomer]:
-    """Find newcomers on these servers, without a new look."""
-    taken = set()
-    for sight in sights:
-        if sight.session is not None:
-            taken.add((sight.socket, sight.session.id))
-    names: set[str] = set()
-    for row in rows:
-        names.add(row.name)
-        names.update(spellings(row.name))
-    result: list[Newcomer] = []
-    for socket, server in servers.items():
-        if isinstance(server, Server):
-            unregistered = []
-            for s in server.sessions:
-                if (socket, s.id) not in taken and s.name not in names:
-                    unregistered.append(s)
-            result += _agents_in(context, server, unregistered)
-    return result
-
-
-def _agents_in(
-    context: Context, server: Server, sessions: Sequence[ServerSession]
-) -> list[Newcomer]:
-    if not sessions:
-        return []
-    world = context.observer.latest  # from the look at the rows
-    if world is None or not world.unregistered or server.socket not in world.servers:
-        world = context.observer.look([server.socket], 0)
-    agents = {}
-    for session in sessions:
-        if names := agents_in(session.panes, context.profiles, world):
-            agents[session.id] = names[0]
-    candidates = [session for session in sessions if session.id in agents]
-    ours = context.own_registry
-    boot_id = context.place.boot_id
-    if candidates:
-        taken = owners_of(context.tmux, ours, boot_id, server, candidates)
-    else:
-        taken = {}
-    flag = context.servers.flag(server.socket)
-    found: list[Newcomer] = []
-    for session in candidates:
-        if session.id not in taken:
-            found.append(Newcomer(session.name, agents[session.id], server.socket, flag))
-    return found

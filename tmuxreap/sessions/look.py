@@ -12,62 +12,109 @@ from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NOT_SEEN, News
 from tmuxreap.proof.identity import was_pane_only_ending
+from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.ownership import World
 from tmuxreap.proof.panes import agents_in
 from tmuxreap.proof.reach import is_certainly_gone
 from tmuxreap.proof.see import see
-from tmuxreap.proof.servers import RowAgents
+from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.proof.sight import Past, Sight, news_of, past_of, wanted_by
-from tmuxreap.sessions.context import Context
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"
 
 
-def look_at(
-    context: Context,
-    rows: Sequence[Row],
-    *,
-    pane_only: bool = False,
-    whole_session: bool = False,
-    known: Mapping[str, Past] | None = None,
-    remembers: bool = False,
-) -> list[tuple[Sight, Past]]:
-    """Look once at all rows; return each sight with the past that a later look needs. `remembers`:
-    what is new is recorded, as it is by every look that plans nothing."""
-    plain = Past(pane_only=pane_only, whole_session=whole_session)
-    pasts = _pasts(context.books, context.place.boot_id, rows, plain, known or {})
-    looks = _look(context, rows, pasts, remembers=remembers)
-    return [(sight, past_of(sight, before)) for sight, before in looks]
+@frozen
+class Sights:
+    """Looks at the sessions of rows, each by what was recorded of it and what runs now."""
 
+    observer: Observer
+    books: Books
+    servers: Servers
+    agents: RowAgents
+    place: Place
 
-def sights_of(
-    context: Context,
-    rows: Sequence[Row],
-    *,
-    unregistered: bool = False,
-    briefly: bool = False,
-    remembers: bool = True,
-) -> list[Sight]:
-    """Look at the rows without ending any of them. `briefly`: for output only; what matters only
-    for an ending is not read. `remembers`: see `look_at`."""
-    plain = Past(whole_session=briefly)
-    pasts = _pasts(context.books, context.place.boot_id, rows, plain, {})
-    looks = _look(
-        context,
-        rows,
-        pasts,
-        unregistered=unregistered,
-        briefly=briefly,
-        final=True,
-        remembers=remembers,
-    )
-    return [sight for sight, _ in looks]
+    def with_pasts(
+        self,
+        rows: Sequence[Row],
+        *,
+        pane_only: bool = False,
+        whole_session: bool = False,
+        known: Mapping[str, Past] | None = None,
+        remembers: bool = False,
+    ) -> list[tuple[Sight, Past]]:
+        """Look once at all rows; return each sight with the past that a later look needs.
+        `remembers`: what is new is recorded, as it is by every look that plans nothing."""
+        plain = Past(pane_only=pane_only, whole_session=whole_session)
+        pasts = _pasts(self.books, self.place.boot_id, rows, plain, known or {})
+        looks = self._look(rows, pasts, remembers=remembers)
+        return [(sight, past_of(sight, before)) for sight, before in looks]
 
+    def of(
+        self,
+        rows: Sequence[Row],
+        *,
+        unregistered: bool = False,
+        briefly: bool = False,
+        remembers: bool = True,
+    ) -> list[Sight]:
+        """Look at the rows without ending any of them. `briefly`: for output only; what matters
+        only for an ending is not read. `remembers`: see `with_pasts`."""
+        plain = Past(whole_session=briefly)
+        pasts = _pasts(self.books, self.place.boot_id, rows, plain, {})
+        looks = self._look(
+            rows,
+            pasts,
+            unregistered=unregistered,
+            briefly=briefly,
+            final=True,
+            remembers=remembers,
+        )
+        return [sight for sight, _ in looks]
 
-def sight_of(context: Context, row: Row) -> Sight:
-    """Look at one row without ending it."""
-    return sights_of(context, [row])[0]
+    def of_row(self, row: Row) -> Sight:
+        """Look at one row without ending it."""
+        return self.of([row])[0]
+
+    def _look(
+        self,
+        rows: Sequence[Row],
+        pasts: Sequence[Past],
+        *,
+        unregistered: bool = False,
+        briefly: bool = False,
+        final: bool = False,
+        remembers: bool = True,
+    ) -> Iterator[tuple[Sight, Past]]:
+        """Yield each sight with the past that it was judged by. `final`: no later look will
+        follow."""
+        sockets = self.servers.of_all(rows)
+        since = _since(self.place.boot_id, rows)
+        wanted = wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered)
+        if briefly:
+            expected = {
+                row.pane.pid: sockets[row.name]
+                for row in rows
+                if row.pane.pid and not row.tmux.known
+            }
+            world = self.observer.look_for_output(sockets.values(), since, expected, wanted=wanted)
+        else:
+            world = self.observer.look(sockets.values(), since, wanted=wanted)
+        gone = {
+            socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()
+        }
+        news: list[News] = []
+        for row, before in zip(rows, pasts, strict=True):
+            socket = sockets[row.name]
+            if (final or row.status.ended) and _is_gone(self.agents, row, world, socket, before):
+                yield gone[socket], before
+                continue
+            sighted = _sight(self.agents, self.books, row, socket, world, before, briefly=briefly)
+            if remembers and (one := news_of(row, sighted[0], before, world, self.place.pid)):
+                news.append(one)
+            yield sighted
+        if self.books.registry.is_ours:
+            self.books.remember_seen(self.place.boot_id, news)
 
 
 NONE: frozenset[ProcessId] = frozenset()
@@ -111,44 +158,6 @@ def _pasts(
         )
 
     return list(map(past, rows))
-
-
-def _look(
-    context: Context,
-    rows: Sequence[Row],
-    pasts: Sequence[Past],
-    *,
-    unregistered: bool = False,
-    briefly: bool = False,
-    final: bool = False,
-    remembers: bool = True,
-) -> Iterator[tuple[Sight, Past]]:
-    """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
-    sockets = context.servers.of_all(rows)
-    agents = context.agents
-    books = context.books
-    since = _since(context.place.boot_id, rows)
-    wanted = wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered)
-    if briefly:
-        expected = {
-            row.pane.pid: sockets[row.name] for row in rows if row.pane.pid and not row.tmux.known
-        }
-        world = context.observer.look_for_output(sockets.values(), since, expected, wanted=wanted)
-    else:
-        world = context.observer.look(sockets.values(), since, wanted=wanted)
-    gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
-    news: list[News] = []
-    for row, before in zip(rows, pasts, strict=True):
-        socket = sockets[row.name]
-        if (final or row.status.ended) and _is_gone(agents, row, world, socket, before):
-            yield gone[socket], before
-            continue
-        sighted = _sight(agents, books, row, socket, world, before, briefly=briefly)
-        if remembers and (one := news_of(row, sighted[0], before, world, context.place.pid)):
-            news.append(one)
-        yield sighted
-    if books.registry.is_ours:
-        books.remember_seen(context.place.boot_id, news)
 
 
 def _is_gone(agents: RowAgents, row: Row, world: World, socket: str, before: Past) -> bool:

@@ -9,17 +9,15 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Server
-from tmuxreap.core.ports import PaneQuestion
+from tmuxreap.core.ports import Clock, PaneQuestion, Tmux
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.copy import copy_of
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import RegistryFile
-from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import REGISTRY_MARK, Settings
 from tmuxreap.system.own_files import NotUsed, read_own
 from tmuxreap.system.whereabouts import REGISTRY
@@ -42,12 +40,16 @@ def note_registry(settings: Settings, registry: Path) -> None:
             file.write(os.fsencode(f"{registry}\n"))
 
 
-def registries(context: Context) -> list[Path]:
-    """Return every registry that the index or a mark of a living session names, and the nearest
-    one: regular files of this user's or root's, each once, by its resolved path."""
-    named = [*_nearest(context), *_indexed(context.settings), *_marked(context)]
+def registries(
+    settings: Settings, nearest: Path | None, tmux: Tmux, sockets: Iterable[str]
+) -> list[Path]:
+    """Return the nearest registry, and every one that the index names, or the mark of a living
+    session on these servers: regular files of this user's or root's, each once, by its resolved
+    path."""
+    own = [] if nearest is None else [str(nearest)]
+    named = [*own, *_indexed(settings), *_marked(tmux, sockets)]
     found = dict.fromkeys(os.path.realpath(path) for path in named if path.startswith("/"))
-    return [Path(path) for path in found if _is_trusted(Path(path), context.settings.uid)]
+    return [Path(path) for path in found if _is_trusted(Path(path), settings.uid)]
 
 
 def project_of(registry: Path) -> Path:
@@ -59,27 +61,15 @@ def project_of(registry: Path) -> Path:
 
 
 @contextlib.contextmanager
-def visit(context: Context, registry: Path) -> Iterator[Context]:
-    """Yield a context that looks at another registry. It works on a copy of the ledger, so that
-    nothing is remembered there."""
+def copied_books(registry: Path, clock: Clock, warnings: list[str]) -> Iterator[Books]:
+    """Yield the books of another registry, as a copy: nothing is remembered there."""
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
-        file = RegistryFile(registry)
         copy, _ = copy_of(ledger_path(registry), Path(folder))
-        warnings: list[str] = []
-        books = Books(file, context.clock, warnings, copy)
-        there = context.with_own(
-            given_registry=str(registry), registry=file, books=books, warnings=warnings
-        )
+        books = Books(RegistryFile(registry), clock, warnings, copy)
         try:
-            yield there
+            yield books
         finally:
             books.close()
-
-
-def _nearest(context: Context) -> list[str]:
-    with contextlib.suppress(Failure):
-        return [str(context.registry.resolved)]
-    return []
 
 
 def _indexed(settings: Settings) -> list[str]:
@@ -92,14 +82,14 @@ def _indexed(settings: Settings) -> list[str]:
         return []
 
 
-def _marked(context: Context) -> Iterator[str]:
-    """Yield the registries that the sessions on the user's servers are marked with."""
-    for socket in context.servers.default_sockets(context.default_server):
-        server = context.tmux.look(socket)
+def _marked(tmux: Tmux, sockets: Iterable[str]) -> Iterator[str]:
+    """Yield the registries that the sessions on these servers are marked with."""
+    for socket in sockets:
+        server = tmux.look(socket)
         if not isinstance(server, Server):
             continue
         asked = [PaneQuestion(session.id, environment=True) for session in server.sessions]
-        for environment in context.tmux.ask(socket, asked) if asked else ():
+        for environment in tmux.ask(socket, asked) if asked else ():
             for line in (environment or "").splitlines():
                 name, _, value = line.partition("=")
                 if name == REGISTRY_MARK and value:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import frozen
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import RecordedEvent
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.lives import Life, end_key_of, is_ended, newer_lives, with_life
-from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
 
 REVERTED = "reverted"
 UNDONE = (
@@ -34,30 +33,24 @@ class Newer:
     corrected_at: float | None  # when it was last written back
 
 
-def newer_rows(
-    context: Context, seen: Iterable[tuple[Row, Sight]], looks: Looks | None = None
-) -> dict[str, Newer]:
+def newer_rows(books: Books, seen: Iterable[tuple[Row, Sight]], look: Looks) -> dict[str, Newer]:
     """Return the newer state of each row that went back in time. It counts only if a look agrees:
     nothing is left of what had ended, and what was begun is there."""
     seen = [*seen]
     if any(row.status.ended for row, _ in seen):
-        ends = context.books.end_keys()
+        ends = books.end_keys()
     else:
         ends = {}
     old = [row for row, sight in seen if _may_be_old(row, sight) or _shows_other_end(row, ends)]
     if not old:
         return {}
-    events = context.books.lives([row.name for row in old])
+    events = books.lives([row.name for row in old])
     choices = {row.name: lives_after(row, events.get(row.name, ())) for row in old}
     found: dict[str, Newer] = {}
     while rows := [row for row in old if choices[row.name] and row.name not in found]:
         lives = [choices[row.name].pop(0) for row in rows]
         then = [with_life(row, life) for row, life in zip(rows, lives, strict=True)]
-        if looks is not None:
-            sighted = looks(then)
-        else:
-            sighted = look_at(context, then)
-        for row, life, (sight, past) in zip(then, lives, sighted, strict=True):
+        for row, life, (sight, past) in zip(then, lives, look(then), strict=True):
             if _agrees(row, sight):
                 written = []
                 for it in events[row.name]:

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Terminal
+from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
+from tmuxreap.proof.observe import Place
+from tmuxreap.proof.servers import RowAgents
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
-from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job
@@ -37,91 +40,97 @@ class Seated:
         return f"{self.parent.name}{BELOW}{self.job.id}"
 
 
-def seated(context: Context, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Seated]:
-    """Return every living session in the daemons of the stores that these rows and the caller name.
-    `sights`: of the rows; a conversation that an agent moved to its daemon is the row's."""
-    found: dict[tuple[str, Path, str], Seated] = {}
-    moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
-    for profile, store in _stores(context, rows):
-        from tmuxreap.agents.conversations.jobs import read_jobs
+@frozen
+class Seats:
+    """Reads the lists of agents' own daemons, and compares them with rows."""
 
-        for job in read_jobs(profile, store, context.processes).listed:
-            if job.lives and not job.ended:
-                one = _with_rows(context, job, rows)
-                if job.seat in moved:
-                    one = Seated(job, row=moved[job.seat])
-                found.setdefault((job.agent, store, job.id), one)
-    return list(found.values())
+    settings: Settings
+    processes: Processes
+    agents: RowAgents
+    place: Place
 
+    def running(self, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Seated]:
+        """Return every living session in the daemons of the stores that these rows and the caller
+        name. `sights`: of the rows; a conversation that an agent moved to its daemon is the
+        row's."""
+        found: dict[tuple[str, Path, str], Seated] = {}
+        moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
+        for profile, store in self._stores(rows):
+            from tmuxreap.agents.conversations.jobs import read_jobs
 
-def _stores(context: Context, rows: Sequence[Row]) -> Iterator[tuple[Profile, Path]]:
-    """Yield each store that has a list, with its agent."""
-    profiles = context.profiles
-    for agent in profiles.agents.with_background:
-        profile = profiles.agents[agent]
-        for store in _stores_of(context, profile, rows):
-            if profile.background is not None and (store / profile.background.file).exists():
-                yield profile, store
+            for job in read_jobs(profile, store, self.processes).listed:
+                if job.lives and not job.ended:
+                    one = self._with_rows(job, rows)
+                    if job.seat in moved:
+                        one = Seated(job, row=moved[job.seat])
+                    found.setdefault((job.agent, store, job.id), one)
+        return list(found.values())
 
+    def _stores(self, rows: Sequence[Row]) -> Iterator[tuple[Profile, Path]]:
+        """Yield each store that has a list, with its agent."""
+        profiles = self.agents.profiles
+        for agent in profiles.agents.with_background:
+            profile = profiles.agents[agent]
+            for store in self._stores_of(profile, rows):
+                if profile.background is not None and (store / profile.background.file).exists():
+                    yield profile, store
 
-def _stores_of(context: Context, profile: Profile, rows: Sequence[Row]) -> list[Path]:
-    from tmuxreap.agents.conversations.records import store_of
+    def _stores_of(self, profile: Profile, rows: Sequence[Row]) -> list[Path]:
+        from tmuxreap.agents.conversations.records import store_of
 
-    settings = context.settings
-    recorded = {row.store for row in rows if row.store and context.agents.of(row) == profile.name}
-    stores = [
-        store_of(profile, settings.environ, None, settings.home),
-        *(store_of(profile, None, one, settings.home) for one in sorted(recorded)),
-        store_of(profile, {}, None, settings.home),
-    ]
-    return list(dict.fromkeys(store for store in stores if store is not None))
+        settings = self.settings
+        recorded = {row.store for row in rows if row.store and self.agents.of(row) == profile.name}
+        stores = [
+            store_of(profile, settings.environ, None, settings.home),
+            *(store_of(profile, None, one, settings.home) for one in sorted(recorded)),
+            store_of(profile, {}, None, settings.home),
+        ]
+        return list(dict.fromkeys(store for store in stores if store is not None))
 
+    def _with_rows(self, job: Job, rows: Sequence[Row]) -> Seated:
+        """Return the session with the row that means it, or the one that it was launched from. An
+        ended row has none, but may have launched it."""
+        from tmuxreap.agents.conversations.background import Bond, bond_of
 
-def _with_rows(context: Context, job: Job, rows: Sequence[Row]) -> Seated:
-    """Return the session with the row that means it, or the one that it was launched from. An ended
-    row has none, but may have launched it."""
-    from tmuxreap.agents.conversations.background import Bond, bond_of
+        parents: list[Row] = []
+        for row in rows:
+            if self.agents.of(row) != job.agent:
+                continue
+            running = not row.status.ended
+            if running and row.terminal is Terminal.BACKGROUND and row.pane.id == job.id:
+                return Seated(job, row=row)
+            conversation = recorded_conversation(row, job.agent)
+            bond = bond_of(job, conversation) if conversation else None
+            if bond is Bond.SAME and running:
+                return Seated(job, row=row)
+            if bond in (Bond.CHILD, Bond.COPY):
+                parents.append(row)
+        # Of several with the same conversation, the newest.
+        return Seated(job, parent=parents[-1] if parents else None)
 
-    parents: list[Row] = []
-    for row in rows:
-        if context.agents.of(row) != job.agent:
-            continue
-        running = not row.status.ended
-        if running and row.terminal is Terminal.BACKGROUND and row.pane.id == job.id:
-            return Seated(job, row=row)
-        conversation = recorded_conversation(row, job.agent)
-        bond = bond_of(job, conversation) if conversation else None
-        if bond is Bond.SAME and running:
-            return Seated(job, row=row)
-        if bond in (Bond.CHILD, Bond.COPY):
-            parents.append(row)
-    # Of several with the same conversation, the newest.
-    return Seated(job, parent=parents[-1] if parents else None)
-
-
-def row_of(context: Context, one: Seated, name: str | None = None) -> Row:
-    """Return the session as a row, which stands in no registry."""
-    job = one.job
-    leader = next(iter(job.processes), None)
-    pane = RecordedPane(id=job.id, cwd=job.folder)
-    if leader is not None:
-        started = round(context.processes.started_epoch(leader), 2)
-        pane = RecordedPane(
-            pid=leader.pid,
-            id=job.id,
-            cwd=job.folder,
-            created_epoch=started,
-            start_ticks=leader.start,
+    def row_of(self, one: Seated, name: str | None = None) -> Row:
+        """Return the session as a row, which stands in no registry."""
+        job = one.job
+        leader = next(iter(job.processes), None)
+        pane = RecordedPane(id=job.id, cwd=job.folder)
+        if leader is not None:
+            started = round(self.processes.started_epoch(leader), 2)
+            pane = RecordedPane(
+                pid=leader.pid,
+                id=job.id,
+                cwd=job.folder,
+                created_epoch=started,
+                start_ticks=leader.start,
+            )
+        data: dict[str, object] = {"store": str(job.store)}
+        if one.parent is not None:
+            data["parent"] = one.parent.name
+        return Row(
+            name or one.name,
+            agent=job.agent,
+            terminal=Terminal.BACKGROUND,
+            pane=pane,
+            tmux=RecordedTmux(host=self.place.host, boot_id=self.place.boot_id),
+            conversations=((conversation_field(job.agent), job.conversation),),
+            data=data,
         )
-    data: dict[str, object] = {"store": str(job.store)}
-    if one.parent is not None:
-        data["parent"] = one.parent.name
-    return Row(
-        name or one.name,
-        agent=job.agent,
-        terminal=Terminal.BACKGROUND,
-        pane=pane,
-        tmux=RecordedTmux(host=context.place.host, boot_id=context.place.boot_id),
-        conversations=((conversation_field(job.agent), job.conversation),),
-        data=data,
-    )

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
+from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
 from tmuxreap.system.ourselves import own_command
 
@@ -111,6 +112,11 @@ def tail(log: Path, since: float) -> str | None:
             return file.read().decode("utf-8", "replace")
     except OSError:
         return None
+
+
+def logged_screen(registry: Path, row: Row) -> str | None:
+    """Return the end of the log of a session without tmux, if tmuxreap started it."""
+    return tail(log_path(registry, row.name), row.pane.created_epoch or 0.0)
 
 
 def drop_logs(log: Path) -> tuple[str, ...]:

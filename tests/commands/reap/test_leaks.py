@@ -9,13 +9,12 @@ from tests.reaping import passes, reaped
 from tmuxreap.commands.reap.leaks import find_leaks
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.core.model import ProcessId
-from tmuxreap.sessions.look import sights_of
 
 
 def leaked(story: Story) -> list[int]:
     context = story.app()
     rows = context.registry.look().usable
-    return [leak.pid for leak in find_leaks(context, sights_of(context, rows))]
+    return [leak.pid for leak in find_leaks(context, context.sights.of(rows))]
 
 
 def stray(story: Story, environ: dict[str, str] | None = None, **more: Any) -> ProcessId:

@@ -9,7 +9,6 @@ from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_se
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Server
 from tmuxreap.registry.transitions import RowEvent
-from tmuxreap.sessions.look import look_at
 
 
 def recorded(story: Story, event: RowEvent, **wish: object) -> None:
@@ -19,7 +18,7 @@ def recorded(story: Story, event: RowEvent, **wish: object) -> None:
     session = server.named("acme")
     assert session is not None
     row = Row("acme", agent="demo", tmux=identity_of(app, server, session))
-    ((sight, _),) = look_at(app, [row])
+    ((sight, _),) = app.sights.with_pasts([row])
     launch = Launch("acme", "demo", ("x",), None, "/", None, story.SOCKET, event, **wish)  # type: ignore[arg-type]
     record_session(app, row, sight, launch, Start("m1"))
 

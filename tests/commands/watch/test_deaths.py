@@ -7,7 +7,6 @@ import pytest
 from tests.fakes import Story
 from tmuxreap.commands.watch.deaths import Deaths
 from tmuxreap.core.model import ProcessId
-from tmuxreap.sessions.look import sight_of
 
 
 class Kernel:
@@ -24,7 +23,7 @@ def deaths(story: Story, ends: dict[ProcessId, str]) -> Deaths:
     app = story.app()
     (row,) = app.registry.look().usable
     following = Deaths(app, Kernel(ends))  # type: ignore[arg-type]
-    assert following.follow({"acme": sight_of(app, row)}, ()) is False
+    assert following.follow({"acme": app.sights.of_row(row)}, ()) is False
     return following
 
 

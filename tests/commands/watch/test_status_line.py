@@ -9,7 +9,6 @@ from tmuxreap.commands.watch.watch import Segment, texts
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.ledger.records import NewIntent
 from tmuxreap.proof.sight import Sight
-from tmuxreap.sessions.look import look_at
 
 PID = 99_000  # of another tmuxreap
 
@@ -17,7 +16,7 @@ PID = 99_000  # of another tmuxreap
 def seen(story: Story) -> list[tuple[Row, Sight]]:
     app = story.app()
     rows = app.registry.look().usable
-    return [(row, sight) for row, (sight, _) in zip(rows, look_at(app, rows), strict=True)]
+    return [(row, sight) for row, (sight, _) in zip(rows, app.sights.with_pasts(rows), strict=True)]
 
 
 def told(story: Story) -> dict[str, str]:

@@ -28,9 +28,7 @@ from tmuxreap.core.values import Word, frozen
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import without_row
-from tmuxreap.sessions.look import sights_of
-from tmuxreap.sessions.registries import project_of, registries
+from tmuxreap.sessions.registries import project_of
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
 
 
@@ -174,7 +172,7 @@ class Setup:
         if self.look is None:
             return {}
         names = [row.name for row in self.rows]
-        return dict(zip(names, sights_of(self.app, self.rows), strict=True))
+        return dict(zip(names, self.app.sights.of(self.rows), strict=True))
 
     @cached_property
     def used(self) -> dict[str, list[str]]:
@@ -291,7 +289,7 @@ def check_unregistered(setup: Setup) -> Iterator[Finding]:
     """Report agents in unregistered sessions on any server that answers."""
     sights = list(setup.sights.values())
     context = setup.app
-    for newcomer in without_row(context, setup.rows, sights, setup.servers):
+    for newcomer in context.newcomers.without_row(setup.rows, sights, setup.servers):
         message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
         yield note(message, newcomer.command, name="sessions")
 
@@ -325,7 +323,7 @@ def check_load(setup: Setup) -> Iterator[Finding]:
 def check_registries(setup: Setup) -> Iterator[Finding]:
     """Name the registries of other projects that are known."""
     ours = setup.app.own_registry
-    others = [path for path in registries(setup.app) if path != ours]
+    others = [path for path in setup.app.known_registries if path != ours]
     for path in others:
         shown = f"tmuxreap list --registry {shlex.quote(str(path))}"
         yield ok(f"{project_of(path)} has a registry: {shown}")

@@ -20,7 +20,6 @@ from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live
 from tmuxreap.core.results import megabytes
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.rows import BadRow, policy_of, row_invalid
 from tmuxreap.sessions.context import Context
@@ -165,7 +164,7 @@ def check_intents(setup: Setup) -> Iterator[Finding]:
     if setup.look is None:
         return
     for name, intent in setup.app.books.open_intents().items():
-        if ActiveIntents.of(setup.app).is_in_progress(intent):
+        if setup.app.active.is_in_progress(intent):
             yield note(f"a {intent.verb} of {name} is in progress, by process {intent.owner.pid}")
 
 

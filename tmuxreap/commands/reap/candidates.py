@@ -40,7 +40,6 @@ from tmuxreap.core.model import (
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.observe import canonical
 from tmuxreap.proof.ownership import TMUX_SERVER, Belonging, Reach, World, owned, panes_of
@@ -55,7 +54,6 @@ from tmuxreap.proof.state import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import record_of
-from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.restarts import START_EVENTS
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, pane_word
 
@@ -85,14 +83,14 @@ def judge_rows(
     wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
     if not wanted or not rows:
         return found, kept
-    sights = sights_of(context, rows)
+    sights = context.sights.of(rows)
     alive = {
         row.name: sight for row, sight in zip(rows, sights, strict=True) if sight.live is Live.ALIVE
     }
     family = _Family(context, alive)
     beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
     pulses = context.books.pulses()
-    busy = ActiveIntents.of(context).busy()
+    busy = context.active.busy()
     for row, sight in zip(rows, sights, strict=True):
         exempt = why_exempt(sight, under_way=row.name in busy)
         if exempt is not None:
@@ -272,8 +270,8 @@ class _Family:
 
 def find_leftovers(context: Context, rows: Sequence[Row]) -> tuple[list[Candidate], list[Kept]]:
     names = [row.name for row in rows]
-    sights = dict(zip(names, sights_of(context, rows), strict=True))
-    busy = ActiveIntents.of(context).busy()
+    sights = dict(zip(names, context.sights.of(rows), strict=True))
+    busy = context.active.busy()
     found: list[Candidate] = []
     kept: list[Kept] = []
     for row in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.reap.candidates import Candidate, find_leftovers, judge_rows
 from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
@@ -16,8 +17,7 @@ from tmuxreap.core.outcomes import counts
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.ending.end import end_rows, end_unregistered, in_new_set
-from tmuxreap.ending.outcome import dry_run_answers
+from tmuxreap.ending.end import in_new_set
 from tmuxreap.ending.plan import (
     DEFAULTS_OF_REAP,
     EndingOptions,
@@ -28,7 +28,6 @@ from tmuxreap.ending.plan import (
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sights_of
 
 PROTECTED = "it is protected"
 
@@ -136,16 +135,14 @@ def _leaks(context: Context, look: RegistryLook, request: ReapRequest) -> Sequen
     """Return what has leaked, where orphans are looked for: only named, never ended."""
     if Kind.ORPHAN not in request.kinds:
         return ()
-    return find_leaks(context, sights_of(context, look.usable))
+    return find_leaks(context, context.sights.of(look.usable))
 
 
 def _launched(context: Context, look: RegistryLook, request: ReapRequest) -> Iterator[Kept]:
     """Yield what ended rows launched in their agents' own daemons: made to outlive them."""
     if Kind.ORPHAN not in request.kinds:
         return
-    from tmuxreap.sessions.seats import seated  # late: rarely needed
-
-    for one in seated(context, look.usable):
+    for one in context.seats.running(look.usable):
         if one.parent is not None and one.parent.status.ended:
             yield Kept(one.name, f"made to outlive; to end it: {command('stop', one.name)}")
 
@@ -212,7 +209,7 @@ def _judged(
 
 def _planned(context: Context, one: Candidate, request: ReapRequest) -> Item:
     past = {one.row.name: one.past} if one.past else None
-    (plan,) = dry_run_answers(context, [one.row], request.policy_for(one.verdict.kind), past)
+    (plan,) = endings_of(context).dry_run([one.row], request.policy_for(one.verdict.kind), past)
     return _item(one, plan)
 
 
@@ -224,13 +221,13 @@ def _ended(
     for kind in Kind:
         same = [one for one in found if one.verdict.kind is kind and one.past is None]
         if same:
-            ended = end_rows(context, [one.row for one in same], request.policy_for(kind))
+            ended = endings_of(context).end([one.row for one in same], request.policy_for(kind))
             items += map(_item, same, warned_of_children(look, ended))
     return [*items, *(_swept(context, one, request) for one in found if one.past is not None)]
 
 
 def _swept(context: Context, one: Candidate, request: ReapRequest) -> Item:
-    item = end_unregistered(context, one.row, request.policy_for(Kind.ORPHAN), one.past)
+    item = endings_of(context).end_unregistered(one.row, request.policy_for(Kind.ORPHAN), one.past)
     evidence = {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
     context.books.note(one.row.name, "reaped", evidence)
     return _item(one, item)

@@ -18,13 +18,10 @@ from tmuxreap.commands.reconcile.drift import (
 from tmuxreap.commands.reconcile.held import is_of_restart
 from tmuxreap.core.model import Live, NoServer, Row, Server, Status, Terminal
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import SEND, START, Intent
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import all_newcomers
-from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.restarts import SERVER
 from tmuxreap.sessions.reverted import Newer, newer_rows
 
@@ -60,8 +57,8 @@ def find_drifts(
     # an intent that opens between these two reads counts as new
     latest = context.books.latest_intent()
     intents = context.books.open_intents()
-    seen = tuple(zip(rows, sights_of(context, rows, unregistered=True), strict=True))
-    newer = newer_rows(context, seen)
+    seen = tuple(zip(rows, context.sights.of(rows, unregistered=True), strict=True))
+    newer = newer_rows(context.books, seen, context.sights.with_pasts)
     others = _others_at_work(context, look, latest, intents)
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
     starts = [it for it in abandoned.values() if it.verb == START and not is_of_restart(it)]
@@ -122,7 +119,7 @@ def _others_at_work(
 ) -> _Others:
     """Compare with the newest and the open intents before the look. Owners are checked before the
     ledger is read: an intent still open after its owner's death was not closed."""
-    busy = ActiveIntents.of(context).busy(intents)
+    busy = context.active.busy(intents)
     now = context.books.open_intents()
     started = context.books.begun_since(latest)
     ended = set()
@@ -169,7 +166,7 @@ def _unregistered(context: Context, seen: Seen) -> list[RowDrift]:
         return []
 
     found: list[RowDrift] = []
-    for newcomer in all_newcomers(context, [row for row, _ in seen], [one for _, one in seen]):
+    for newcomer in context.newcomers.of([row for row, _ in seen], [one for _, one in seen]):
         found.append(
             RowDrift(
                 newcomer.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.reconcile import held
 from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
 from tmuxreap.commands.reconcile.find import Seen, find_drifts
@@ -14,7 +15,6 @@ from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import end
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import set_of
 from tmuxreap.ledger.records import START, Closing, NewEvent, PaneOption
 from tmuxreap.registry.lives import life_of
@@ -91,7 +91,7 @@ def settle_restarts(context: Context, names: Collection[str]) -> bool:
 def restarts_cut_off(context: Context) -> frozenset[str]:
     """Return the sessions whose restart was cut off: its owner is dead, their pane is held."""
     found = []
-    for name, intent in ActiveIntents.of(context).abandoned().items():
+    for name, intent in context.active.abandoned().items():
         if held.is_of_restart(intent):
             found.append(name)
     return frozenset(found)
@@ -180,9 +180,11 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) ->
     for one, it in closed:
         if _has_ended(rows, one):
             ended.append((rows[one.name], it))
-    end.finish_recorded(context, dead, ended)
+    endings_of(context).finish_recorded(dead, ended)
     finished = [
-        _action(drift, end.finish_ending(context, drift.name, drift.finish))
+        _action(
+            drift, endings_of(context).finish_ending(drift.name, drift.finish, context.spares_lost)
+        )
         for drift in drifts
         if drift.finish
     ]

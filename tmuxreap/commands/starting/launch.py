@@ -52,11 +52,12 @@ from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
-from tmuxreap.sessions.look import BANNER_OPTION, sight_of
+from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
+    from tmuxreap.ending.end import Endings
     from tmuxreap.ending.plan import Policy
     from tmuxreap.system.git import Worktree
 
@@ -76,15 +77,21 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     # already gone: its name alone might mean an unrelated session
     if past is None and not row.tmux.known:
         return False
-    from tmuxreap.ending.end import end_unregistered  # only failed starts need it
-
     options = EndingOptions("start_failed", grace=1.0)
-    error = end_unregistered(context, row, make_policy(EndVerb.KILL, options, {}), past).error
+    ended = _endings(context).end_unregistered(row, make_policy(EndVerb.KILL, options, {}), past)
+    error = ended.error
     if error is not None and error.code == Code.FOREIGN_PANES.text:
         # Somebody has brought panes into it meanwhile: they are none of the start's.
         alone = replace(options, pane_only=True)
-        error = end_unregistered(context, row, make_policy(EndVerb.KILL, alone, {}), past).error
+        policy = make_policy(EndVerb.KILL, alone, {})
+        error = _endings(context).end_unregistered(row, policy, past).error
     return error is None
+
+
+def _endings(context: Context) -> Endings:
+    from tmuxreap.commands.endings import endings_of  # late: few starts end something
+
+    return endings_of(context)
 
 
 def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
@@ -175,7 +182,7 @@ def make_way(
         check_spares(context, EndVerb.STOP)
     ended: ServerSession | None = None
     if row is not None and look is not None:
-        sight = sight_of(context, row)
+        sight = context.sights.of_row(row)
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
             raise sight.trouble
         if sight.unproven:
@@ -185,9 +192,7 @@ def make_way(
         if exists(row, sight):
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
-            from tmuxreap.ending.end import end_rows  # few starts need it
-
-            _raise_if_failed(end_rows(context, [row], _replacing(context))[0])
+            _raise_if_failed(_endings(context).end([row], _replacing(context))[0])
             ended = sight.session
     if spec.terminal is not Terminal.TMUX:
         _check_no_remains(context, spec)
@@ -200,11 +205,10 @@ def make_way(
         again = ended is not None and (ended.id, ended.created) == (session.id, session.created)
         if again or not replace:
             raise _taken(context, spec.name, server, session)
-        from tmuxreap.ending.end import end_unregistered
 
         tmux = identity_of(context, server, session)
         existing = Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux)
-        _raise_if_failed(end_unregistered(context, existing, _replacing(context)))
+        _raise_if_failed(_endings(context).end_unregistered(existing, _replacing(context)))
 
 
 def _replacing(context: Context) -> Policy:
@@ -279,7 +283,7 @@ def _confirm(
     else:
         gone = True
     gone = gone or not row.tmux.known
-    sight = None if gone else sight_of(context, row)
+    sight = None if gone else context.sights.of_row(row)
     if sight is None or not (sight.agent or sight.carrier) or sight.pane is None:
         screen = context.tmux.capture(spec.socket, pane_id) or ""
         raise agent_failed(spec, profile, gone, screen)
@@ -441,7 +445,7 @@ def _confirm_headless(
         keeper = context.processes.identify(program.keeper)
         context.processes.wait({keeper} if keeper else (), LAST_WORDS_S if keeper else 0.0)
         raise agent_failed(spec, profile, True, _output(context, spec))
-    sight = sight_of(context, row)
+    sight = context.sights.of_row(row)
     if profile is not None and not sight.agent:
         raise agent_failed(spec, profile, False, _output(context, spec))
     return sight

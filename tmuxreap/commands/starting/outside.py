@@ -14,7 +14,6 @@ from tmuxreap.proof.panes import agent_among
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sight_of, sights_of
 from tmuxreap.system.terminals import find_pane
 
 FIRST_PID = 1  # the ancestor of all others
@@ -78,7 +77,7 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
     leader = world.index.processes.get(row.pane.pid or 0)
     if leader is not None and row.terminal is Terminal.NONE:
         _check_not_in_tmux(context, row, leader)
-    owned = sight_of(context, row).owned
+    owned = context.sights.of_row(row).owned
     own = [one.process for one in owned.own]
     old = look.named(row.name) if look is not None else None
     recorded = leader is not None and old is not None and old.pane.pid == leader.pid
@@ -105,7 +104,7 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
         _check_not_shared(row, leader, found, owned)
     _check_other_rows(context, row, look, {process.pid for process in own})
     row = replace(row, agent=name)
-    return row, sight_of(context, row)
+    return row, context.sights.of_row(row)
 
 
 def _profile(context: Context, row: Row, name: str) -> Profile:
@@ -147,7 +146,7 @@ def _check_not_in_tmux(context: Context, row: Row, leader: Process) -> None:
 def _check_other_rows(context: Context, row: Row, look: RegistryLook | None, own: set[int]) -> None:
     rows = look.usable if look else ()
     others = [one for one in rows if not one.status.ended and one.name != row.name]
-    for other, sight in zip(others, sights_of(context, others), strict=True):
+    for other, sight in zip(others, context.sights.of(others), strict=True):
         if own & {one.process.pid for one in sight.owned.own}:
             reason = f"the process {row.pane.pid} belongs to {other.name}"
             hint = f"see it with: {command('show', other.name)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.launch import BEGINNING_S, agent_failed
 from tmuxreap.commands.starting.row import (
     Launch,
@@ -24,9 +25,8 @@ from tmuxreap.core import answers, faults, model
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import EndVerb, Pane, ProcessId, RecordedPane, Row, Server, ServerSession
 from tmuxreap.core.values import frozen, replace, slotted
-from tmuxreap.ending.end import end_unregistered, restore_options
+from tmuxreap.ending.end import restore_options
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.one_at_a_time import MarkInProgress
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import Closing, Intent, RecordedStart
 from tmuxreap.proof.sight import Sight
@@ -34,7 +34,7 @@ from tmuxreap.registry.lives import with_life
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import RowEvent
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sight_of
+from tmuxreap.sessions.one_at_a_time import MarkInProgress
 from tmuxreap.system.environment import PARENT
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class Comeback:
         if sight is not None:
             agents = {process.id for process in sight.agent}
             context.processes.wait(agents, spec.confirm_s)
-            sight = sight_of(context, row)
+            sight = context.sights.of_row(row)
         if sight is None or not sight.agent or sight.pane is None or sight.pane.dead:
             raise self._not_there(spec, profile)
         return sight
@@ -263,7 +263,7 @@ class Comeback:
         context = self.context
         until = context.clock.monotonic() + BEGINNING_S
         while True:
-            sight = sight_of(context, row)
+            sight = context.sights.of_row(row)
             if sight.agent:
                 return sight
             late = context.clock.monotonic() >= until
@@ -287,4 +287,4 @@ class Comeback:
 def close_pane(context: Context, row: Row, verb: EndVerb = EndVerb.KILL) -> bool:
     """End what is in the pane of this provisional row, and close it; tell whether it is gone."""
     options = EndingOptions("start_failed", grace=1.0, pane_only=True)
-    return end_unregistered(context, row, make_policy(verb, options, {})).error is None
+    return endings_of(context).end_unregistered(row, make_policy(verb, options, {})).error is None

@@ -29,7 +29,6 @@ from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Problem
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen, replace, slotted
-from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ledger import surroundings as stored
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewEvent, NewIntent, RecordedStart
 from tmuxreap.proof.identity import unreachable_failure
@@ -48,7 +47,7 @@ from tmuxreap.registry.rows import (
 )
 from tmuxreap.registry.transitions import Changes, RowEvent, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.results import session_result
+from tmuxreap.sessions.one_at_a_time import under_way
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, user_here
 from tmuxreap.system.machine import escape_prefix
 
@@ -151,7 +150,7 @@ def record_session(
     assert now is not None  # noqa: S101 - just written
     if wants_restart(now) or "restart" in spec.fields:
         save_environment(context, now)
-    return session_result(context, now, replace(sight, trouble=None))
+    return context.answers.of_row(now, replace(sight, trouble=None))
 
 
 def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tuple[str, ...], Value]:
@@ -379,7 +378,7 @@ def open_intent(
     deadline = context.clock.now() + LONGEST_S
     place = context.place.boot_id
     new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
-    in_progress = ActiveIntents.of(context).is_in_progress
+    in_progress = context.active.is_in_progress
     (answer,) = context.books.begin([new], in_progress, take_over=take_over)
     if isinstance(answer, Busy):
         if answer.intent.verb == START:

@@ -19,7 +19,6 @@ from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.registry.transitions import RowEvent
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known, store_environment
-from tmuxreap.sessions.look import sights_of
 
 
 def take_up(context: Context, row: Row, own: Container[int] = ()) -> Launch:
@@ -107,7 +106,7 @@ def _not_in_use(
         and (not profile.is_per_folder or other.pane.cwd == row.pane.cwd)
     ]
     store = store_of(profile, None, row.store, context.settings.home)
-    for other, sight in zip(others, sights_of(context, others), strict=True):
+    for other, sight in zip(others, context.sights.of(others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):
             raise _in_use(row, other.name, f"stop it first: {command('stop', other.name)}")
     for job in context.finder.sessions_in(_known(context, row, profile, conversation), profile):

@@ -24,7 +24,6 @@ from tmuxreap.core.model import AgentState, Live, ProcessId, Row, Server, SetSta
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import NOTHING, StateReport
@@ -63,7 +62,7 @@ class Segment:
         now is not missed."""
         busy: set[str] = set()
         if any(sight.live is not Live.ALIVE for sight in sights):
-            busy = ActiveIntents.of(self._context).busy()
+            busy = self._context.active.busy()
         counted_sights = []
         counted_states = []
         for row, sight, state in zip(rows, sights, states, strict=True):

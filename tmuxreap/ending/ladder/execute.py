@@ -12,7 +12,7 @@ from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import faults, model
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Deed, ProcessId
-from tmuxreap.core.ports import DRAW_S, PaneQuestion, Processes, Progress, SignalSent
+from tmuxreap.core.ports import DRAW_S, PaneQuestion, Processes, Progress, SignalSent, Tmux
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder import requests
@@ -20,13 +20,14 @@ from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
 from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS, RungKind
 from tmuxreap.ledger.records import PaneOption
+from tmuxreap.proof.observe import Observer
 from tmuxreap.proof.panes import in_foreground
 from tmuxreap.proof.see import see_again
 from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.proof.state import visible_screen, with_record
-from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_exit, may_open, opened, record_of
+from tmuxreap.sessions.conversation import Finder, after_exit, may_open, opened, record_of
 from tmuxreap.sessions.look import BANNER_OPTION
+from tmuxreap.sessions.one_at_a_time import ActiveIntents
 
 if TYPE_CHECKING:
     from tmuxreap.ending.own_ends import OwnEnd
@@ -128,20 +129,25 @@ Ladder = Callable[[EndingState], Steps[None]]
 class Executor:
     def __init__(
         self,
-        context: Context,
+        tmux: Tmux,
+        observer: Observer,
+        finder: Finder,
+        active: ActiveIntents,
+        environ: Mapping[str, str],
+        *,
         progress: Progress | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> None:
         """`meanwhile` is called once, while the first agents exit."""
         self._progress = progress
         self._meanwhile = meanwhile
-        self._observer = context.observer
-        self._finder = context.finder
-        self._tmux = context.tmux
-        self._processes = context.processes
-        self._clock = context.clock
-        self._books = context.books
-        self._settings = context.settings
+        self._observer = observer
+        self._finder = finder
+        self._tmux = tmux
+        self._processes = active.processes
+        self._clock = active.clock
+        self._books = active.books
+        self._environ = environ
         self._ladders: dict[EndingState, Steps[None]] = {}
         self._requests: dict[EndingState, Request[Any]] = {}
         self._done: list[EndingState] = []
@@ -256,9 +262,8 @@ class Executor:
         from tmuxreap.ending.own_ends import begin_own_end  # late: few sessions need it
 
         job = ending.sight.job
-        settings = self._settings
         assert job is not None  # noqa: S101 - the rung checks it
-        ports = settings.environ, settings.home
+        ports = self._environ, self._finder.home
         return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
 
     def _still_owns(self, ending: EndingState) -> bool:

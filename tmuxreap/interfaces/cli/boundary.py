@@ -107,12 +107,10 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     """Add unregistered agents, and how to register them, to the error of a missing registry."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.cwd_deleted:
         return failure
-    from tmuxreap.sessions.elsewhere import all_newcomers, describe
+    from tmuxreap.sessions.elsewhere import describe
 
     try:
-        newcomers = all_newcomers(
-            context, (), (), context.servers.default_sockets(context.default_server)
-        )
+        newcomers = context.newcomers.of((), (), context.default_sockets)
     except Failure:
         return failure
     if not newcomers:
@@ -131,9 +129,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
 
 def _with_projects(context: Context, failure: Failure) -> Failure:
     """Add how to see all projects, to who has others."""
-    from tmuxreap.sessions.registries import registries
-
-    others = len(registries(context))
+    others = len(context.known_registries)
     if not others:
         return failure
     if others == 1:

@@ -219,7 +219,7 @@ def _process(pid: int) -> tuple[str, int, int, int] | None:
 
 
 def whereabouts(registry: str) -> tuple[str, Facts]:
-    """Return a name for the caller's reports until a look finds their row (`proof.reports`), and
+    """Return a name for the caller's reports until a look finds their row (`proof.servers`), and
     what that needs: the tmux server and our ancestors. Nothing if the registry contains the pid of
     none of them."""
     socket, above = server_and_ancestors()

@@ -30,7 +30,6 @@ from tmuxreap.interfaces.remote.near import attach_command, run_on_hosts
 from tmuxreap.interfaces.text.progress import ProgressText
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import sight_of
 
 
 @frozen
@@ -347,7 +346,7 @@ def _screen(context: Context, one: Session) -> str:
 
 
 def _jump(context: Context, name: str, client: Client | None) -> None:
-    sight = sight_of(context, _row(context, name))
+    sight = context.sights.of_row(_row(context, name))
     if sight.session is None or not isinstance(sight.server, Server):
         hint = f"begin it again with: {command('resume', name)}"
         code = Code.SESSION_NOT_REGISTERED

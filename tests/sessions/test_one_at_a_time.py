@@ -20,12 +20,13 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import EndVerb, ProcessId, SetOption
+from tmuxreap.core.model import EndVerb, ProcessId, Row, SetOption
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent, PaneOption
+from tmuxreap.proof.sight import Sight
+from tmuxreap.sessions.look import Sights
 from tmuxreap.system import files
 
 OTHER_PID = 99_000
@@ -201,12 +202,12 @@ def test_what_is_ended_while_it_is_adopted_is_reported_as_not_there(
 ) -> None:
     agent = story.agent()
 
-    def look_too_late(*given: object, **more: object) -> object:
+    def look_too_late(sights: Sights, row: Row) -> Sight:
         story.processes.die(agent.process)
-        return sight_of(*given, **more)  # type: ignore[arg-type]
+        return of_row(sights, row)
 
-    sight_of = adopt.sight_of
-    monkeypatch.setattr(adopt, "sight_of", look_too_late)
+    of_row = Sights.of_row
+    monkeypatch.setattr(Sights, "of_row", look_too_late)
     with pytest.raises(Failure) as failed:
         adopt.run(story.app(), AdoptRequest("acme", "demo"))
     assert failed.value.code is Code.SESSION_NOT_REGISTERED
@@ -291,8 +292,8 @@ def test_waiting_for_a_start_does_not_wait_for_a_stop(story: Story) -> None:
     story.agent()
     another_stop(story, 40.0)
     app, before = story.app(), story.clock.monotonic()
-    ActiveIntents.of(app).wait_for_start("acme", lock_held=True)
-    ActiveIntents.of(app).wait_for_start("acme", lock_held=False)
+    app.active.wait_for_start("acme", lock_held=True)
+    app.active.wait_for_start("acme", lock_held=False)
     assert story.clock.monotonic() == before
 
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
-from tmuxreap.core.model import SUSPENDED, EndVerb, Row
+from tmuxreap.core.model import SUSPENDED, EndVerb
 from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item, read
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import Plan
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import START, Intent, PaneOption, is_owned
+from tmuxreap.ledger.records import START, Intent, is_owned
 from tmuxreap.proof.observe import Place
-from tmuxreap.registry.transitions import is_lost, wants_restart
-from tmuxreap.sessions.caller import caller_facts
-from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import BANNER_OPTION
 
 JOIN_LOOK_S = 0.05
 START_WAIT_S = 10.0
@@ -41,11 +35,6 @@ class ActiveIntents:
     clock: Clock
     place: Place
     progress: Progress | None = None
-
-    @classmethod
-    def of(cls, context: Context) -> ActiveIntents:
-        ports = context.books, context.processes, context.clock, context.place
-        return cls(*ports, context.progress)
 
     def is_in_progress(self, intent: Intent) -> bool:
         """Tell whether the intent is in progress. This process may live on as a server, so of its
@@ -123,24 +112,6 @@ class ActiveIntents:
         return owner is not None and owner.state in SUSPENDED
 
 
-def cancel_restarts(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
-    """Cancel pending restarts of lost rows, wait for those in progress, and return the rows as
-    they are then."""
-    found = []
-    for row in rows:
-        if is_lost(row) and wants_restart(row):
-            row = _cancel_restart(context, row, verb)
-        found.append(row)
-    return found
-
-
-def _cancel_restart(context: Context, row: Row, verb: str) -> Row:
-    if context.restarts.cancel(row, verb, partial(caller_facts, context)):
-        context.warnings.append(f"restart_cancelled: {row.name} will not be started again")
-    ActiveIntents.of(context).wait_for_start(row.name, lock_held=context.lock_held)
-    return context.registry.look().named(row.name) or row
-
-
 @contextlib.contextmanager
 def under_way(books: Books) -> Iterator[MarkInProgress]:
     """Mark intents as in progress in this process until the block is left; unfinished ones have no
@@ -175,21 +146,3 @@ def _joined(closed: Intent | None) -> Item | None:
         return None  # taken over or lost: the caller looks again
 
     return replace(read(Ending, recorded), joined=True)
-
-
-def with_options(plan: Plan, inherited: Intent) -> Plan:
-    """Add the pane options that a dead owner had changed, so that this ending restores them."""
-    pane = plan.sight.pane
-    socket = plan.sight.socket
-    if pane is None:
-        return plan
-    older = []
-    for it in inherited.options:
-        if it.pane == pane.id and it.socket == socket:
-            older.append(it)
-    # A start sets this option while it waits for its confirmation, and does not record it.
-    if inherited.verb == START and pane.remain_on_exit == "on":
-        older = [PaneOption(socket, pane.id, BANNER_OPTION, None)]
-    planned = {option.option for option in plan.options}
-    added = (option for option in older if option.option not in planned)
-    return replace(plan, options=(*plan.options, *added))
