@@ -114,9 +114,12 @@ class Desk:
 
 
 def me() -> ProcessId:
-    return ProcessId(
-        os.getpid(), int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-    )
+    return process(os.getpid())
+
+
+def process(pid: int) -> ProcessId:
+    facts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return ProcessId(pid, int(facts[19]))
 
 
 def quiet(done: subprocess.CompletedProcess[bytes]) -> bool:

@@ -46,7 +46,7 @@ class Books(Ledger):
         row_of: RowOfReport | None = None,
     ) -> None:
         """`path`: a ledger elsewhere than next to the registry. `row_of`: what finds the row of a
-        report that came before the row was mirrored."""
+        report that came before a look had seen it."""
         super().__init__(path or ledger_path(registry.resolved), clock, warnings)
         self.registry = registry
         self._row_of = row_of
@@ -77,7 +77,7 @@ class Books(Ledger):
         return super().heartbeats_of(name)
 
     def _place_reports(self) -> None:
-        """Give the reports that came before their rows were mirrored to these rows. What is
+        """Give the reports that came before their rows were seen to these rows. What is
         nobody's, or may be of two, waits for another look: one with another environment may tell
         whose it is."""
         row_of = self._row_of

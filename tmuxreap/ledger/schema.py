@@ -191,8 +191,8 @@ PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heart
 ADD_HEARTBEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_id, data)
     VALUES (?, ?, ?, ?, ?, ?)"""
 
-# The name of a report whose row the mirror did not know begins like no row's, until a look finds
-# the row. The report keeps its number, and so its place among the later ones.
+# The name of a report whose row no look had seen begins like no row's, until one finds the row. The
+# report keeps its number, and so its place among the later ones.
 UNPLACED = "\x01"
 UNPLACED_REPORTS = "SELECT id, at, data FROM heartbeats WHERE name > '\x01' AND name < '\x02'"
 PLACE = "UPDATE heartbeats SET name = ? WHERE id = ?"
@@ -203,6 +203,8 @@ ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors
     (name, pid, start, boot_id, comm, since, intent_id) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 
 SEEN = "SELECT name, pid, start, tmux, pane, mark FROM seen WHERE boot_id = ?"
+SEEN_IN = """SELECT name FROM seen WHERE pid = ? AND start = ? AND boot_id = ?
+    AND name IN (SELECT name FROM sessions WHERE status = 'running')"""
 ADD_SEEN = """INSERT OR REPLACE INTO seen (name, pid, start, boot_id, tmux, pane, mark)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
 DROP_SEEN = "DELETE FROM seen WHERE name = ? AND pid = ? AND start = ? AND boot_id = ?"

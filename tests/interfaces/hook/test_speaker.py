@@ -1,4 +1,4 @@
-"""Finds the caller: by its mark, its pane or its conversation."""
+"""Finds the caller: by its mark, its pane, a process that was seen, or its conversation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import time
 
 import pytest
 
-from tests.hook_desk import ID, Desk, me
+from tests.hook_desk import ID, Desk, me, process
+from tmuxreap.core.model import ProcessId
 from tmuxreap.interfaces.hook import speaker
-from tmuxreap.ledger.records import MirrorRow, NewIntent
+from tmuxreap.ledger.records import MirrorRow, NewIntent, News
 from tmuxreap.ledger.tables import connect
+from tmuxreap.system.processes import procfs
 
 
 def speaks(
@@ -95,31 +97,44 @@ def test_the_pane_tells_it_of_an_adopted_one(desk: Desk, monkeypatch: pytest.Mon
         assert found is None
 
 
-@pytest.mark.parametrize(
-    ("server", "socket", "heard"),
-    [
-        (None, "/tmp/tmux-0/default", True),
-        ("work", "/tmp/tmux-0/work", True),
-        ("/tmp/tmux-0/work", "/tmp/tmux-0/work", True),
-        ("work", "/tmp/tmux-0/default", False),
-        (None, "/tmp/tmux-0/work", False),
-    ],
-)
-def test_the_process_of_its_pane_tells_it_of_a_row_of_another_tool(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, server: str | None, socket: str, heard: bool
+def test_a_process_that_a_look_has_seen_tells_it_of_a_row_of_another_tool(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def written(pid: int, **more: object) -> str | None:
-        row = {"name": "hand", "pane": {"pid": pid}, "tmux_server": server, **more}
-        with desk.ledger() as ledger:
-            ledger.mirror([MirrorRow("hand", "running", "/x", row)], "d")
-        return speaks(
-            monkeypatch, desk, "claude", None, terminal=9, TMUX=f"{socket},42,0", TMUX_PANE="%1"
-        )
+    above = process(os.getppid())
 
-    assert written(os.getppid()) == ("hand" if heard else None)
-    assert written(os.getpid()) is None  # not our ancestor
-    assert written(os.getppid(), tmux={"socket": socket, "server_pid": 41}) is None
-    assert written(os.getppid(), agent="codex") is None
+    def heard(status: str = "running", agent: str = "claude", name: str = "hand") -> str | None:
+        row = {"name": name, "pane": {"pid": above.pid}}
+        with desk.ledger() as ledger:
+            ledger.mirror([MirrorRow(name, status, "/x", row | {"agent": agent})], "d")
+        where = {"TMUX": "/tmp/tmux-0/default,42,0", "TMUX_PANE": "%1"}
+        return speaks(monkeypatch, desk, "claude", None, terminal=9, **where)
+
+    def seen(process: ProcessId, boot_id: str = procfs.boot_id(), name: str = "hand") -> None:
+        with desk.ledger() as ledger:
+            ledger.at(2.0).remember_seen(boot_id, [News(name, {process: None})])
+
+    assert heard() is None  # its pid stands in the row, which a reader judges
+    seen(above, "another boot")
+    assert heard() is None
+    for other in (ProcessId(os.getpid(), above.start), ProcessId(above.pid, above.start + 1)):
+        seen(other)
+        assert heard() is None
+    seen(above)
+    assert heard() == "hand"
+    assert heard(status="stopped") is None
+    assert heard(agent="codex") is None
+    assert heard(name="other") is None
+
+
+def test_a_process_that_was_seen_in_two_rows_tells_it_of_none(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above = process(os.getppid())
+    with desk.ledger() as ledger:
+        news = [News(name, {above: None}) for name in ("acme", "shop")]
+        ledger.at(2.0).remember_seen(procfs.boot_id(), news)
+    where = {"TMUX": "/tmp/tmux-0/default,42,0", "TMUX_PANE": "%1"}
+    assert speaks(monkeypatch, desk, "claude", None, terminal=9, **where) is None
 
 
 def test_the_intent_tells_it_of_a_row_that_nobody_has_mirrored(

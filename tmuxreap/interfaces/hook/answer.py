@@ -135,7 +135,7 @@ def _caller(
     conversation: str | None,
     speaker: speaking.Speaker | None,
 ) -> tuple[str, Facts]:
-    """Return the name of the caller's row; of one that is not mirrored, what finds it later."""
+    """Return the name of the caller's row; of one that no look has seen, what finds it later."""
     name = speaking.row_of_caller(db, agent, conversation, speaker)
     if name is not None:
         return (name, {})

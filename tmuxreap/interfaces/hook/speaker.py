@@ -1,5 +1,5 @@
-"""Finds the caller's row and its ledger, from its environment, its ancestors and its conversation,
-compared with the mirrored rows. Never writes.
+"""Finds the caller's row and its ledger: its environment, its ancestors and its conversation are
+compared with what the ledger has recorded of each row. Judges nothing itself, and never writes.
 
 Every tool call of every agent comes through here: it imports almost nothing, and reads as little as
 it can."""
@@ -13,7 +13,7 @@ import stat
 import time
 
 from tmuxreap.agents.hooks.events import may_be_agent
-from tmuxreap.ledger.schema import UNPLACED
+from tmuxreap.ledger.schema import SEEN_IN, UNPLACED
 from tmuxreap.system.processes import procfs
 from tmuxreap.system.whereabouts import ledger_beside, nearest_registry, tmux_server_of
 
@@ -105,8 +105,8 @@ def _by_pane(db: sqlite3.Connection) -> str | None:
 
 
 def _by_ancestor(db: sqlite3.Connection) -> str | None:
-    """Return the row of another tool by its pane's process: an ancestor of ours, on its server. If
-    it is not mirrored yet, the intent of its ending has the same facts."""
+    """Return the row that an ending in progress or a look has found an ancestor of ours in. The
+    report of a row that neither knows yet is placed when it is read (`proof.servers`)."""
     socket, above = server_and_ancestors()
     endings = db.execute(
         "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb NOT IN ('start', 'send')"
@@ -118,11 +118,10 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
         is_here = (plan.socket, plan.pane) == (socket, os.environ.get("TMUX_PANE"))
         if is_here and any(process.pid in above for process in plan.processes):
             return str(name)
-    for pid in above:
-        for name, row in _running(db, f'"pid": {pid}'):
-            matches = part_of(row, "pane").get("pid") == pid and not part_of(row, "tmux")
-            if matches and same_server(row.get("tmux_server"), socket):
-                return name
+    for pid, process in above.items():
+        names = db.execute(SEEN_IN, (pid, process[2], procfs.boot_id())).fetchall()
+        if names:
+            return str(names[0][0]) if len(names) == 1 else None
     return None
 
 
@@ -130,13 +129,6 @@ def server_and_ancestors() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
     """Return the tmux server that we run in, and our ancestors up to it."""
     socket, _ = tmux_server_of(os.environ)
     return socket, _ancestors() if socket else {}
-
-
-def same_server(server: object, socket: str) -> bool:
-    name = server if isinstance(server, str) else "default"
-    if "/" in name:
-        return os.path.realpath(name) == os.path.realpath(socket)
-    return name == os.path.basename(socket)  # noqa: PTH119
 
 
 def _by_conversation(db: sqlite3.Connection, conversation: str) -> str | None:
