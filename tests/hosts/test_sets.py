@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.hosts.conftest import Fleet
+from tests.hosts.conftest import GONE, Fleet
+
+CONVERSATION = "0d7a6d0e-52c4-4f2e-9e5b-0a8f0c1d2e3f"
 
 
 def sets_of(answer: dict[str, Any]) -> tuple[object, list[object]]:
     return answer["set"], [one["set"] for one in answer["hosts"]]
+
+
+def with_conversation(fleet: Fleet, host: str, name: str) -> None:
+    """Let the host have one row, whose conversation is on its disk."""
+    own = {"agent": "demo", "demo_conversation_id_own": CONVERSATION}
+    fleet.register(host, {name: {**GONE, **own}})
+    folder = fleet.home(host) / ".tmuxreap-demo" / "conversations"
+    folder.mkdir(parents=True)
+    (folder / f"{CONVERSATION}.jsonl").write_text('{"role": "user", "text": "hello"}\n')
 
 
 def test_a_named_set_is_in_the_envelope_and_with_each_host(fleet: Fleet) -> None:
@@ -41,11 +52,13 @@ def test_a_plan_has_no_id(fleet: Fleet) -> None:
 
 def test_the_receipt_names_the_resume_of_the_very_hosts(fleet: Fleet) -> None:
     fleet.add("c")
+    with_conversation(fleet, "b", "db")
     text = fleet.run("stop", "all", "--yes", "--host", "a,b,c", "--set", "evening").out
     assert "to resume them: tmuxreap resume --set evening --host a,b\n" in text
 
 
 def test_without_a_name_the_newest_set_of_each_host_is_resumed(fleet: Fleet) -> None:
+    with_conversation(fleet, "a", "web")
     text = fleet.run("stop", "all", "--yes", "--host", "a,b").out
     assert "to resume them: tmuxreap resume --set last --host a,b\n" in text
     again = fleet.run("resume", "--set", "last", "--host", "a,b", "--json").json
@@ -67,3 +80,9 @@ def test_a_set_that_no_host_has_is_a_failure(fleet: Fleet) -> None:
     answer = fleet.run("resume", "--set", "evening", "--host", "a,b", "--json")
     assert answer.exit == 3
     assert [one["error"]["code"] for one in answer.json["hosts"]] == ["session_not_registered"] * 2
+
+
+def test_nothing_that_cannot_be_resumed_is_offered(fleet: Fleet) -> None:
+    told = fleet.run("stop", "all", "--yes", "--host", "a,b", "--set", "evening")
+    assert "3 ended" in told.out
+    assert "to resume them" not in told.out

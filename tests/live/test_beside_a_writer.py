@@ -33,8 +33,9 @@ NAMES = ("a", "b", "c", "d")
 ENDED = ("stopped_at", "stopped_at_epoch", "stopped_by", "stop_reason", "termination_mode")
 # It thinks between its read and its dump: what is written meanwhile, its dump undoes.
 ORCHESTRATOR = """\
-import contextlib, fcntl, sys, time, yaml
+import contextlib, fcntl, pathlib, sys, time, yaml
 registry, log, locked = sys.argv[1], sys.argv[2], sys.argv[3] == "locked"
+stop = pathlib.Path(sys.argv[4])
 
 @contextlib.contextmanager
 def lock():
@@ -46,7 +47,7 @@ def lock():
         yield
 
 known, beat = {}, 0
-while True:
+while not stop.exists():
     beat += 1
     with lock():
         with open(registry) as file:
@@ -72,7 +73,9 @@ def orchestrated(real: Real, manner: str) -> Iterator[Path]:
     """Let an orchestrator write, and a watch correct; yield where the first tells of losses."""
     lost = real.folder / "lost"
     lost.touch()
-    writer = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR, real.registry, lost, manner])
+    stop = real.folder / "stop"
+    given = [real.registry, lost, manner, stop]
+    writer = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR, *given])
     until("its first dump", lambda: real.registry.read_text().count("beat: ") == len(NAMES))
     line = [sys.executable, "-m", "tmuxreap", "watch", "--interval", "1"]
     quiet = subprocess.DEVNULL
@@ -81,8 +84,8 @@ def orchestrated(real: Real, manner: str) -> Iterator[Path]:
         yield lost
         assert (writer.poll(), watch.poll()) == (None, None)
     finally:
-        writer.kill()
-        writer.wait()
+        stop.touch()  # killed, it would leave half a dump
+        writer.wait(timeout=60)
         watch.send_signal(signal.SIGTERM)
         watch.wait(timeout=60)
 

@@ -50,8 +50,11 @@ def test_the_popup_sums_up_one_ending_by_receipt_and_many_by_count() -> None:
 
 def test_the_sum_of_several_endings_names_the_resume_of_their_set() -> None:
     more = {"counts": Counts(ended=2), "set": "evening"}
-    ended = replace(result(DONE, replace(DONE, name="b")), more=more)
+    again = replace(DONE, name="b", resumable=True)
+    ended = replace(result(DONE, again), more=more)
     assert summary(ended).plain == ("2 stopped; to resume them: tmuxreap resume --set evening")
+    lost = replace(result(DONE, replace(DONE, name="b")), more=more)
+    assert summary(lost).plain == "2 stopped"
 
 
 def test_a_failure_goes_before_all_that_went_well() -> None:

@@ -191,9 +191,8 @@ def _summary_lines(result: Result) -> Iterator[str]:
 
 def to_resume(result: Result) -> str | None:
     """Return the command that resumes what was ended, on several hosts each by its own set; None
-    if nothing was."""
-    counts: Counts | None = result.more.get("counts")  # type: ignore[assignment]
-    if counts is None or not counts.ended:
+    if nothing of it can be resumed."""
+    if not any(getattr(local(item), "resumable", False) for item in result.results):
         return None
     its_set = result.more.get("set")
     hosts = result.more.get("hosts")
