@@ -58,7 +58,7 @@ def test_a_block_of_hooks_becomes_what_an_agent_takes(tmp_path: Path) -> None:
         ({"evnets": []}, "evnets"),
     ],
 )
-def test_what_is_wrong_in_hooks_is_reported_with_its_place(
+def test_a_mistake_in_hooks_is_reported_with_its_place(
     over: dict[str, object], key: str, tmp_path: Path
 ) -> None:
     mine = tmp_path / "agents.yaml"

@@ -12,7 +12,7 @@ from tmuxreap.agents.daemons import background_of
 LEAST = {"file": "list.json", "entries": "all", "end": ["x", "stop", "{id}"]}
 
 
-def test_what_is_not_said_is_the_default() -> None:
+def test_a_missing_key_has_its_default() -> None:
     found = background_of(Block(LEAST))
     assert (found.pid, found.started, found.state) == ("pid", "started", "state")
 
@@ -28,6 +28,6 @@ def test_what_is_not_said_is_the_default() -> None:
         {"respawn_s": -1},
     ],
 )
-def test_what_leads_nowhere_is_refused(wrong: Mapping[str, object]) -> None:
+def test_a_block_that_leads_nowhere_is_refused(wrong: Mapping[str, object]) -> None:
     with pytest.raises(Misplaced):
         background_of(Block({**LEAST, **wrong}))

@@ -37,7 +37,9 @@ def press(agent: DemoAgent, moments: dict[float, str]) -> DemoAgent:
 
 
 @pytest.mark.parametrize(("gap_s", "leaves"), [(0.049, False), (0.051, True)])
-def test_the_length_of_a_burst(agent: DemoAgent, gap_s: float, leaves: bool) -> None:
+def test_an_enter_within_a_burst_is_part_of_the_paste(
+    agent: DemoAgent, gap_s: float, leaves: bool
+) -> None:
     press(agent, {1.0: "/exit", 1.0 + gap_s: "\r"})
     assert (agent.leaves_at is not None) is leaves
     assert agent.draft == ("" if leaves else "/exit\n")

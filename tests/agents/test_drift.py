@@ -36,12 +36,12 @@ def test_a_proposed_pattern_matches_its_screen_whatever_the_numbers() -> None:
     assert pattern.search(ASKING.replace("12 s", "9 s"))
 
 
-def test_what_the_last_run_has_seen_is_not_reported_again() -> None:
+def test_a_difference_seen_in_the_last_run_is_not_reported_again() -> None:
     lines = report("claude", NEW, replace(NEW, version="2.1.0"), CLAUDE)
     assert not [line for line in lines if line.startswith(("## Keys", "## No pattern", "## Flags"))]
 
 
-def test_what_is_gone_since_the_last_run_is_reported() -> None:
+def test_a_difference_gone_since_the_last_run_is_reported() -> None:
     last = replace(NEW, flags={**NEW.flags, "--old": False}, files=["a"])
     text = "\n".join(report("claude", NEW, last, CLAUDE))
     assert "## Flags that are gone\n\n- `--old`" in text

@@ -201,7 +201,7 @@ def test_without_a_pattern_the_live_region_is_the_last_block() -> None:
     assert live_region("> half", None) == "> half"
 
 
-def test_what_stands_beyond_the_edge_of_the_input_is_a_sidebar() -> None:
+def test_text_beyond_the_edge_of_the_input_is_a_sidebar() -> None:
     live, edge = re.compile(r"^┃[\s\S]*"), re.compile("^╹▀+", re.MULTILINE)
     assert live_region("┃ a    enter confirm\n╹▀▀▀   b", live, edge) == "┃ a\n╹▀▀▀"
 

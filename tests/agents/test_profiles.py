@@ -27,7 +27,7 @@ def test_an_agent_is_recognised_by_its_program_and_not_by_an_argument(ours: Prof
     assert not claude.recognises(("bash", "-c", "echo claude"), "bash", None)
 
 
-def test_by_name_and_by_command(ours: Profiles) -> None:
+def test_an_agent_is_recognised_by_name_and_by_command(ours: Profiles) -> None:
     assert ours.by_name_suffix("acme-creator-claude") == "claude"
     assert ours.by_name_suffix("claude-notes") is None
     assert ours.by_command(["node", "/x/gemini"]) == "gemini"

@@ -84,7 +84,7 @@ def test_a_file_that_is_named_by_the_beginning_of_an_id_holds_the_whole_id(tmp_p
 @pytest.mark.parametrize(
     ("content", "there"), [(CONTEXT, False), (f'{CONTEXT},{{"text":"hello"}}', True)]
 )
-def test_what_gemini_tells_the_model_by_itself_is_no_message(
+def test_text_that_gemini_adds_itself_is_no_message(
     tmp_path: Path, content: str, there: bool
 ) -> None:
     chats = tmp_path / "tmp" / "shop" / "chats"
@@ -110,7 +110,7 @@ def test_a_command_of_claude_s_own_is_no_message(tmp_path: Path, content: str, t
     assert with_path(AGENTS["claude"], tmp_path, ONE, None).exists is there
 
 
-def test_a_conversation_in_a_database(tmp_path: Path) -> None:
+def test_a_conversation_is_found_in_a_database(tmp_path: Path) -> None:
     opencode, path = AGENTS["opencode"], tmp_path / "opencode.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("create table message (id text, session_id text)")

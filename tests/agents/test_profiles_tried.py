@@ -165,11 +165,11 @@ def test_every_tested_agent_has_a_screen_of_each_state() -> None:
     assert len(tried) == 12
 
 
-def test_what_pi_was_given_while_it_worked_is_seen() -> None:
+def test_a_prompt_queued_while_pi_works_is_seen() -> None:
     assert seen("pi", PI.format(above=PI_QUEUE, prompt="")).queued == "run it"
 
 
-def test_what_cn_was_given_while_it_worked_is_seen() -> None:
+def test_a_prompt_queued_while_cn_works_is_seen() -> None:
     assert seen("cn", CN.format(above=CN_QUEUE, prompt=CN_EMPTY)).queued == "run it\nand more"
 
 

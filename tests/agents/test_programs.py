@@ -26,11 +26,13 @@ from tmuxreap.agents.profiles import program_names
         ((), set()),
     ],
 )
-def test_what_a_program_may_be_called(argv: tuple[str, ...], names: set[str]) -> None:
+def test_a_program_has_the_names_of_its_command_line(
+    argv: tuple[str, ...], names: set[str]
+) -> None:
     assert set(program_names(argv, "", None)) == names
 
 
-def test_what_is_remembered_of_command_lines_does_not_grow_with_each_session() -> None:
+def test_the_memory_of_command_lines_does_not_grow_with_each_session() -> None:
     before = profiles._names.cache_info().currsize
     for number in range(500):
         program_names(("node", "--inspect", "/x/bin/agent.js", "--resume", f"{number}"), "x", None)

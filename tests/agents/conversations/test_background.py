@@ -297,7 +297,7 @@ def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_p
     assert agent_screen(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
 
 
-def test_what_it_started_below_a_shared_program_is_named(
+def test_its_sessions_below_a_shared_program_are_named(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     daemon = served(processes, tmp_path / "rollout.jsonl")

@@ -67,7 +67,7 @@ def found(clues: Clues, profile: Profile = DEMO) -> tuple[str | None, str | None
     return conversation.id, conversation.source
 
 
-def test_the_order_of_trust(store: Path) -> None:
+def test_the_most_trusted_source_names_the_conversation(store: Path) -> None:
     banner = f"Resume this conversation with: tmuxreap-demo --resume {TWO}\n"
     clues = Clues((AGENT,), store=store, banner=banner, launched=THREE, cwd="/w")
     pidfile(store, ONE)
@@ -118,7 +118,7 @@ def test_open_files_tell() -> None:
 
 
 @pytest.mark.parametrize("argv", [("a", "--resume", TWO), ("a", f"--resume={TWO}")])
-def test_a_flag_with_or_without_a_sign(argv: tuple[str, ...]) -> None:
+def test_the_id_is_found_after_a_flag_with_or_without_a_sign(argv: tuple[str, ...]) -> None:
     assert found(Clues((replace(AGENT, argv=argv),))) == (TWO, "argv")
 
 
@@ -183,7 +183,7 @@ def test_a_file_named_after_part_of_an_id_yields_the_whole_id(tmp_path: Path) ->
     assert (match.id, match.source, match.exists) == (ONE, "sole-candidate", True)
 
 
-def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: Path) -> None:
+def test_a_conversation_that_another_agent_may_have_written_is_not_taken(store: Path) -> None:
     talk(store, ONE)
     located = locate(DEMO, Clues((bare(),), store=store, cwd="/w", rivals=lambda: True))
     assert (located.conversation, located.candidates) == (NONE, (ONE,))

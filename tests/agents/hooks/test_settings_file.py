@@ -46,7 +46,7 @@ def test_installed_hooks_are_removed_again_to_the_byte(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_what_others_have_there_stays_and_ours_is_as_the_agent_wants_it(text: str) -> None:
+def test_other_hooks_stay_and_ours_have_the_agents_form(text: str) -> None:
     before, after = json.loads(text), json.loads(installed(text, HOOKS, "claude", "tmuxreap"))
     command = "tmuxreap hook claude 2>/dev/null || :"
     others = before.get("hooks", {})
@@ -111,7 +111,7 @@ def test_our_hook_is_found_in_a_group_made_by_a_person() -> None:
         "[" * 9999,
     ],
 )
-def test_what_is_not_as_it_should_be_is_reported_and_not_touched(text: str) -> None:
+def test_odd_settings_are_reported_and_not_touched(text: str) -> None:
     with pytest.raises(NotJson):
         installed(text, HOOKS, "claude", "tmuxreap")
 
