@@ -15,7 +15,7 @@ def told(story: Story, *targets: str, since_s: float | None = None) -> list[tupl
     return [(item.as_json()["name"], item.as_json().get("kind")) for item in items]
 
 
-def test_all_of_them_or_those_of_a_name(story: Story) -> None:
+def test_events_of_all_or_of_one_name_are_listed(story: Story) -> None:
     story.agent("a")
     story.agent("b")
     story.stop("a")

@@ -125,7 +125,7 @@ def test_without_a_tmux_pane_it_is_refused(story: Story, old: str, new: str, exp
     assert "tmuxreap stop acme, then: tmuxreap resume acme" in one["error"]["hint"]
 
 
-def test_what_cannot_be_resumed_is_refused_before_any_key(story: Story) -> None:
+def test_a_session_that_cannot_be_resumed_is_refused_before_any_key(story: Story) -> None:
     agent = story.agent(message=False, draft="half")
     (one,) = story.restart()
     assert (one["outcome"], code(one)) == ("refused", "not_resumable")
@@ -179,7 +179,7 @@ def test_it_goes_one_by_one(story: Story) -> None:
     assert [event.kind for event in begun] == ["stopped", "restarted"] * 3
 
 
-def test_several_at_once(story: Story) -> None:
+def test_a_restart_takes_several_at_once(story: Story) -> None:
     some(story, "one", "two", "three")
     story.restart("all", at_once=2)
     kinds = ("stopped", "restarted")

@@ -48,7 +48,9 @@ def test_a_living_session_is_not_resumed(story: Story) -> None:
         ({"data": {}}, f"the conversation {CONVERSATION} is not on disk"),
     ],
 )
-def test_why_it_cannot_be_taken_up(story: Story, fields: dict[str, object], why: str) -> None:
+def test_a_refusal_says_why_it_cannot_be_resumed(
+    story: Story, fields: dict[str, object], why: str
+) -> None:
     row = replace(ended(story), **fields)
     with pytest.raises(Failure, match=why) as caught:
         resumable(story.app(), row)

@@ -40,7 +40,7 @@ def test_a_name_without_a_row_is_an_answer_too(story: Story) -> None:
     assert len(result.results) == 2
 
 
-def test_what_its_processes_use(story: Story) -> None:
+def test_cpu_and_ports_of_its_processes_are_shown(story: Story) -> None:
     agent = story.agent()
     server = story.processes.add("node", parent=agent.process)
     story.processes.used = {
@@ -58,7 +58,7 @@ def test_what_its_processes_use(story: Story) -> None:
     assert any(line.endswith(", 40 % CPU, listens on 8080 3000") for line in told_lines)
 
 
-def test_what_an_ended_one_used_is_unknown(story: Story) -> None:
+def test_cpu_and_ports_of_an_ended_session_are_unknown(story: Story) -> None:
     story.agent()
     story.stop()
     (told,) = show.run(story.app(), ["acme"]).results

@@ -29,7 +29,7 @@ def outcomes(*words: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_what_a_person_changed_is_kept_until_they_say_so(project: Path) -> None:
+def test_a_skill_that_a_person_changed_is_kept_until_they_say_yes(project: Path) -> None:
     outcomes("--dest", "elsewhere")
     mine = project / "elsewhere" / STOP / "SKILL.md"
     mine.write_text("mine")

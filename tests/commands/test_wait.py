@@ -117,7 +117,7 @@ def test_a_session_that_cannot_be_checked_is_neither_dead_nor_alive(
     assert told["error"]["hint"].endswith("tmuxreap show acme")
 
 
-def test_what_an_agent_begins_meanwhile_wakes_no_wait_by_our_own_write(story: Story) -> None:
+def test_a_process_begun_meanwhile_makes_a_wait_write_nothing(story: Story) -> None:
     """The ledger's file is watched, and an agent at work begins processes all the time."""
     agent = story.agent().process
     written: list[dict[str, bytes]] = []

@@ -154,7 +154,7 @@ def test_a_broken_ledger_is_found_and_not_set_aside(registry: Path, rubbish: byt
     assert contents(registry.parent) == before
 
 
-def test_what_is_in_its_wal_alone_is_read_and_nothing_appears_beside_it(registry: Path) -> None:
+def test_events_in_the_wal_alone_are_read_and_no_file_appears_beside_it(registry: Path) -> None:
     registry.write_text(REGISTRY + "  - name: web\n    status: stopped\n")
     assert tmuxreap("forget", "shop", "--json").exit == 0
     reader = sqlite3.connect(registry.with_name("agent-sessions.db"), isolation_level=None)
@@ -167,7 +167,7 @@ def test_what_is_in_its_wal_alone_is_read_and_nothing_appears_beside_it(registry
     reader.close()
 
 
-def test_what_a_killed_writer_left_is_found(registry: Path) -> None:
+def test_files_of_a_killed_writer_are_found(registry: Path) -> None:
     left = registry.parent / ".agent-sessions.yaml.999999999.abc.tmp"
     left.write_text("x")
     assert str(left) in the_only(doctor(), "registry", "note")["message"]

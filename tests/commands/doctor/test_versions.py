@@ -58,7 +58,7 @@ def test_a_program_that_does_not_answer_is_ended_with_all_that_it_began(
     until("its child is gone", lambda: not alive(child))
 
 
-def test_what_a_program_leaves_behind_ends_with_the_question(
+def test_processes_that_a_program_leaves_behind_end_with_the_question(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(

@@ -110,7 +110,7 @@ def test_a_session_attached_through_another_session_is_kept(story: Story) -> Non
     assert told(reaped(story, Kind.STALLED, yes=False)) == {"acme": ("stalled", "planned")}
 
 
-def test_what_an_agent_said_before_it_was_started_again_counts_no_more(story: Story) -> None:
+def test_reports_from_before_a_new_start_do_not_count(story: Story) -> None:
     says(story, "tool_before", "working")
     passes(story, 500)
     story.agent(state="busy")

@@ -54,7 +54,7 @@ def test_working_children_keep_an_idle_agent(
     assert story.processes.alive(agent.process)
 
 
-def test_what_came_with_an_agent_and_talks_to_nobody_keeps_it(story: Story) -> None:
+def test_a_child_that_talks_to_nobody_keeps_the_agent(story: Story) -> None:
     agent = story.agent()
     story.processes.add("sleep", parent=agent.process, open_files=["/dev/pts/0"])
     passes(story, 3 * HOUR_S)
@@ -62,7 +62,7 @@ def test_what_came_with_an_agent_and_talks_to_nobody_keeps_it(story: Story) -> N
 
 
 @pytest.mark.parametrize(("launcher", "told_of"), [("node", "idle"), ("python3", "agent")])
-def test_what_a_launcher_starts_at_once_is_the_agent_itself(
+def test_a_child_that_a_launcher_starts_at_once_is_the_agent_itself(
     story: Story, launcher: str, told_of: str
 ) -> None:
     agent = story.agent()

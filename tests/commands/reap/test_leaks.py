@@ -61,7 +61,7 @@ def test_an_agent_in_a_living_pane_or_of_a_row_is_not_named(story: Story) -> Non
     assert story.processes.alive(helper)
 
 
-def test_what_an_agent_started_is_counted_with_it(story: Story) -> None:
+def test_children_of_an_agent_are_counted_with_it(story: Story) -> None:
     story.agent("acme")
     first = stray(story, of_pane(story, "%99"))
     stray(story, of_pane(story, "%99"), parent=first)

@@ -61,7 +61,7 @@ def test_an_orphan_without_a_row_is_reported_by_the_name_that_it_had(story: Stor
     assert (event.name, event.data["verdict"]) == ("acme", "orphan")
 
 
-def test_what_an_earlier_life_left_is_ended_and_the_new_one_lives(story: Story) -> None:
+def test_processes_of_an_earlier_life_are_ended_and_the_new_one_lives(story: Story) -> None:
     _, helper = left_behind(story)
     story.path.write_text("tmux_sessions: []\n")
     agent = story.agent()
@@ -77,7 +77,7 @@ def test_what_an_earlier_life_left_is_ended_and_the_new_one_lives(story: Story) 
     assert story.row()["status"] == "running"
 
 
-def test_what_the_ledger_and_a_mark_both_tell_of_is_reported_once(story: Story) -> None:
+def test_a_process_known_by_ledger_and_mark_is_reported_once(story: Story) -> None:
     _, helper = left_behind(story)
     story.path.write_text("tmux_sessions: []\n")
     with story.ledger() as ledger:

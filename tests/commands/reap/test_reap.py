@@ -173,7 +173,7 @@ def test_its_task_becomes_what_was_asked_for(story: Story, status: str) -> None:
     assert tasks(story) == [("TASK-31-1", status, "Agent killed: stalled")]
 
 
-def test_what_an_ended_session_left_says_nothing_of_its_task(story: Story) -> None:
+def test_orphans_of_an_ended_session_do_not_change_its_task(story: Story) -> None:
     left_behind(story)
     text = story.path.read_text()
     story.path.write_text(

@@ -86,7 +86,7 @@ def test_a_healthy_tool_call_of_twenty_minutes_lives() -> None:
     )
 
 
-def test_what_ran_before_the_tool_began_does_not_keep_a_hung_one() -> None:
+def test_a_process_older_than_the_tool_does_not_keep_a_hung_agent() -> None:
     server = replace(
         TOOL, started=NOW - 500
     )  # a development server left running by an earlier tool

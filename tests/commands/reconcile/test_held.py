@@ -77,7 +77,7 @@ def test_a_pane_that_is_held_is_closed(
     assert drafts == ["half a thought"]
 
 
-def test_what_was_typed_into_an_unrecorded_agent_is_kept(
+def test_a_draft_typed_into_an_unrecorded_agent_is_kept(
     story: Story, killed_at: Callable[[Step], None]
 ) -> None:
     story.agent()
@@ -89,7 +89,7 @@ def test_what_was_typed_into_an_unrecorded_agent_is_kept(
     assert "C-c" in story.agents["acme"].heard  # its own keys, and no signal
 
 
-def test_what_a_person_began_in_the_pane_lives(
+def test_a_program_that_a_person_began_in_the_pane_lives(
     story: Story, killed_at: Callable[[Step], None]
 ) -> None:
     agent = story.agent()

@@ -45,7 +45,7 @@ def test_a_failed_start_that_left_nothing_is_closed(story: Story) -> None:
     assert standing(story) == []
 
 
-def test_what_failed_and_may_have_left_something_stays_with_all_its_marks(story: Story) -> None:
+def test_a_failed_start_that_may_have_left_something_keeps_all_its_marks(story: Story) -> None:
     with pytest.raises(RuntimeError):
         announce(story, fail=True)
     with pytest.raises(RuntimeError):

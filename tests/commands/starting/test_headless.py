@@ -269,7 +269,7 @@ def test_begun_in_a_session_it_outlives_that_one(real: Real) -> None:
     assert answer(real.kill("child"))["outcome"] == "killed"
 
 
-def test_what_was_kept_of_it_goes_with_its_conversation_or_its_history(
+def test_the_log_is_deleted_with_the_conversation_or_the_history(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMUXREAP_DEMO_HOME", str(real.store))

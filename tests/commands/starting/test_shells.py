@@ -25,7 +25,9 @@ WORDS = ("claude", "--resume", "it's $1")
         ([], ()),
     ],
 )
-def test_the_shell_of_a_pane(argv: list[str], shell: tuple[str, ...]) -> None:
+def test_the_shell_of_a_pane_is_read_from_its_command_line(
+    argv: list[str], shell: tuple[str, ...]
+) -> None:
     assert shell_of_pane(argv, "/bin/zsh") == shell
 
 

@@ -15,7 +15,7 @@ from tmuxreap.ledger import surroundings as stored
 from tmuxreap.registry.rows import loss_key
 
 
-def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: Story) -> None:
+def test_the_sessions_environment_is_kept_without_variables_of_the_pane(story: Story) -> None:
     row = wanting(story)
     save_environment(story.app(), row)
     kept = stored.kept(story.app().books, "acme")

@@ -34,7 +34,7 @@ def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyP
     assert most[0] == telling.AT_ONCE
 
 
-def test_what_does_not_fit_is_dropped_and_marked(
+def test_lines_that_do_not_fit_are_dropped_and_marked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(telling, "ROOM", 3)

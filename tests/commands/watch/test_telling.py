@@ -69,7 +69,7 @@ def test_a_notice_is_one_line_that_commands_no_terminal() -> None:
     assert notice(state) == "acme: state: working -> waiting"
 
 
-def test_what_the_ledger_does_not_give_is_reported_and_nothing_else() -> None:
+def test_a_fault_of_the_ledger_is_reported_and_nothing_else() -> None:
     warnings = ["ledger_not_read: it is locked", "row_invalid: no", "plain words"]
     (told,) = ledger_drift(warnings)
     assert (told.drift, told.evidence) == ("ledger_not_read", "it is locked")

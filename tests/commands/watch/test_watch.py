@@ -199,7 +199,7 @@ def test_a_change_of_state_that_two_watches_see_is_recorded_once(story: Story) -
     assert told == ["working", "idle", "working", "working"]
 
 
-def test_what_agents_said_is_dropped_after_the_users_own_time(
+def test_old_heartbeats_are_dropped_after_the_users_own_time(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dropped: list[float] = []
