@@ -156,7 +156,7 @@ def test_a_look_shows_who_leads_and_whose_child_it_is(arena: Arena) -> None:
     assert arena.seam.refresh(process) is not None
 
 
-def test_what_is_known_of_one_process(
+def test_a_process_has_its_words_environment_folder_and_files(
     arena: Arena, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     opened = tmp_path_factory.mktemp("open") / "a file"
