@@ -36,7 +36,7 @@ def test_enums_are_written_as_text() -> None:
     assert {Outcome.STOPPED: 1}["stopped"] == 1  # type: ignore[index]
 
 
-def test_what_is_rare_is_left_out_where_there_is_nothing_to_tell() -> None:
+def test_a_rare_field_without_a_value_is_left_out() -> None:
     assert {"plan", "verdict"} & set(WHOLE.as_json()) == set()
     assert "evidence" in WHOLE.as_json()
     assert Process(7, "sh").as_json() == {"pid": 7, "name": "sh"}

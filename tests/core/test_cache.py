@@ -124,7 +124,7 @@ def test_a_profile_that_was_changed_in_place_is_read_again() -> None:
     assert pi["about"] == "two"
 
 
-def test_what_json_would_change_is_not_kept() -> None:
+def test_a_value_that_json_would_change_is_not_kept() -> None:
     assert cache.cache_entry("it", "stamp", {"a": [1, 2.5, None, True, "ö"]}) is not None
     for value in ({1: "a"}, (1, 2), {"a": b"x"}, {"a": {1}}):
         assert cache.cache_entry("it", "stamp", value) is None

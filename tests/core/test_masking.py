@@ -164,7 +164,7 @@ def test_a_key_whose_head_is_out_of_sight() -> None:
     assert "x" * 48 not in cut
 
 
-def test_what_names_a_password_in_an_address_stays() -> None:
+def test_the_words_around_a_password_in_an_address_stay() -> None:
     assert mask_secrets("postgres://me:hunter2@db/app") == "postgres://me:***@db/app"
 
 

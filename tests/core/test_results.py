@@ -57,7 +57,7 @@ def test_memory_is_printed_in_megabytes_with_one_decimal() -> None:
     assert megabytes(5 * 1024 * 1024 + 300_000) == 5.3
 
 
-def test_what_a_target_failed_for_has_its_exit_status_again() -> None:
+def test_a_failure_read_from_an_answer_has_its_exit_status() -> None:
     failure = failure_in(bad(Code.TMUX_MISSING))
     assert failure is not None
     assert (failure.code, failure.message, failure.hint) == (

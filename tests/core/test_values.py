@@ -76,7 +76,7 @@ def test_replace_and_as_dict() -> None:
     assert as_dict(Point(1, 2)) == {"x": 1, "y": 2, "notes": []}
 
 
-def test_what_is_shown() -> None:
+def test_a_value_shows_its_fields_and_can_be_matched() -> None:
     assert repr(Point(1)) == "Point(x=1, y=0)"
     match Point(3, 4):
         case Point(x, y):

@@ -28,7 +28,7 @@ def test_each_word_means_one_verb() -> None:
     assert set(CALLED) >= {verb.called for verb in ALL}
 
 
-def test_what_a_person_may_call_has_a_group() -> None:
+def test_a_verb_for_people_has_a_group() -> None:
     assert [verb.name for verb in ALL if verb.group is None] == [
         "hook",
         "finish",
