@@ -96,7 +96,7 @@ def test_the_ledger_is_reported_also_where_there_are_no_files(story: Story) -> N
     assert os.listdir(story.folder / "jobs") == []
 
 
-def test_what_an_ended_session_left_says_nothing_of_its_job(story: Story) -> None:
+def test_orphans_of_an_ended_session_do_not_change_its_job(story: Story) -> None:
     agent = delegated(story, status="stopped")
     story.processes.add("node", parent=agent.process, new_session=True)
     story.tmux.servers[story.SOCKET].sessions.clear()

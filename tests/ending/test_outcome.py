@@ -58,7 +58,7 @@ def test_a_rung_is_reported_in_milliseconds(story: Story) -> None:
     ]
 
 
-def test_what_an_ending_does_to_the_row(story: Story) -> None:
+def test_an_ending_changes_these_fields_of_the_row(story: Story) -> None:
     story.agent()
     finished = left(story, replace(STOP, reason="done"), last_screen="line one\nline two")
     screen = last_screen(finished, None)

@@ -167,7 +167,7 @@ AMBIGUOUS = Failure(Code.AMBIGUOUS_PANE, "no")
         (replace(SIGHT, foreign=(OTHER,)), Status.RUNNING, replace(STOP, scope=Scope.PANE), None),
     ],
 )
-def test_what_is_refused(
+def test_a_session_that_must_not_be_touched_is_refused(
     sight: Sight, status: Status, policy: Policy, expected: str | None
 ) -> None:
     assert code(refusal(sight, status, policy, "acme")) == expected

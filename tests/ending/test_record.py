@@ -100,7 +100,7 @@ def test_a_change_between_the_end_and_its_record_is_a_warning() -> None:
     ("intended", "hint"),
     [(True, "tmuxreap reconcile"), (False, "tmuxreap stop acme --reason manual_stop")],
 )
-def test_what_could_not_be_written_says_who_will(intended: bool, hint: str) -> None:
+def test_an_end_that_could_not_be_written_names_the_next_command(intended: bool, hint: str) -> None:
     full = Failure(Code.REGISTRY_UNWRITABLE, "could not write: full")
     result = unrecorded(DONE, full, STOP, intended=intended)
     assert (result.outcome, result.status) == (Outcome.FAILED, Status.RUNNING)

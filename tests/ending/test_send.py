@@ -183,7 +183,7 @@ def intent_of(story: Story, app: Context, verb: str, owner: int) -> None:
 
 
 @pytest.mark.parametrize("verb", ["send", "stop", "kill", "start"])
-def test_one_at_a_time(story: Story, verb: str) -> None:
+def test_a_second_send_at_the_same_time_is_refused(story: Story, verb: str) -> None:
     agent = story.agent()
     intent_of(story, story.app(), verb, 4242)
     one = refused(story, agent)

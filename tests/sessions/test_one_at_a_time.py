@@ -177,7 +177,7 @@ def died_in_the_middle(
         )
 
 
-def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back(
+def test_a_pane_option_of_the_first_of_two_dead_owners_is_still_put_back(
     story: Story,
 ) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
@@ -197,7 +197,7 @@ def test_ending_what_a_dead_start_made_restores_its_tmux_option(story: Story) ->
     assert (answer["outcome"], agent.pane.options) == ("survived", {})
 
 
-def test_what_is_ended_while_it_is_adopted_is_reported_as_not_there(
+def test_a_session_ended_while_it_is_adopted_is_reported_as_not_there(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = story.agent()
@@ -329,7 +329,7 @@ def test_the_next_stop_puts_it_back_too(story: Story) -> None:
     assert agent.pane.options == {}
 
 
-def test_what_an_interrupted_stop_has_found_is_not_called_gone(story: Story) -> None:
+def test_processes_that_an_interrupted_stop_found_are_not_called_gone(story: Story) -> None:
     """Its session was the only evidence of it: other tools record a pid without its start."""
 
     def interrupt() -> None:

@@ -150,7 +150,7 @@ def test_the_requests_of_a_stop_that_goes_well() -> None:
     )
 
 
-def test_taken_over_before_the_first_key() -> None:
+def test_a_stop_taken_over_before_the_first_key_presses_none() -> None:
     asked, ended = run(STOP, scripted(Checkpoint=False))
     assert asked == [Checkpoint(RungKind.KEYS)]
     assert (ended.outcome, ended.stopped_by, ended.survivors) == (Outcome.TAKEN_OVER, None, ())

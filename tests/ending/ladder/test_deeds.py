@@ -56,7 +56,7 @@ def test_closing_takes_the_session_or_only_the_pane(story: Story) -> None:
     assert deeds_of(one, Close(), story.processes) == panes
 
 
-def test_what_is_in_another_session_too_is_closed_pane_by_pane_and_not_with_the_session(
+def test_a_linked_window_is_closed_pane_by_pane_and_not_with_the_session(
     story: Story,
 ) -> None:
     """Its window is linked into another session, and a window beside it is its session's alone."""

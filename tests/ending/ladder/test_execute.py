@@ -200,7 +200,7 @@ def test_an_ended_row_with_a_living_session_is_refused(story: Story) -> None:
     assert story.told() == []
 
 
-def test_what_an_ended_row_left_behind_is_swept_and_only_stopped_by_changes(story: Story) -> None:
+def test_processes_of_an_ended_row_are_swept_and_only_stopped_by_changes(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.stop(force=False)
     text = story.path.read_text().replace(
@@ -246,7 +246,7 @@ def test_a_process_that_appears_after_a_clean_look_is_ended(story: Story) -> Non
 # Kill
 
 
-def test_what_an_earlier_look_saw_is_still_known_when_nothing_ties_it_to_the_agent(
+def test_a_process_seen_earlier_is_known_when_nothing_ties_it_to_the_agent(
     story: Story,
 ) -> None:
     """A child that came during the keys: only the look before the hangup saw its parent."""
@@ -475,7 +475,7 @@ def test_a_server_that_dies_in_the_middle_leaves_nothing_behind(story: Story) ->
 # What reaches tmux
 
 
-def test_the_transcript_of_a_stop(story: Story) -> None:
+def test_a_stop_sends_tmux_these_commands_only(story: Story) -> None:
     agent = story.agent()
     server = story.tmux.servers[story.SOCKET]
     story.stop()

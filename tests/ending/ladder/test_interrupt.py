@@ -126,7 +126,7 @@ def test_a_screen_being_drawn_is_not_an_unknown_screen() -> None:
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
 
 
-def test_what_asks_after_a_key_gets_no_other() -> None:
+def test_a_dialog_that_opens_after_a_key_gets_no_other() -> None:
     ended, asked = done([DIALOG], after={ESCAPE: SETUP})
     assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE])
 
