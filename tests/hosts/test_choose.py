@@ -58,7 +58,7 @@ def sent(*targets: str, flag: list[Host] | None = None, rows: str = "") -> list[
     return targets_by_host(targets, flag, lambda: HOSTS, lambda word: word in rows.split())
 
 
-def test_what_names_no_host_is_selected_here_and_asks_for_no_file() -> None:
+def test_a_target_without_a_host_is_local_and_reads_no_file() -> None:
     assert targets_by_host(["a", "tag:x"], None, pytest.fail, lambda _: False) is None
 
 

@@ -257,7 +257,7 @@ def test_a_wait_for_any_that_nobody_reaches_tells_of_each(fleet: Fleet) -> None:
     assert {one["error"]["code"] for one in told.results} == {"gone"}
 
 
-def test_what_only_looks_on_a_host_ends_with_its_listener(fleet: Fleet) -> None:
+def test_a_verb_that_only_looks_on_a_host_ends_with_its_listener(fleet: Fleet) -> None:
     sleeper = subprocess.Popen(["sleep", "600"])
     try:
         pane = {"pid": sleeper.pid, "cmd": "sleep", "created_epoch": time.time()}

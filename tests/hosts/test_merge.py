@@ -75,7 +75,7 @@ def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
     assert drop_matched_elsewhere(by_host, missing) == missing
 
 
-def test_what_halted_resumes_left_alone_is_named_as_targets() -> None:
+def test_sessions_that_halted_resumes_left_alone_are_named_as_targets() -> None:
     halted = []
     for host in (NORTH, SOUTH):
         envelope = {"results": [], "exit_code": 1, "set": "evening", "not_tried": ["x", "y"]}

@@ -67,7 +67,7 @@ def test_without_hosts_it_says_where_they_are_listed(fleet: Fleet) -> None:
     assert str(fleet.file) in found.message
 
 
-def test_what_is_ended_there_is_reported_by_its_target_and_by_nothing_else(fleet: Fleet) -> None:
+def test_an_ending_there_is_reported_by_its_target_and_ends_nothing_else(fleet: Fleet) -> None:
     result = desk_of(fleet).end("b", EndVerb.STOP, ["web@b"], silent_progress())
     assert [one.as_json()["target"] for one in result.results] == ["web@b"]
     assert fleet.rows("b")["web"]["status"] == "stopped"

@@ -25,7 +25,7 @@ def test_an_unknown_code_of_a_newer_host_is_some_failure() -> None:
     assert int(Code.of(item.error.code).exit) == 1
 
 
-def test_what_a_host_says_cannot_command_a_terminal() -> None:
+def test_text_from_a_host_cannot_command_a_terminal() -> None:
     item = item_of(NORTH, {"name": "a\x1b[2J"}, ["a\x1b[2J: stopped"])
     assert "\x1b" not in "".join(item.lines)
 
