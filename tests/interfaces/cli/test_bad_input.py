@@ -166,13 +166,13 @@ def test_a_file_where_a_folder_is_due(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_dangling_link(verb: str, registry: Path, tmp_path: Path) -> None:
+def test_a_dangling_link_is_refused_and_named(verb: str, registry: Path, tmp_path: Path) -> None:
     registry.symlink_to("elsewhere.yaml")
     refused(run(*VERBS[verb]), 6, "registry_not_found", "it is a link to", "elsewhere.yaml")
     assert everything(tmp_path) == {".hermes/agent-sessions.yaml": "-> elsewhere.yaml"}
 
 
-def test_a_link_to_itself(registry: Path) -> None:
+def test_a_link_to_itself_is_refused(registry: Path) -> None:
     registry.symlink_to(registry)
     answer = run("list", "--json")
     refused(answer, 6, answer.error["code"])
@@ -359,7 +359,9 @@ def test_a_thousand_rows(registry: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_unreadable_file(verb: str, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_refused(
+    verb: str, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     registry.write_text(ROW)
     opened = os.open
 
@@ -549,7 +551,7 @@ def test_events_are_reported_of_rows_that_cannot_be_used_or_are_no_more(registry
 
 
 @pytest.mark.parametrize("target", ["nosuch", "nosuch*", "tag:none", "agent:none"])
-def test_a_target_without_a_row(target: str, registry: Path) -> None:
+def test_a_target_without_a_row_is_not_registered(target: str, registry: Path) -> None:
     registry.write_text(ROW)
     for verb in ("stop", "kill", "show", "resume", "forget", "list", "events"):
         refused(run(verb, target, "--json"), 3, "session_not_registered", target)

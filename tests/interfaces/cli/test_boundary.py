@@ -26,7 +26,7 @@ def broken(error: BaseException) -> Callable[[Context], Result]:
     return work
 
 
-def test_what_a_verb_could_not_do_becomes_an_answer(story: Story) -> None:
+def test_a_failure_of_a_verb_becomes_an_answer(story: Story) -> None:
     failure = Failure(Code.TMUX_MISSING, "could not look: no tmux")
     told = boundary.run_work("list", story.app(), broken(failure))
     assert (told.failure, told.warnings, told.registry) == (failure, ("careful",), str(story.path))

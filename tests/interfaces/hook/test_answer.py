@@ -182,7 +182,7 @@ def test_a_heartbeat_is_noted_by_name_or_by_where_it_is_called(desk: Desk) -> No
         (("--registry", "/nowhere/x.yaml"), 6, "registry_not_found"),
     ],
 )
-def test_what_is_wrong_with_a_heartbeat_is_reported(
+def test_a_faulty_heartbeat_is_reported(
     desk: Desk, words: tuple[str, ...], status: int, code: str
 ) -> None:
     ended, answer = told(desk.run("heartbeat", *words, "--json"))

@@ -577,7 +577,7 @@ def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
     asyncio.run(run())
 
 
-def test_what_a_terminal_replies_late_is_no_command(story: Story) -> None:
+def test_a_late_reply_of_the_terminal_is_no_command(story: Story) -> None:
     """`tmux` contains an x, and a version an a: the program that had asked was gone by then."""
     story.agent("acme")
     desk = Held(story)
@@ -694,7 +694,7 @@ def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) ->
     ]
 
 
-def test_what_is_wrong_with_a_host_is_reported_below_the_table(story: Story) -> None:
+def test_a_failure_of_a_host_is_reported_below_the_table(story: Story) -> None:
     story.agent("acme")
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
     desk = Hosted(story, gpu=[HostAnswer((), down)])

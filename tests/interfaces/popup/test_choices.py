@@ -73,7 +73,7 @@ def test_the_sort_order_is_remembered_and_the_filter_is_not(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"sort": "nosuch"}', '{"sort": []}', "\xff"])
-def test_what_is_not_understood_is_as_if_it_were_not_there(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_understood_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "popup.json"
     path.write_text(text)
     assert load_choices(path) == Choices()

@@ -37,7 +37,7 @@ def test_sessions_are_known_by_their_target_and_a_row_of_this_machine_wins() -> 
     assert [one.name for one in hosts.sessions({"api@gpu"})] == ["web@gpu", "web@dev"]
 
 
-def test_what_is_wrong_with_a_host_is_kept_until_it_answers() -> None:
+def test_a_failure_of_a_host_is_kept_until_it_answers() -> None:
     hosts = known("gpu")
     hosts.record("gpu", HostAnswer((), DOWN))
     assert (hosts.troubles(), hosts.waiting()) == ([DOWN], 0)

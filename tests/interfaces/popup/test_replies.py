@@ -46,7 +46,7 @@ def test_a_reply_is_no_key(reply: str) -> None:
 @pytest.mark.parametrize(
     "typed", ["x", "jjx", "^", "^x", "/^P", "[x", "]x", "\x1b[A", "\x1bOP", "\x1bx"]
 )
-def test_what_a_person_types_is_heard(typed: str) -> None:
+def test_keys_that_a_person_types_are_heard(typed: str) -> None:
     keys, replies = keys_of(typed), Replies()
     for number, key in enumerate(keys):
         key.time = 10.0 + number * 0.1  # no user is faster

@@ -98,7 +98,7 @@ def test_the_host_is_in_its_column_or_else_in_the_name() -> None:
     assert label(replace(SHOP, name="a@b"), "", COLUMNS) == "a@b"  # a local name
 
 
-def test_what_is_wrong_with_hosts_is_reported_first() -> None:
+def test_a_failure_of_hosts_is_reported_first() -> None:
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: \x1b[31mno route")
     told = footer(1, [SHOP, SHOP], Choices(), host_messages([down], 2)).plain
     assert (

@@ -171,7 +171,7 @@ def test_an_interruption_stays_one(live: tmuxreap.Registry, tmux_socket: str) ->
     assert live.kill("shop", check=True, grace=0).outcome == "killed"
 
 
-def test_what_comes_is_as_its_schema_says(
+def test_a_change_is_as_its_schema_says(
     opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def as_it_is(kind: type, come: object) -> object:

@@ -33,7 +33,7 @@ def test_events_come_oldest_first_by_name_and_age(opened: tmuxreap.Registry) -> 
         opened.events("nobody")
 
 
-def test_what_follows_begins_with_what_was_and_ends_when_it_is_closed(
+def test_followed_events_begin_with_the_old_ones_and_end_when_closed(
     opened: tmuxreap.Registry,
 ) -> None:
     with opened.follow() as stream:
