@@ -92,7 +92,7 @@ def test_names_with_signs_that_mean_something_in_an_address(tmp_path: Path) -> N
     assert [file.name for file in tmp_path.iterdir()] == ["a?mode=ro#b%41 c.db"]
 
 
-def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Ledger.open(Path("rows.db"), now=NOW).close()
     assert (tmp_path / "rows.db").exists()
@@ -373,7 +373,7 @@ def test_a_full_disk_loses_nothing_that_was_written(path: Path, full_at: int) ->
         assert ledger.warnings == []
 
 
-def test_a_full_database(ledger: Ledger) -> None:
+def test_a_full_database_refuses_an_event_and_works_again(ledger: Ledger) -> None:
     ledger.run(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
     with pytest.raises(LedgerUnavailable, match="full"):
         ledger.record_event(NewEvent("api", "too big", {"text": "x" * 300_000}), NOW)
@@ -495,7 +495,7 @@ def test_a_death_in_the_middle_of_a_transaction_leaves_what_was_there(path: Path
         assert isinstance(begin(ledger, intent("web")), Begun)
 
 
-def test_closing_twice_and_using_it_again(ledger: Ledger) -> None:
+def test_a_ledger_closed_twice_can_be_used_again(ledger: Ledger) -> None:
     ledger.close()
     ledger.close()
     ledger.record_event(NewEvent("api", "stopped"), NOW)

@@ -149,7 +149,7 @@ def test_a_heartbeat_at_no_moment_is_none(at: str, ledger: Ledger, path: Path) -
     assert ledger.last_heartbeat("api") is None
 
 
-def test_the_last_heartbeat_of_each(ledger: Ledger) -> None:
+def test_the_last_heartbeat_of_each_session_is_known(ledger: Ledger) -> None:
     tool = Heartbeat("api", 10.0, "working", "tool", "c-1", {"tool": "Bash"})
     ended = Heartbeat("api", 20.0, "idle", "stop", None, {})
     ledger.record_heartbeat(tool)

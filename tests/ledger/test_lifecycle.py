@@ -97,7 +97,7 @@ def test_a_heartbeat_that_another_writes_is_one(story: Story) -> None:
     assert sql(story, "SELECT last_heartbeat FROM agent_lifecycle") == [("2026-11-18T11:08:20Z",)]
 
 
-def test_what_another_says_of_a_running_one_stands_until_its_row_ends(story: Story) -> None:
+def test_a_status_by_another_tool_stays_until_its_row_ends(story: Story) -> None:
     ours(story, "acme")
     sql(story, SEED_KILL, "stuck", "acme")
     status, completed, message = life(story)
@@ -141,7 +141,7 @@ def test_a_table_of_another_tool_is_written_and_not_altered(story: Story) -> Non
         assert ledger.lifecycle_problems() == []
 
 
-def test_also_after_a_crash_of_tmuxreap(story: Story) -> None:
+def test_a_status_is_written_also_after_a_crash_of_tmuxreap(story: Story) -> None:
     theirs(story)
     story.kill("acme", reason="stuck")
     sql(

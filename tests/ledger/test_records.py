@@ -66,7 +66,7 @@ def test_a_moment_is_one_only_when_it_is_whole(data: str, moment: Moment | None)
     assert moment_of(from_json(data)) == moment
 
 
-def test_what_is_to_be_put_back_stays_known_however_many_die_over_it() -> None:
+def test_options_to_be_put_back_stay_known_however_many_owners_die() -> None:
     older = replace(OPTION, pane="%2", before="off")
     before = Intent(
         name="api",

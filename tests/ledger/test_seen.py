@@ -12,7 +12,7 @@ LEADER, CHILD, OTHER = ProcessId(7, 70), ProcessId(8, 80), ProcessId(9, 90)
 PANE = SeenPane("/tmp/s,5", "%3", "mark")
 
 
-def test_what_was_seen_is_recalled_with_the_pane_of_its_leader(story: Story) -> None:
+def test_a_process_that_was_seen_is_recalled_with_the_pane_of_its_leader(story: Story) -> None:
     books = story.app().books
     assert books.seen("boot", ["a"]) == {}
     books.remember_seen("boot", [News("a", {LEADER: PANE, CHILD: None}), News("b", {OTHER: None})])
@@ -46,7 +46,7 @@ def test_a_removed_row_is_forgotten(story: Story) -> None:
     assert set(books.seen("boot", ["a", "b"])) == {"b"}
 
 
-def test_what_cannot_be_remembered_gives_no_warning(story: Story) -> None:
+def test_a_look_that_cannot_be_remembered_gives_no_warning(story: Story) -> None:
     app = story.app()
     ledger_path(story.path).mkdir()
     app.books.remember_seen("boot", [News("a", {CHILD: None})])
