@@ -98,7 +98,7 @@ def test_it_is_ended_by_its_own_command_and_stays_gone(
     assert answer(real.stop())["outcome"] == "already_stopped"
 
 
-def test_what_its_daemon_keeps_is_not_called_gone(real: Real, daemon: Daemon) -> None:
+def test_a_session_that_its_daemon_keeps_is_not_called_gone(real: Real, daemon: Daemon) -> None:
     """Nor is it signalled: the daemon would bring it back."""
     pid = daemon.begin()
     daemon.mode(deaf=True)
@@ -200,7 +200,7 @@ def test_a_session_that_ended_by_itself_is_found_dead(real: Real, daemon: Daemon
 # What a row launched
 
 
-def test_what_a_row_launched_stands_below_it(real: Real, daemon: Daemon) -> None:
+def test_a_session_that_a_row_launched_is_listed_below_it(real: Real, daemon: Daemon) -> None:
     real.start()
     parent = real.session_file()["sessionId"]
     daemon.begin(own=TWO, launched_by=parent)

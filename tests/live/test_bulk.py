@@ -272,7 +272,7 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
     assert alive(pid)
 
 
-def test_what_ends_sessions_without_a_row_too_asks_nevertheless(
+def test_an_ending_of_sessions_without_a_row_asks_too(
     real: Real, person: Callable[..., Person]
 ) -> None:
     pid = herd(real, ["one"])["one"]

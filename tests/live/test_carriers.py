@@ -365,7 +365,7 @@ def agent_with(store: str) -> int:
     return int(file.stem)
 
 
-def test_over_a_real_ssh(real: Real, far: Far) -> None:
+def test_a_stop_ends_an_agent_over_a_real_ssh(real: Real, far: Far) -> None:
     agent = over_ssh(real, far)
     result = answer(real.stop())
     assert (result["outcome"], result["stopped_by"], result["error"]) == (
@@ -404,7 +404,9 @@ def server_of(agent: int) -> int:
 
 
 @pytest.mark.skipif(shutil.which("mosh") is None, reason="no mosh")
-def test_over_a_real_mosh(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_ends_an_agent_over_a_real_mosh(
+    real: Real, far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = over_mosh(real, far, monkeypatch)
     server = server_of(agent)
     result = answer(real.stop())

@@ -124,7 +124,7 @@ def test_a_pid_alone_is_no_process(real: Real, start: Start, verb: EndVerb, pane
     assert real.registry.read_bytes() == before
 
 
-def test_by_our_mark(real: Real, start: Start) -> None:
+def test_a_headless_agent_is_found_by_our_mark(real: Real, start: Start) -> None:
     pid = start("sleep", "600", TMUXREAP_ID=MARK)
     other = start("sleep", "600", TMUXREAP_ID=MARK.replace("5", "6"))
     register(real, "cwd: /")

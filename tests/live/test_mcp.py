@@ -178,7 +178,7 @@ def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
     assert client.leaves() == (0, [])
 
 
-def test_what_is_reaped_was_reported_before_with_its_evidence(real: Real) -> None:
+def test_a_reap_reports_the_evidence_before_it_ends(real: Real) -> None:
     herd(real, ["idle", "young"])
     real.edit("- name: idle", "- ttl: 0s\n    name: idle")
     told, done = calls(
@@ -607,7 +607,7 @@ def test_a_signal_between_the_keys_leaves_the_pane_as_it_was(
     assert (real.row()["status"], kept(real)) == ("running", "")
 
 
-def test_what_a_signal_interrupted_is_finished_by_reconcile(real: Real) -> None:
+def test_a_stop_that_a_signal_interrupted_is_finished_by_reconcile(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term")
     pid = real.pid()
     client = ByHand(real, WHOLE)

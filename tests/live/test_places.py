@@ -203,7 +203,7 @@ def test_each_of_two_agents_in_one_session_is_adopted_by_its_pane(real: Real) ->
     assert b"--always-banner" in Path(f"/proc/{resumed['pid']}/cmdline").read_bytes()
 
 
-def test_what_other_tools_saw_in_its_pane_tells_the_agent(real: Real) -> None:
+def test_the_agent_is_read_from_the_command_that_other_tools_recorded(real: Real) -> None:
     real.registry.write_text(
         "tmux_sessions:\n- {name: acme, status: stopped, pane: {pid: 4, cmd: /usr/bin/claude}}\n"
     )

@@ -161,7 +161,7 @@ def guessed(real: Real) -> Real:
     return real
 
 
-def test_what_was_ambiguous_at_the_kill_is_not_purged_as_nothing(guessed: Real) -> None:
+def test_a_conversation_ambiguous_at_the_kill_is_not_purged(guessed: Real) -> None:
     talked(guessed)
     talked(guessed, "other")
     kept = conversations(guessed)

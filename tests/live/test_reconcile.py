@@ -181,7 +181,7 @@ def test_a_row_that_is_just_being_ended_is_its_owner_s(real: Real) -> None:
         assert drifts(run(real)) == {}
 
 
-def test_what_a_dead_owner_had_begun_keeps_its_reason(real: Real) -> None:
+def test_a_stop_of_a_dead_owner_keeps_its_reason(real: Real) -> None:
     real.start()
     pid = real.pid()
     real.tmux("kill-session", "-t", "=acme")

@@ -101,7 +101,7 @@ def test_a_tmux_that_is_killed_comes_back_with_all_of_its_sessions(
     assert "OF_THE_WATCH" not in real.tmux("show-environment", "-g")
 
 
-def test_what_tmux_takes_from_its_client_is_the_sessions_own(
+def test_variables_that_tmux_updates_are_the_sessions_own(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`update-environment`: these come from the process that creates the session."""

@@ -103,7 +103,7 @@ def test_a_row_that_only_remembers_the_pid_keeps_its_conversation(real: Real) ->
     assert real.row("b")["demo_conversation_id_own"] not in (None, "FIRST")
 
 
-def test_what_a_dumped_row_shares_stays_when_it_is_started_again_or_forgotten(real: Real) -> None:
+def test_shared_parts_of_a_dumped_row_stay_when_one_is_started_or_forgotten(real: Real) -> None:
     dumped(real, "abc")
     real.say("hello", "a")
     for name in "ab":

@@ -69,7 +69,7 @@ def test_an_idle_shell_beside_it_is_no_reason(real: Real) -> None:
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 @for_each(FEW)
-def test_the_whole_session(real: Real, verb: EndVerb) -> None:
+def test_the_whole_session_is_ended(real: Real, verb: EndVerb) -> None:
     real.start()
     stranger = real.bystander()
     agent, other = real.pid(), beside(real, "sh", "-c", "trap '' HUP; sleep 600")

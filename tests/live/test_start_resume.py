@@ -28,7 +28,7 @@ def nothing_is_left(real: Real) -> None:
     until("the end of all of it", lambda: marked(os.environ[GUARD]) == {})
 
 
-def test_what_is_recorded(real: Real) -> None:
+def test_a_start_records_these_fields(real: Real) -> None:
     begun = real.start(tags=("red",), task_id="T-1", ttl="2h")
     row = real.row()
     assert (begun["status"], begun["live"], begun["agent"]) == ("running", "alive", "demo")
@@ -62,7 +62,7 @@ def test_a_command_that_is_not_there(real: Real) -> None:
     nothing_is_left(real)
 
 
-def test_alive_but_another_program(real: Real) -> None:
+def test_another_program_than_the_agent_is_a_failed_start(real: Real) -> None:
     line = "echo I am somebody else; trap '' HUP TERM; setsid sleep 600 & sleep 600"
     failure = start_fails(real, ["sh", "-c", line], confirm_s=0.3)
     assert failure.code.text == "start_failed"
@@ -144,7 +144,7 @@ def test_without_a_command_the_row_s_own_is_run(real: Real) -> None:
     assert argv[1:5] == ["-m", "tmuxreap.demo_agent", "--exit-delay", "0.05"]
 
 
-def test_resume_of_a_living_session(real: Real) -> None:
+def test_a_resume_of_a_living_session_is_refused(real: Real) -> None:
     real.start()
     real.say("hello")
     real.stop()

@@ -46,7 +46,7 @@ def rung(result: dict[str, object], name: str) -> dict[str, object]:
     return next(one for one in rungs if one["name"] == name)
 
 
-def test_idle(real: Real) -> None:
+def test_an_idle_agent_leaves_by_its_keys(real: Real) -> None:
     real.start()
     real.bystander()
     result = ended(real)
@@ -70,7 +70,7 @@ def test_a_draft_is_kept_and_never_sent(real: Real) -> None:
     assert result["draft"]["chars"] == len("half a thought")  # type: ignore[index]
 
 
-def test_busy(real: Real) -> None:
+def test_a_busy_agent_leaves_by_its_keys(real: Real) -> None:
     real.start("acme", "--state", "busy")
     result = ended(real)
     assert result["stopped_by"] == "exit_keys"
@@ -90,7 +90,7 @@ def test_a_mode_that_swallows_keys(real: Real, mode: str, state: str) -> None:
     assert ended(real)["stopped_by"] == "exit_keys"
 
 
-def test_under_a_shell(real: Real) -> None:
+def test_an_agent_below_a_shell_leaves_by_its_keys(real: Real) -> None:
     real.start(command=["sh", "-c", f"{' '.join(DEMO)}; read line"])
     result = ended(real)
     assert result["stopped_by"] == "exit_keys"
@@ -230,7 +230,7 @@ def test_a_user_s_option_stays_as_it_was(real: Real) -> None:
     assert real.tmux("show-options", "-p", "-v", "-t", "=acme:.0", "remain-on-exit") == "failed"
 
 
-def test_from_the_command_line(real: Real) -> None:
+def test_a_stop_from_the_command_line_prints_json(real: Real) -> None:
     real.start()
     words = [
         sys.executable,
@@ -248,7 +248,7 @@ def test_from_the_command_line(real: Real) -> None:
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "exit_keys")
 
 
-def test_a_session_without_a_row(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_without_a_row_is_ended(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     before = real.registry.read_bytes()
     default = f"{os.environ['TMUX_TMPDIR']}/tmux-{os.getuid()}/default"
     Path(default).parent.mkdir(mode=0o700)

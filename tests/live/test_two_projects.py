@@ -117,7 +117,9 @@ def test_an_ended_row_of_that_name_is_no_drift_either(real: Real, other: Real) -
 
 
 @pytest.mark.parametrize("how", ["ended", "forgotten", "no registry"])
-def test_what_no_running_row_of_the_other_has_is_free(how: str, real: Real, other: Real) -> None:
+def test_a_session_without_a_running_row_elsewhere_can_be_adopted(
+    how: str, real: Real, other: Real
+) -> None:
     if how == "ended":
         other.edit("status: running", "status: stopped")
     elif how == "forgotten":

@@ -282,7 +282,7 @@ def test_a_draft_is_kept_before_the_session_ends_in_the_background(real: Real) -
     assert result["draft"]["chars"] == len("half a thought")
 
 
-def test_what_its_daemon_keeps_leaves_the_pane_alone(real: Real) -> None:
+def test_a_worker_that_its_daemon_keeps_leaves_the_pane_alone(real: Real) -> None:
     old, worker = moved(real, on_disk=False)
     (real.store / "w1.pid").write_text("no pid")
     result = answer(real.stop())

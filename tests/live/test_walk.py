@@ -3,7 +3,7 @@ the way, next to a writer without the lock and a user who moves panes. Whatever 
 written is true, and one reconcile settles it.
 
 The seed is in the test's name and in each failure. For longer walks: WALK_S=300 WALK_SEED=7 pytest
-tests/live/test_walk.py"""
+tests/live/test_a_random_walk_breaks_no_promise.py"""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", [SEED])
-def test_walk(real: Real, seed: int) -> None:
+def test_a_random_walk_breaks_no_promise(real: Real, seed: int) -> None:
     walk = Walk(real, seed)
     until = time.monotonic() + SECONDS
     try:

@@ -91,7 +91,7 @@ def test_a_start_that_fails_leaves_neither_worktree_nor_branch(
     assert real.rows() == {}
 
 
-def test_what_a_failed_start_has_written_stays(real: Real, main: Path, tmp_path: Path) -> None:
+def test_files_of_a_failed_start_stay(real: Real, main: Path, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     failure = fails(real, main, tree, command=["sh", "-c", "echo work > note"], confirm_s=5.0)
     assert "could not remove the worktree of acme" in failure.message

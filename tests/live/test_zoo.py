@@ -122,7 +122,7 @@ def _idle(rung: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=NAMES)
-def test_member(member: Member, ended: Ended) -> None:
+def test_each_kind_of_agent_is_gone_and_its_neighbours_live(member: Member, ended: Ended) -> None:
     if ended.others_rows and member.name in OURS_ONLY:
         pytest.skip("a pid from a file is no proof")
     result, row = ended.results[member.name], ended.zoo.real.row(member.name)
