@@ -74,7 +74,7 @@ def test_nothing_runs_away_from_a_stop(real: Real, kind: str) -> None:
     assert result["swept"], "what was swept is named"
 
 
-def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(real: Real) -> None:
+def test_a_process_with_only_the_mark_is_found_after_an_end_by_hand(real: Real) -> None:
     note = real.folder / "pid"
     away = "setsid env -u TMUX -u TMUX_PANE " + shell("exec sleep 600", note)
     real.start(command=["sh", "-c", f"{away} exec {real.words}"])

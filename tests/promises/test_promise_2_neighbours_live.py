@@ -34,7 +34,7 @@ def code(result: dict[str, object]) -> tuple[object, object]:
 
 
 @for_each(FEW)
-def test_a_name_with_the_same_prefix(real: Real) -> None:
+def test_a_session_with_the_same_prefix_lives(real: Real) -> None:
     real.start("a")
     real.start("a-2")
     other = real.pid("a-2")
@@ -57,7 +57,7 @@ def test_only_the_longer_name_is_alive(real: Real) -> None:
     assert alive(other)
 
 
-def test_the_same_name_on_another_server(real: Real, other_server: str) -> None:
+def test_a_session_of_the_same_name_on_another_server_lives(real: Real, other_server: str) -> None:
     real.start()
     real.tmux("new-session", "-d", "-s", "acme", "sleep", "600", socket=other_server)
     stranger = int(real.tmux("list-panes", "-a", "-F", "#{pane_pid}", socket=other_server))
@@ -208,7 +208,7 @@ def test_a_hand_written_row_whose_session_holds_something_else(real: Real) -> No
 
 
 @for_each(FEW)
-def test_an_agent_of_the_same_folder_and_store(real: Real) -> None:
+def test_an_agent_of_the_same_folder_and_store_lives(real: Real) -> None:
     """A search by command line or by folder would end both."""
     real.start("one")
     real.start("two")

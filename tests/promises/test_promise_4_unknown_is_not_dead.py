@@ -83,7 +83,7 @@ def test_a_file_in_place_of_the_socket_is_unreachable_not_dead(real: Real, agent
     Path(f"{real.socket}.moved").rename(real.socket)
 
 
-def test_a_row_of_another_host(real: Real, agent: int) -> None:
+def test_a_row_of_another_host_is_refused(real: Real, agent: int) -> None:
     text = real.registry.read_text()
     with real.app() as app:
         host = app.place.host

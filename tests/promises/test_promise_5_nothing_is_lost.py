@@ -222,7 +222,7 @@ def test_every_step_on_the_way_is_among_them(verb: str, registry: Path) -> None:
     assert met - {Step.HANGUP, Step.KILL, Step.KEYS} == set(PASSED[verb])
 
 
-def test_what_was_asked_for_is_known_after_a_kill(registry: Path) -> None:
+def test_the_request_of_a_stop_is_known_after_a_kill(registry: Path) -> None:
     """From the intent on, the reason is in the ledger, for reconcile."""
     broken(registry, "stop", Step.PROVEN, "kill")
     db = sqlite3.connect(registry.with_name("agent-sessions.db"))

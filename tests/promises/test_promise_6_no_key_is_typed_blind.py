@@ -221,7 +221,7 @@ def test_another_process_in_the_pane_gets_no_keys(story: Story) -> None:
 
 
 @pytest.mark.live
-def test_for_real(real: Real) -> None:
+def test_a_real_draft_is_kept_and_not_submitted(real: Real) -> None:
     real.start("acme", "--state", "draft")
     real.shows("acme", "> half a thought")
     assert answer(real.stop())["stopped_by"] == "exit_keys"
