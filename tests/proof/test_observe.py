@@ -51,7 +51,7 @@ def test_each_server_is_asked_once_and_answers_for_itself(processes: Counted) ->
     assert (world.host, world.boot_id) == ("here", "boot")
 
 
-def test_what_a_process_carries(processes: Counted) -> None:
+def test_a_trace_has_mark_pane_and_terminals_of_a_process(processes: Counted) -> None:
     one = processes.add(
         "a", environ={"TMUXREAP_ID": "m", "TMUX": "/tmp/s,x,50,0", "TMUX_PANE": "%3"}
     )
@@ -208,7 +208,7 @@ def test_an_observer_outside_tmux_does_not_see_itself(processes: Counted) -> Non
         ("", 0),
     ],
 )
-def test_the_number_of_a_terminal(path: str, number: int) -> None:
+def test_a_terminal_has_the_number_of_its_device(path: str, number: int) -> None:
     assert terminal_number(path) == number
 
 

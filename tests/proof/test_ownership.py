@@ -116,7 +116,7 @@ def test_an_orphan_belongs_by_what_it_has_or_carries(
         {"trace": Trace(mark=MARK, tmux=TMUX, pane="%5")},
     ],
 )
-def test_what_is_carried_says_nothing_of_one_that_lives_elsewhere(
+def test_marks_on_a_process_that_lives_elsewhere_are_no_evidence(
     table: Table, facts: dict[str, object]
 ) -> None:
     table.add(500, 1, sid=777, **facts)  # type: ignore[arg-type]

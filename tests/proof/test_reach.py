@@ -16,7 +16,7 @@ from tmuxreap.proof.see import see
 from tmuxreap.proof.sight import Past
 
 
-def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
+def test_marks_of_a_stranger_with_the_leaders_pid_are_not_the_sessions(
     story: Story,
 ) -> None:
     """Neither its mark nor its control group, with everything in it."""
@@ -143,7 +143,7 @@ def test_the_service_that_all_panes_share_is_spared(story: Story, program: str) 
     assert reason(world.index.processes[service.pid]) == f"a shared {program}"
 
 
-def test_what_outlived_a_respawn_of_its_pane_is_named(story: Story) -> None:
+def test_a_process_that_outlived_a_respawn_of_its_pane_is_named(story: Story) -> None:
     """Another tool's row has no start of it: the agent is no proof of another, nor is it gone."""
     agent = story.agent(shell=True, ignores={Signals.SIGHUP})
     row = {"name": "acme", "status": "running", "agent": "demo"}

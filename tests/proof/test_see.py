@@ -20,7 +20,7 @@ def write(story: Story, old: str, new: str) -> None:
     story.path.write_text(text.replace(old, new))
 
 
-def test_alive(story: Story) -> None:
+def test_an_agent_in_its_pane_is_alive(story: Story) -> None:
     agent = story.agent()
     seen = sight(story)
     assert (seen.live, seen.trouble, seen.contains_caller, seen.foreign) == (
@@ -35,7 +35,7 @@ def test_alive(story: Story) -> None:
     assert seen.owned.ids == {agent.process}
 
 
-def test_agent_gone(story: Story) -> None:
+def test_a_shell_without_its_agent_is_agent_gone(story: Story) -> None:
     agent = story.agent(shell=True)
     assert agent.shell is not None
     story.processes.put_in_front(agent.shell)
@@ -146,7 +146,7 @@ def foreign_row(story: Story, pane_pid: int | None, name: str = "acme") -> None:
     )
 
 
-def test_a_row_with_the_pid_of_a_pane_only(story: Story) -> None:
+def test_a_row_with_only_the_pid_of_a_pane_has_its_agent(story: Story) -> None:
     agent = story.agent()
     foreign_row(story, agent.process.pid)
     assert [process.id for process in sight(story).agent] == [agent.process]
@@ -206,7 +206,7 @@ def test_a_script_is_no_idle_shell(story: Story) -> None:
     assert [one.id for one in sight(story).foreign] == ["%1"]
 
 
-def test_the_only_pane_with_the_agent(story: Story) -> None:
+def test_the_only_pane_with_the_agent_is_taken(story: Story) -> None:
     agent = story.agent()
     session = story.tmux.servers[story.SOCKET].sessions[0]
     story.tmux.split(story.SOCKET, session, "bash")

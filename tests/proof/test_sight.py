@@ -21,7 +21,7 @@ def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Sto
     assert [(one.process.id, one.why) for one in seen.owned.own] == [(late, "scope")]
 
 
-def test_what_belonged_once_is_remembered_and_the_first_look_stays_the_first(story: Story) -> None:
+def test_a_process_that_belonged_once_is_remembered_and_the_first_look_kept(story: Story) -> None:
     agent = story.agent()
     app, row = story.app(), row_of(story)
     first, past = app.sights.with_pasts([row])[0]

@@ -70,7 +70,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
         (None, None, None, UNKNOWN, None),
     ],
 )
-def test_the_word_or_the_screen(
+def test_the_newer_of_report_and_screen_tells_the_state(
     word: Pulse | None,
     screen: ScreenState | None,
     drawn_ago: float | None,
@@ -122,7 +122,7 @@ def test_an_agent_that_is_gone_is_at_nothing(story: Story) -> None:
     assert (facts["live"], facts["state"], facts["state_source"]) == ("agent_gone", None, None)
 
 
-def test_what_another_life_said_is_no_word_of_this_one(story: Story) -> None:
+def test_a_report_of_an_earlier_life_does_not_count(story: Story) -> None:
     story.agent()
     with story.ledger() as ledger:
         ledger.record_heartbeat(

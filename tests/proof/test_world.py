@@ -75,7 +75,7 @@ def test_only_who_may_be_someone_s_is_asked_for_its_name() -> None:
     assert named(Sought(pids=frozenset({900})), *everyone) == {900}
 
 
-def test_what_carries_the_place_of_a_stranger_s_pane_is_not_asked() -> None:
+def test_a_process_of_a_strangers_pane_is_not_asked() -> None:
     acme = Sought(frozenset({"acme"}))
     here, gone = Trace("m", "/tmp/s,50", "%5"), Trace("m", "/tmp/s,50", "%77")
     assert named(acme, process(300), process(301), p300=here, p301=gone) == {301}
