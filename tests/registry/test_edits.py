@@ -242,7 +242,7 @@ def test_a_row_that_others_refer_to_stays() -> None:
     assert remove_rows(document, 1) == "tmux_sessions:\n- &a {x: 1}\n"
 
 
-def test_from_nothing_to_a_row_and_back() -> None:
+def test_a_row_added_and_removed_leaves_the_same_text() -> None:
     fresh = new_document()
     assert parse(fresh).rows == ()
     filled = add_row(parse(fresh), ROW)

@@ -129,7 +129,7 @@ def test_rows_less(made: Made, data: st.DataObject) -> None:
 @pytest.mark.long
 @some
 @given(made=documents(least=9), row=st.dictionaries(fields, values, max_size=4))
-def test_a_row_more(made: Made, row: Any) -> None:
+def test_a_row_is_added_to_an_excerpt_as_to_the_whole(made: Made, row: Any) -> None:
     document, found = whole(made)
     assume(found.lengths)
     excerpt = Excerpt(found, made.text, [])
@@ -224,7 +224,7 @@ def test_a_row_that_will_be_a_bad_one_is_reported_as_such(
     assert any(isinstance(one, BadRow) for one in after.rows)
 
 
-def test_what_an_older_one_kept_under_another_name_is_no_reading(story: Story) -> None:
+def test_a_cache_entry_of_an_older_version_is_not_read(story: Story) -> None:
     """An older version cached all rows in one list."""
     story.path.write_text("tmux_sessions:\n- {name: a, status: stopped}\n")
     app = story.app()

@@ -189,7 +189,7 @@ def test_a_registry_removed_after_reading_is_no_longer_ours(registry: RegistryFi
     assert not registry.is_ours
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_unwritable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Failure) as caught:
         RegistryFile(tmp_path / "file" / "rows.yaml").create()

@@ -63,7 +63,7 @@ def test_a_row_that_shows_an_older_life_has_a_newer_one(
         (row("stopped", 7), [row("stopped", 7), RUNS]),  # an end without a time may be new
     ],
 )
-def test_what_the_ledger_does_not_know_as_older_stands(shown: Row, lives: list[Row]) -> None:
+def test_a_row_that_the_ledger_does_not_know_as_older_stays(shown: Row, lives: list[Row]) -> None:
     assert newer_lives(shown, [*map(life_of, lives)], []) == []
 
 

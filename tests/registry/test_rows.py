@@ -13,7 +13,7 @@ from tmuxreap.registry.rows import cached_row, conversation_field, read_row, rec
 PLAIN: dict[str, Any] = {"name": "a", "status": "running"}
 
 
-def test_a_full_row() -> None:
+def test_a_full_row_is_read() -> None:
     row = read_row(
         3,
         {
@@ -106,7 +106,7 @@ def test_an_entry_that_is_no_row_is_an_error(data: dict[str, object], reason: st
 
 
 @pytest.mark.parametrize("odd", ["text", 7, None, [1], True])
-def test_what_should_be_a_mapping_and_is_none_says_nothing(odd: object) -> None:
+def test_a_field_that_should_be_a_mapping_and_is_not_says_nothing(odd: object) -> None:
     row = read_row(0, {**PLAIN, "pane": odd, "tmux": odd})
     assert (row.pane, row.tmux) == (RecordedPane(), RecordedTmux())
 

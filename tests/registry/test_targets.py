@@ -70,7 +70,7 @@ def test_patterns_and_tags_select_by_state(
     assert chosen.sweeping
 
 
-def test_all_by_state() -> None:
+def test_the_word_all_means_the_rows_of_the_wanted_state() -> None:
     assert names(pick("all")) == ["acme-1", "web"]
     assert names(pick("all", wanted=Wanted.ENDED)) == ["acme-2", "old", "ancient"]
     assert names(pick("all", wanted=Wanted.ALL)) == ["acme-1", "acme-2", "web", "old", "ancient"]

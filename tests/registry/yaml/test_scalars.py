@@ -68,7 +68,7 @@ def test_quotes_are_kept_where_the_text_allows_it() -> None:
     assert set_one(text, {("a",): "one\ntwo"}) == 'tmux_sessions:\n- a: "one\\ntwo"\n'
 
 
-def test_what_cannot_be_written_is_refused_or_raised() -> None:
+def test_a_value_that_cannot_be_written_is_refused_or_raised() -> None:
     with pytest.raises(Unsafe):
         set_one("tmux_sessions:\n- a: 1\n", {("k",): "\ud800"})
     with pytest.raises(TypeError):

@@ -32,7 +32,9 @@ pytestmark = pytest.mark.usefixtures("loader")
         (("status",), {"is": "new"}, "status: running\n", "status:\n      is: new\n"),
     ],
 )
-def test_an_existing_value(path: tuple[str, ...], value: Any, old: str, new: str) -> None:
+def test_an_existing_value_is_replaced(
+    path: tuple[str, ...], value: Any, old: str, new: str
+) -> None:
     text = swapped("status: running, ", "", REGISTRY)
     assert set_one(text, {path: value}) == swapped(old, new, text)
 
