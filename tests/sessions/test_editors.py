@@ -65,7 +65,7 @@ def test_not_where_one_is_open_already() -> None:
     assert not machine.may()
 
 
-def test_what_it_was_given(tmp_path: Path) -> None:
+def test_an_editor_below_the_agent_shows_the_draft_that_it_was_given(tmp_path: Path) -> None:
     machine, file = Machine(), tmp_path / "prompt.md"
     file.write_text("one\ntwo")
     machine.processes.add("vi", "vi", str(file))  # an unrelated one

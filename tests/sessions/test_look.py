@@ -161,7 +161,7 @@ def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -
     assert "TMUXREAP_ID=mark-of-one" in (contents[0].environment or "")
 
 
-def test_what_an_older_pane_left_in_the_background_is_in_the_plan(story: Story) -> None:
+def test_a_process_that_an_older_pane_left_is_in_the_plan(story: Story) -> None:
     """The row knows the start of its agent alone, in a pane that came later."""
     session = story.tmux.open(story.SOCKET, "acme", "bash")
     shell = session.panes[0]

@@ -77,7 +77,7 @@ def looks(story: Story, by: str) -> None:
 @pytest.mark.parametrize("by", ["list", "show", "reconcile", "stop"])
 @pytest.mark.parametrize("whole_server", [False, True])
 @pytest.mark.parametrize("ours", [False, True])
-def test_what_a_look_saw_is_ended_after_its_session_was(
+def test_a_process_that_a_look_saw_is_ended_after_its_session(
     story: Story, ours: bool, whole_server: bool, by: str
 ) -> None:
     agent, helper = deaf_agent(story, ours=ours)
@@ -121,7 +121,7 @@ def test_a_look_remembers_only_what_is_new_and_drops_the_dead(story: Story) -> N
     assert (memory.pane.pane, memory.pane.mark) == ("%0", None)
 
 
-def test_what_a_person_runs_beside_the_agent_is_not_remembered(story: Story) -> None:
+def test_a_program_beside_the_agent_is_not_remembered(story: Story) -> None:
     agent = story.agent()
     pane = story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "vim")
     daemon = story.processes.add("node", parent=pane.process, new_session=True)
@@ -131,7 +131,7 @@ def test_what_a_person_runs_beside_the_agent_is_not_remembered(story: Story) -> 
     assert story.processes.alive(daemon)
 
 
-def test_what_sits_in_another_sessions_pane_by_now_is_that_ones(story: Story) -> None:
+def test_a_process_in_another_sessions_pane_by_now_is_that_ones(story: Story) -> None:
     agent, _ = deaf_agent(story, ours=False)
     looks(story, "list")
     server = story.tmux.servers[story.SOCKET]

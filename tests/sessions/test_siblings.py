@@ -140,7 +140,7 @@ def test_a_kill_that_has_begun_continues(story: Story) -> None:
     assert not story.processes.alive(agent.process)
 
 
-def test_after_the_turn(story: Story) -> None:
+def test_a_pane_that_came_during_the_turn_is_refused(story: Story) -> None:
     agent = story.agent(state="busy")
     came = later(story, 30.0, lambda: split(story))
     result = story.stop(after_turn_s=60.0)
@@ -191,9 +191,7 @@ def test_a_shell_that_was_respawned_with_work(story: Story) -> None:
 
 
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.PANE])
-def test_what_is_left_when_the_agent_s_own_pane_is_gone_is_not_taken_for_it(
-    story: Story, scope: Scope
-) -> None:
+def test_a_pane_that_is_left_is_not_taken_for_the_agents_own(story: Story, scope: Scope) -> None:
     agent = story.agent()
     pane = split(story)
     story.processes.die(agent.process)
