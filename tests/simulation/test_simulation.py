@@ -20,7 +20,7 @@ FIXED = range(1, 101)
 
 
 @pytest.mark.parametrize("history", HISTORIES)
-def test_what_was_found_once_holds(history: str) -> None:
+def test_a_history_that_failed_once_holds(history: str) -> None:
     play(HISTORIES[history])
 
 
@@ -44,7 +44,7 @@ def test_a_seed_is_one_history() -> None:
     assert draw(7) != draw(8)
 
 
-def test_what_is_broken_on_purpose_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_made_on_purpose_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Survivors are nobody's: the session is recorded as ended while its agent lives."""
     monkeypatch.setattr(see, "unproven_of", lambda *_: ())
     needed = HISTORIES["an agent outlives a respawn, and its pane moves"]
