@@ -65,7 +65,7 @@ def test_a_named_registry_is_not_replaced_by_another(
     assert failure.hint
 
 
-def test_none_at_all(tmp_path: Path) -> None:
+def test_a_folder_without_a_registry_above_it_is_not_found(tmp_path: Path) -> None:
     failure = refusal(settings(tmp_path))
     assert failure.code is Code.REGISTRY_NOT_FOUND
     assert "tmuxreap start" in failure.hint

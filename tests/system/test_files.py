@@ -34,7 +34,7 @@ def unarmed() -> Iterator[None]:
 # Read and replace
 
 
-def test_what_was_read_is_what_is_replaced(path: Path) -> None:
+def test_the_file_that_was_read_is_the_one_replaced(path: Path) -> None:
     content = files.read(path)
     assert content.data == b"old"
     stamp, unsynced = files.replace(path, b"new", content.stamp)

@@ -60,7 +60,7 @@ def test_the_keeper_s_end_is_the_closing_of_the_terminal(tmp_path: Path) -> None
     until("its hangup", lambda: not alive(begun.pid))
 
 
-def test_what_the_caller_ignores_is_heard_there(tmp_path: Path) -> None:
+def test_a_signal_that_the_caller_ignores_is_heard_there(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         begun = start(tmp_path, "exec sleep 600")

@@ -12,7 +12,7 @@ from tmuxreap.system.tmux import client
 PATH = {"PATH": "/usr/bin:/bin"}
 
 
-def test_what_a_program_says_is_returned_only_where_it_went_well() -> None:
+def test_output_of_a_program_is_returned_only_if_it_went_well() -> None:
     assert run(["sh", "-c", "echo yes"], PATH, 5.0) == ("yes\n", None)
     assert run(["sh", "-c", "echo yes; exit 1"], PATH, 5.0) == ("", "sh said: exit 1")
     assert run(["no-such-program"], PATH, 5.0)[0] == ""

@@ -115,7 +115,7 @@ SCOPE = "/user.slice/user@1.service/tmux-spawn-5e7e3043-7e67-435b-8b1a-80cba8dbd
         ("0::/", None),
     ],
 )
-def test_the_group_that_tmux_made_for_a_pane(
+def test_the_group_that_tmux_made_for_a_pane_is_found(
     monkeypatch: pytest.MonkeyPatch, told: str, where: str | None
 ) -> None:
     """For any mount of control groups; in a container the list may be missing, or another

@@ -24,7 +24,7 @@ def children() -> set[str]:
     return set(Path("/proc/thread-self/children").read_text().split())
 
 
-def test_what_it_says_on_both_streams_and_how_it_ends() -> None:
+def test_both_streams_and_the_end_of_a_program_are_returned() -> None:
     assert python("import os; print(os.environ['A']); os.write(2, b'bad'); os._exit(0)") == (
         True,
         b"",

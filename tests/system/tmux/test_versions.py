@@ -115,7 +115,7 @@ def session(number: int, name: str, *panes: Pane) -> ServerSession:
     return ServerSession(f"${number}", name, 5, 7, 0, False, panes)
 
 
-def test_what_tmux_reports_is_read_back_unchanged() -> None:
+def test_fields_that_tmux_reports_are_read_back_unchanged() -> None:
     server = Server(
         "/s",
         100,
@@ -357,5 +357,5 @@ def test_lines_that_are_filled_up_are_read_without_the_filling() -> None:
 
 
 @pytest.mark.parametrize("screen", ["> ", "> half a thought \n", "", "a\n  b\n"])
-def test_what_a_prompt_shows_stays(screen: str) -> None:
+def test_a_line_with_a_prompt_stays(screen: str) -> None:
     assert unpadded(screen) == screen
