@@ -80,7 +80,7 @@ def test_each_part_of_a_stop_is_what_it_costs_more_than_the_one_before() -> None
     assert where(parts[1:]) == ""
 
 
-def test_what_is_made_ready_before_a_turn_is_not_timed() -> None:
+def test_preparation_before_a_turn_is_not_timed() -> None:
     order: list[str] = []
     ways = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
     in_turns(ways, 2, before={"b": lambda: order.append("-")})

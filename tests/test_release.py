@@ -94,7 +94,7 @@ def test_a_checkout_that_is_ready_can_be_released(
         ("CHANGELOG.md", "- new", "- newer", "not committed"),
     ],
 )
-def test_what_is_missing_is_reported_and_nothing_is_tagged(
+def test_a_mistake_in_a_file_is_reported_and_nothing_is_tagged(
     release: ModuleType,
     capsys: pytest.CaptureFixture[str],
     file: str,
@@ -128,7 +128,7 @@ def test_ci_runs_every_python_that_the_package_names() -> None:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / ".github/workflows").iterdir()), ids=lambda p: p.name
 )
-def test_what_a_workflow_runs_is_there(path: Path) -> None:
+def test_a_workflow_runs_files_that_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     jobs = yaml.safe_load(text)["jobs"]
     called = re.findall(r"(?<![\w/])(?:\./)?((?:scripts|\.ci)/[\w-]+)", text)

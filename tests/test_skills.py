@@ -83,7 +83,7 @@ def test_a_skill_is_valid(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_what_a_skill_names_is_there(folder: Path) -> None:
+def test_a_skill_names_files_that_exist(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text(encoding="utf-8")
     assert "agents/skills/" not in text, "a skill does not know where it is installed"
     for script in re.findall(r"\bscripts/([a-z_]+\.sh)", text):

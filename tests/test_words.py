@@ -84,7 +84,7 @@ def test_a_second_argument_of_a_failure_is_a_message_and_a_third_a_hint() -> Non
     assert not wrong
 
 
-def test_what_could_not_be_done_has_a_verb_a_thing_a_reason_and_a_hint() -> None:
+def test_a_failure_has_a_verb_a_thing_a_reason_and_a_hint() -> None:
     """Checked for literal arguments only."""
     calls, wrong = 0, []
     for path in sorted(PACKAGE.rglob("*.py")):
