@@ -40,6 +40,7 @@ def _restarted(bench: Bench, *, state: str) -> str:
         assert len(bench.model.asked) == asked, "the draft was submitted"
         bench.keys("Enter")
     else:
+        bench.settle(3.0)  # gemini takes no Enter in its first moments
         bench.say(DRAFT)
     bench.until("both messages", lambda: _told(bench.model.asked[asked:]))
     return f"restarted, {item['duration_ms'] / 1000:.2f} s"
