@@ -7,12 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
+
 from tests.test_names import FILES, PACKAGE, TESTS
 
 # Words of names that read like a translation: say reported, again, in progress; name the subject.
+# A question (what, how, why) does not say what the test holds.
 STILTED = re.compile(
     r"_(?:told|anew|under_way|whom)(?:_|\b)"
     r"|\btest_(?:who|whose|whoever|nobody|one_that|one_who|one_whose|those)_"
+    r"|\btest_(?:what|how|why|which|whether|also|by|over)_"
 )
 
 
@@ -26,6 +30,19 @@ def test_the_name_of_a_test_is_a_plain_sentence() -> None:
     ]
     assert len(names) > 2000
     assert [(file, name) for file, name in names if STILTED.search(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_stilted"),
+    [
+        ("test_what_is_recorded", True),
+        ("test_how_it_ends", True),
+        ("test_a_stop_says_what_it_did", False),
+        ("test_whatever_ends_is_named", False),
+    ],
+)
+def test_a_question_is_no_name(name: str, is_stilted: bool) -> None:
+    assert bool(STILTED.search(name)) is is_stilted
 
 
 # Class names that two classes have: the answer has the name that users know.

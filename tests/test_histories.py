@@ -523,7 +523,7 @@ class Histories(RuleBasedStateMachine):
 
 
 @pytest.mark.long
-def test_histories() -> None:
+def test_random_histories_break_no_promise() -> None:
     tell(Histories, 15)
 
 

@@ -56,7 +56,7 @@ def test_the_second_interrupt_comes_within_a_second(
 @pytest.mark.parametrize(
     ("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)]
 )
-def test_which_keys_clear_a_draft(agent: DemoAgent, key: str, clears: bool) -> None:
+def test_a_draft_is_cleared_by_these_keys_only(agent: DemoAgent, key: str, clears: bool) -> None:
     assert press(agent, {1.0: "text", 2.0: key}).draft == ("" if clears else "text")
     assert agent.leaves_at is None
 

@@ -61,7 +61,7 @@ def test_no_bare_enter_and_no_melting_escape(ours: Profiles) -> None:
         assert Key("Enter") not in (*profile.safe_keys, *profile.again_keys), profile.name
 
 
-def test_shared_programs(ours: Profiles) -> None:
+def test_a_shared_program_is_spared_by_its_command(ours: Profiles) -> None:
     def spared(names: tuple[str, ...], command: str) -> bool:
         return any(spare.matches(names, command) for spare in ours.common_spare)
 

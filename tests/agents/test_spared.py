@@ -11,7 +11,7 @@ SERVER = Spare("node", arguments=re.compile("serve$"))
 DAEMON = Spare("", command=re.compile("^/srv/shared "))
 
 
-def test_by_the_program_and_its_arguments() -> None:
+def test_a_program_is_spared_by_its_name_and_arguments() -> None:
     spares = Spares.of(AGENT, SERVER)
     assert spares.matching(["ssh-agent"], ["ssh-agent", "-s"]) is AGENT
     assert spares.matching(["node"], ["node", "serve"]) is SERVER

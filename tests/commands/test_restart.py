@@ -188,7 +188,7 @@ def test_a_restart_takes_several_at_once(story: Story) -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1])
-def test_none_at_once_is_a_mistake(story: Story, count: int) -> None:
+def test_a_restart_of_none_at_once_is_refused(story: Story, count: int) -> None:
     agent = story.agent()
     with pytest.raises(Failure) as mistake:
         story.restart(at_once=count)

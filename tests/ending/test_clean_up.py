@@ -193,7 +193,7 @@ def again(story: Story) -> tuple[object, object]:
     return answer["outcome"], answer["error"]
 
 
-def test_also_of_a_row_that_had_ended_before(story: Story, trees: tuple[Path, Path]) -> None:
+def test_the_worktree_of_an_ended_row_is_removed(story: Story, trees: tuple[Path, Path]) -> None:
     _, tree = trees
     at_work(story, f'"{tree}"')
     story.stop("acme")
@@ -398,7 +398,7 @@ def test_the_answer_and_an_event_name_what_was_removed(
     assert events_of(story)[-1]["data"]["removed"] == [str(trees[1])]
 
 
-def test_also_where_the_row_had_ended_before(story: Story, trees: tuple[Path, Path]) -> None:
+def test_the_removal_for_an_ended_row_is_an_event(story: Story, trees: tuple[Path, Path]) -> None:
     at_work(story, f'"{trees[1]}"')
     story.stop("acme")
     again(story)

@@ -83,7 +83,7 @@ OTHER = replace(PANE, id="%1", pid=300)
         (SIGHT, DEMO, KILL, "a kill sends none"),
     ],
 )
-def test_why_no_keys(
+def test_a_plan_says_why_it_sends_no_keys(
     sight: Sight, profile: Profile | None, policy: Policy, reason: str | None
 ) -> None:
     assert why_no_keys(sight, profile, policy) == reason

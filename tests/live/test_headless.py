@@ -65,7 +65,9 @@ def register(real: Real, pane: str, terminal: str = "none", more: str = "") -> N
 
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
-def test_by_its_process_and_start(real: Real, start: Start, verb: EndVerb) -> None:
+def test_a_headless_agent_is_found_by_its_process_and_start(
+    real: Real, start: Start, verb: EndVerb
+) -> None:
     pid, neighbour = start("sh", "-c", "sleep 600 & sleep 600"), start("sleep", "600")
     until("its children", lambda: len(children(pid)) == 2)
     family = [pid, *children(pid)]

@@ -306,5 +306,7 @@ def bench() -> Iterator[fault_matrix.Bench]:
 @pytest.mark.parametrize(
     ("verb", "step", "fault"), QUICK, ids=lambda value: getattr(value, "value", value)
 )
-def test_reconcile_settles(verb: str, step: Step, fault: str, bench: fault_matrix.Bench) -> None:
+def test_a_command_cut_off_at_any_step_is_settled_by_reconcile(
+    verb: str, step: Step, fault: str, bench: fault_matrix.Bench
+) -> None:
     print(f"{verb} {step.value}={fault}: {fault_matrix.check(bench, verb, step, fault)}")

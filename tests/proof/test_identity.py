@@ -98,7 +98,7 @@ def test_a_row_of_another_host_cannot_be_checked_from_here(seen: tuple[Row, Serv
         ({"denied": True}, "permission_denied"),
     ],
 )
-def test_why_tmux_was_not_asked_has_a_code_each(why: dict[str, bool], expected: str) -> None:
+def test_each_reason_why_tmux_was_not_asked_has_a_code(why: dict[str, bool], expected: str) -> None:
     failure = unreachable_failure("stop acme", replace(UNREACHABLE, **why))
     assert (failure.code.text, failure.message) == (expected, "could not stop acme: it hangs")
 

@@ -112,7 +112,9 @@ def test_fields_of_rows(made: Made, data: st.DataObject) -> None:
 @pytest.mark.long
 @some
 @given(made=documents(least=9), data=st.data())
-def test_rows_less(made: Made, data: st.DataObject) -> None:
+def test_rows_are_removed_from_an_excerpt_as_from_the_whole(
+    made: Made, data: st.DataObject
+) -> None:
     document, found = whole(made)
     assume(found.lengths)
     gone = data.draw(st.sets(st.integers(0, len(document.rows) - 1), min_size=1, max_size=2))

@@ -131,7 +131,7 @@ def test_a_pid_that_is_none_is_not_taken_for_absent(value: object) -> None:
     ("value", "tags"),
     [("x", ("x",)), (["x", "y"], ("x", "y")), (None, ()), ({"x": 1}, ()), (7, ())],
 )
-def test_tags(value: object, tags: tuple[str, ...]) -> None:
+def test_odd_tags_are_read_as_far_as_they_are_words(value: object, tags: tuple[str, ...]) -> None:
     assert read_row(0, {**PLAIN, "tags": value}).tags == tags
 
 
@@ -144,7 +144,7 @@ def test_tags(value: object, tags: tuple[str, ...]) -> None:
         ("my-agent", "my_agent_conversation_id_own"),
     ],
 )
-def test_which_field_holds_an_agent_s_conversation(agent: str, name: str) -> None:
+def test_each_agents_conversation_has_its_own_field(agent: str, name: str) -> None:
     assert conversation_field(agent) == name
 
 

@@ -210,7 +210,7 @@ def test_a_missing_target_does_not_stop_the_others() -> None:
         ("nosuch*", True),
     ],
 )
-def test_how_far_a_word_reaches(target: str, sweeping: bool) -> None:
+def test_a_word_that_may_mean_several_rows_is_sweeping(target: str, sweeping: bool) -> None:
     """Users are asked before a target that may select several rows is ended; agents must pass
     --yes."""
     assert (pick(target).sweeping, pick("web", target).sweeping) == (sweeping, sweeping)

@@ -32,7 +32,7 @@ def test_its_session_is_reported_with_the_command_that_registers_it(story: Story
     assert drift.hint == "tmuxreap adopt acme --agent demo"
 
 
-def test_over_an_ended_row_it_was_revived(story: Story) -> None:
+def test_a_start_over_an_ended_row_has_revived_it(story: Story) -> None:
     story.agent(status="stopped")
     story.tmux.servers[story.SOCKET].sessions.clear()
     drift = left(story, made_by="m1")

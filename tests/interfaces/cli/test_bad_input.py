@@ -118,7 +118,7 @@ def test_start_and_adopt_refuse_a_broken_registry(
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_no_registry(verb: str, tmp_path: Path) -> None:
+def test_a_folder_without_a_registry_is_refused_and_left_empty(verb: str, tmp_path: Path) -> None:
     refused(run(*VERBS[verb]), 6, "registry_not_found", "agent-sessions.yaml")
     assert everything(tmp_path) == {}
 

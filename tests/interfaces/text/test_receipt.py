@@ -20,7 +20,7 @@ def told(one: Ending) -> list[str]:
     return list(receipt(one, Style()))
 
 
-def test_how_it_ended_in_one_line() -> None:
+def test_a_receipt_begins_with_the_end_in_one_line() -> None:
     assert told(DONE) == ["acme: stopped, exited on its own exit keys, 1.2 s"]
     assert told(replace(DONE, stopped_by=StoppedBy.SIGKILL))[0].endswith("ended by SIGKILL, 1.2 s")
     assert told(Ending("acme", Outcome.SURVIVED)) == ["acme: survived"]

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("loader")
         ({"on": 1, "b": [None]}, '\n    "on": 1\n    b: [null]'),
     ],
 )
-def test_how_a_value_is_written(value: Any, written: str) -> None:
+def test_a_value_is_written_so_that_it_is_read_back(value: Any, written: str) -> None:
     after = set_one("tmux_sessions:\n- a: 1\n", {("k",): value})
     assert after == f"tmux_sessions:\n- a: 1\n  k: {written}\n".replace(": \n", ":\n")
     for each in (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):

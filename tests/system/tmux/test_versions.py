@@ -290,7 +290,7 @@ def renamed(story: Story, pane: FakePane, *, pid: bool) -> None:
         ("a$b", (r"a\$b", r"a\\$b")),
     ],
 )
-def test_how_versions_spell_a_name(name: str, seen: tuple[str, ...]) -> None:
+def test_all_spellings_of_a_name_are_known(name: str, seen: tuple[str, ...]) -> None:
     assert set(seen) <= set(spellings(name)) <= {name, *seen}
 
 
