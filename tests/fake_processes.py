@@ -221,6 +221,9 @@ class FakeProcesses:
     def clients(self, process: ProcessId) -> Collection[int] | None:
         return self.connected.get(process.pid, ())
 
+    def listens(self, process: ProcessId) -> Collection[tuple[str, int]]:
+        return ()
+
     def scope(self, process: ProcessId) -> str | None:
         return next((name for name, held in self.scopes.items() if process in held), None)
 

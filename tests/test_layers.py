@@ -21,7 +21,7 @@ ROOMS = {
     "core": "*",
     "system": (
         "files lock own_files environment whereabouts ourselves git headless machine terminals"
-        " programs timed_masks tmux.sockets tmux.versions processes.procfs"
+        " programs asking timed_masks tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look lives rows transitions targets edits",
     "ledger": "books records requests surroundings database schema tables copy",

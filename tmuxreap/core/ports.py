@@ -85,6 +85,10 @@ class Processes(Protocol):
         """Return the processes that are connected to a port on which this one listens; None if that
         cannot be told."""
 
+    def listens(self, process: ProcessId) -> Collection[tuple[str, int]]:
+        """Return the addresses and ports of loopback on which this process of our own user listens,
+        and nobody else; none if that cannot be told."""
+
     def scope(self, process: ProcessId) -> str | None:
         """Return the control group that tmux made for this process and its children; None where
         there is none, or it is not its own."""

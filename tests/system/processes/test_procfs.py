@@ -166,6 +166,29 @@ def test_this_process_is_there_and_a_number_without_one_is_not() -> None:
     assert procfs.facts_of(2**22 + 1) is None
 
 
+def inode_of(opened: socket.socket) -> str:
+    return str(os.fstat(opened.fileno()).st_ino)
+
+
+def test_a_listener_on_loopback_has_its_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert procfs.addresses_of({inode_of(server)}) == (server.getsockname(),)
+        assert procfs.addresses_of({"1"}) == ()
+
+
+def test_a_listener_for_all_is_reached_on_loopback_unless_another_is_there() -> None:
+    with socket.socket() as server, socket.socket() as other:
+        for one in (server, other):
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        server.bind(("0.0.0.0", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        assert procfs.addresses_of({inode_of(server)}) == (("127.0.0.1", port),)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        assert procfs.addresses_of({inode_of(server)}) == ()
+
+
 def test_the_clients_of_a_port_are_found_among_many_connections() -> None:
     with contextlib.ExitStack() as opened:
         for _ in range(60):

@@ -132,6 +132,11 @@ class LinuxProcesses:
         told = frozenset[str]().union(*holders.values())
         return None if ends - told else frozenset(holders)
 
+    def listens(self, process: ProcessId) -> Collection[tuple[str, int]]:
+        sockets = self._sockets(process)
+        is_ours = self._read_own(process, procfs.owner_of) == os.getuid()
+        return procfs.addresses_of(sockets) if sockets and is_ours else ()
+
     def _sockets(self, process: ProcessId) -> frozenset[str]:
         """Return the inodes of its open sockets."""
         paths = self.open_files(process, procfs.SOCKET)

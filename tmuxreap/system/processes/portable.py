@@ -84,6 +84,10 @@ class PsutilProcesses:
         """Return None: the other ends of connections are not told."""
         return None
 
+    def listens(self, process: ProcessId) -> Collection[tuple[str, int]]:
+        """Return none: that nobody else listens there is not told."""
+        return ()
+
     def scope(self, process: ProcessId) -> str | None:
         """Return None: there are no control groups."""
         return None

@@ -30,6 +30,14 @@ GROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 MEMBERS = "cgroup.procs"
 SOCKET = "socket:["
 TCP = ("/proc/net/tcp", "/proc/net/tcp6")
+# How what listens on an address, as the kernel writes it, is reached on loopback.
+REACHED_BY = {
+    "0100007F": "127.0.0.1",
+    "00000000": "127.0.0.1",
+    "00000000000000000000000001000000": "::1",
+    "0000000000000000FFFF00000100007F": "127.0.0.1",
+    "0" * 32: "::1",
+}
 LISTENS = "0A"
 CONNECTED = "01"
 ACCEPTS = "00010000"
@@ -202,7 +210,7 @@ def client_ends(sockets: Collection[str]) -> frozenset[str] | None:
     None if one of them listens without a port, where the kernel names no other end."""
     try:
         unix = [line.split() for line in os.fsdecode(read_list("/proc/net/unix")).splitlines()]
-        tcp = [line.split() for line in os.fsdecode(b"".join(map(read_list, TCP))).splitlines()]
+        tcp = _connections()
     except OSError:
         return None
     if any(len(it) > UNIX_INODE and it[3] == ACCEPTS and it[UNIX_INODE] in sockets for it in unix):
@@ -220,6 +228,36 @@ def client_ends(sockets: Collection[str]) -> frozenset[str] | None:
         for _, there, state, inode in rows
         if state == CONNECTED and there.rpartition(":")[2] in ports and inode not in sockets
     )
+
+
+def owner_of(home: str) -> int:
+    return os.stat(home).st_uid  # noqa: PTH116
+
+
+def addresses_of(sockets: Collection[str]) -> tuple[tuple[str, int], ...]:
+    """Return the addresses of loopback on which these sockets listen, and no other with the same
+    port: what is for all addresses is overruled by what is for one."""
+    try:
+        tcp = _connections()
+    except OSError:
+        return ()
+    own = set()
+    others = set()
+    for it in tcp:
+        if len(it) <= TCP_INODE or it[3] != LISTENS:
+            continue
+        address, _, port = it[1].rpartition(":")
+        if it[TCP_INODE] not in sockets:
+            others.add(port)
+        elif address in REACHED_BY:
+            own.add((REACHED_BY[address], port))
+    return tuple(sorted((host, int(port, 16)) for host, port in own if port not in others))
+
+
+def _connections() -> list[list[str]]:
+    """Return the lines of the lists of TCP; a kernel without IPv6 has one list."""
+    lists = [read_list(path) for path in TCP if os.path.exists(path)]  # noqa: PTH110
+    return [line.split() for line in os.fsdecode(b"".join(lists)).splitlines()]
 
 
 def scope_in(home: str) -> str | None:
