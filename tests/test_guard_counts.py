@@ -83,9 +83,9 @@ AT_REST = {
     (STOPPED, "stop shop"): Budget(modules=250, processes=1, may_import=BOTH),
     # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
-        modules=274, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
+        modules=275, processes=1, written=3, changes=6, fsyncs=4, may_import=WRITE
     ),
-    (STOPPED, "reconcile"): Budget(modules=244, processes=1, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=245, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=251, written=3, changes=6, fsyncs=4, may_import=WRITE),
 }
 # One demo agent through its life: each line depends on the state left by the one above.
@@ -100,10 +100,10 @@ LIFE = {
     # one for all screens.
     "list": Budget(modules=196, processes=2, written=1, changes=1, may_import=LOOK),
     "show shop": Budget(
-        modules=217, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
+        modules=218, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
-    "reconcile": Budget(modules=220, processes=1, written=1, changes=1, may_import=LOOK),
-    "stop shop --dry-run": Budget(modules=215, processes=2, written=1, changes=1, may_import=LOOK),
+    "reconcile": Budget(modules=221, processes=1, written=1, changes=1, may_import=LOOK),
+    "stop shop --dry-run": Budget(modules=216, processes=2, written=1, changes=1, may_import=LOOK),
     # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more

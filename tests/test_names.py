@@ -25,6 +25,7 @@ WITHOUT = {
     "interfaces/cli/options.py": "the same",
     "ending/ladder/daemons.py": "tests/live/test_background.py ends sessions by it",
     "ending/own_ends.py": "the same",
+    "agents/conversations/servers.py": "tests/live/test_served.py asks by it",
     "proof/seats.py": "tests/live/test_background.py looks by it",
     "sessions/seats.py": "the same",
     "ledger/requests.py": "tests/hosts/test_faults.py asks twice for one thing",

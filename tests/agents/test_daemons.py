@@ -17,6 +17,42 @@ def test_a_missing_key_has_its_default() -> None:
     assert (found.pid, found.started, found.state) == ("pid", "started", "state")
 
 
+SERVER = {
+    "transport": "http",
+    "program": {"program": "x", "arguments": "serve"},
+    "list": "GET /all",
+    "entry": {"GET /one/{id}": {"folder": "{folder}"}},
+    "end": "POST /one/{id}/end",
+    "by_hand": "open {id}",
+}
+
+
+def test_a_server_has_its_calls() -> None:
+    server = background_of(Block({"server": SERVER})).server
+    assert server is not None
+    assert (server.list.name, server.list.parameters) == ("GET /all", {})
+    assert server.entry.parameters == {"folder": "{folder}"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"transport": "pigeon"},
+        {"transport": "socket"},  # and says not where
+        {"transport": "socket", "socket": "/run/x"},
+        {"program": {"program": "x"}},
+        {"list": None},
+        {"end": ["POST", "/end"]},
+        {"entry": {"a": {}, "b": {}}},
+        {"by_hand": None},
+        {"colour": "red"},
+    ],
+)
+def test_a_server_that_cannot_be_asked_is_refused(wrong: Mapping[str, object]) -> None:
+    with pytest.raises(Misplaced):
+        background_of(Block({"server": {**SERVER, **wrong}}))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -17,13 +17,23 @@ import sys
 from itertools import chain
 from pathlib import Path
 
-from tests.real_agents import cases, interrupts, purges, restarts, seats, sends, stops, turns
+from tests.real_agents import (
+    cases,
+    interrupts,
+    purges,
+    restarts,
+    seats,
+    sends,
+    served,
+    stops,
+    turns,
+)
 from tests.real_agents.jobs import AT_ONCE, Cell, played, wanted
 from tests.real_agents.tables import found_by, write
 
 
 def main(folder: Path, words: list[str]) -> int:
-    rooms = (stops, cases, purges, interrupts, turns, sends, restarts, seats)
+    rooms = (stops, cases, purges, interrupts, turns, sends, restarts, seats, served)
     every = list(chain.from_iterable(room.jobs() for room in rooms))
     jobs = wanted(every, [word for word in words if not word.startswith("--")])
     at_once = [int(word.partition("=")[2]) for word in words if word.startswith("--at-once=")]

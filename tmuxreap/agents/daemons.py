@@ -3,16 +3,21 @@ sessions. Reads no list, and asks no daemon."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tmuxreap.agents.blocks import Block
-from tmuxreap.agents.profiles import Background
+from tmuxreap.agents.profiles import Background, OwnServer, ServerCall, Spare, Transport
 
 
 def background_of(data: Block) -> Background:
     data.only(Background.__match_args__)
-    file = data.text("file")
-    entries = data.text("entries")
+    file = data.text("file") or ""
+    entries = data.text("entries") or ""
     end = data.words("end")
-    if not file or not entries or not end:
+    server = None
+    if data.inner("server").data:
+        server = _server(data.inner("server"))
+    elif not file or not entries or not end:
         raise data.bad("file", "background sessions need their file, its entries, and their end")
     for key in ("file", "state_file"):
         data.check_in_store(key)
@@ -22,6 +27,7 @@ def background_of(data: Block) -> Background:
         file=file,
         entries=entries,
         end=end,
+        server=server,
         attach=data.words("attach"),
         id=data.pattern("id") or default.id,
         daemon=data.text("daemon"),
@@ -34,9 +40,87 @@ def background_of(data: Block) -> Background:
         parents=data.words("parents"),
         folder=data.text("folder"),
         flags=data.text("flags"),
+        began=data.text("began"),
         unused={str(key): str(word) for key, word in unused.items()},
         state_file=data.text("state_file"),
         state=data.text("state") or default.state,
         ended=data.words("ended"),
         respawn_s=data.number("respawn_s", 0.0),
     )
+
+
+def _server(data: Block) -> OwnServer:
+    data.only(OwnServer.__match_args__)
+    listed = _call(data, "list")
+    entry = _call(data, "entry")
+    end = _call(data, "end")
+    by_hand = data.text("by_hand")
+    if listed is None or entry is None or end is None or not by_hand:
+        raise data.bad("list", "a server needs the calls list, entry and end, and by_hand")
+    transport = _transport(data)
+    socket = data.text("socket")
+    if transport is Transport.SOCKET and not socket:
+        raise data.bad("socket", "this transport needs the socket's place in the store")
+    data.check_in_store("socket")
+    return OwnServer(
+        transport=transport,
+        program=_program(data),
+        list=listed,
+        entry=entry,
+        end=end,
+        by_hand=by_hand,
+        socket=socket,
+        hello=_call(data, "hello"),
+        password=data.text("password"),
+        user=data.text("user"),
+        login=data.text("login") or "",
+        folders=data.text("folders"),
+        entries=data.text("entries"),
+        inner=data.text("inner"),
+        working=data.words("working"),
+        asks=data.text("asks"),
+        waiting=tuple(_calls(data, "waiting")),
+        waiting_id=data.text("waiting_id"),
+        waiting_for=data.text("waiting_for"),
+        turn=_call(data, "turn"),
+        turn_id=data.text("turn_id"),
+    )
+
+
+def _transport(data: Block) -> Transport:
+    word = data.text("transport") or ""
+    if word not in set(Transport):
+        known = ", ".join(Transport)
+        raise data.bad("transport", f"{word!r} is no way to reach a server; known are {known}")
+    return Transport(word)
+
+
+def _program(data: Block) -> Spare:
+    block = data.inner("program").only(("program", "arguments"))
+    program = block.text("program")
+    arguments = block.pattern("arguments")
+    if not program or arguments is None:
+        raise data.bad("program", "a server is told by its program and its arguments")
+    return Spare(program, arguments)
+
+
+def _call(data: Block, key: str) -> ServerCall | None:
+    """Return a call: its name alone, or with a mapping of what it is given."""
+    value = data.data.get(key)
+    if value is None:
+        return None
+    return _call_of(value, data, key)
+
+
+def _calls(data: Block, key: str) -> list[ServerCall]:
+    return [_call_of(value, data, key) for value in data.list(key)]
+
+
+def _call_of(value: object, data: Block, key: str) -> ServerCall:
+    if isinstance(value, str):
+        return ServerCall(value)
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, parameters),) = value.items()
+        if isinstance(parameters, Mapping):
+            return ServerCall(str(name), {str(word): given for word, given in parameters.items()})
+    raise data.bad(key, f"{value!r} is no call: a name, or a name with what it is given")

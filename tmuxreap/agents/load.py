@@ -295,9 +295,13 @@ class _Agents(Mapping[str, Profile]):
     @cached_property
     def with_background(self) -> tuple[str, ...]:
         """The agents whose own daemons run sessions; found without building profiles."""
-        own = {name for name, block in self._blocks.items() if block.data.get("background")}
-        likes = {name: block.data.get("like") for name, block in self._blocks.items()}
-        return tuple(name for name in self._blocks if not own.isdisjoint((name, likes[name])))
+        return tuple(name for name, block in self._blocks.items() if self._has_background(block))
+
+    def _has_background(self, block: Block) -> bool:
+        under = self._blocks.get(str(block.data.get("like")))
+        if "background" not in block.data and under is not None:
+            block = under
+        return bool(block.data.get("background"))
 
     def check_blocks_unlike(self, known: Mapping[str, Block]) -> None:
         """Build the profiles of all blocks that differ from `known`, to check them."""

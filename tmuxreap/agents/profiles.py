@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tmuxreap.agents.screens import State, Tall
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.values import field, frozen
+from tmuxreap.core.values import Word, field, frozen
 
 # Programs that only run another one: their names include that of the program that they run.
 WRAPPERS = {
@@ -225,15 +225,64 @@ class GoesOn:
     mark: str | None = None  # the environment variable with the ID, in processes that it started
 
 
+class Transport(Word):
+    """How an agent's own server is reached."""
+
+    HTTP = "http"  # on a port of loopback
+    SOCKET = "socket"  # JSON-RPC in WebSocket frames, on a Unix socket
+
+
+@frozen
+class ServerCall:
+    """A question to an agent's own server: a method, and what it is given. {id}, {folder} and
+    {turn} in either are filled in."""
+
+    name: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+@frozen
+class OwnServer:
+    """How an agent's own server is asked which sessions it runs, and told to end one. They have no
+    process of their own: one that is not at work runs nothing."""
+
+    transport: Transport
+    program: Spare  # what its process looks like: nobody else is asked
+    list: ServerCall  # those at work, or loaded
+    entry: ServerCall  # what it says of one
+    end: ServerCall
+    by_hand: str  # how a person ends one; {id} and {url}
+    socket: str | None = None  # in the store
+    hello: ServerCall | None = None
+    # The variables of its environment with the password, and with the name that goes with it.
+    password: str | None = None
+    user: str | None = None
+    login: str = ""  # the name without such a variable
+    # A query of the store's database: the folders with something at work since :since_ms, or done
+    # since :recent_ms, each of which is asked for on its own.
+    folders: str | None = None
+    entries: str | None = None  # the key of the list's answer with the sessions
+    inner: str | None = None  # the key of the answer about one
+    working: tuple[str, ...] = ()  # the words of its state while it is at work
+    asks: str | None = None  # its key with what it waits for
+    # Questions about all that wait, and the keys of an entry with the session, and the question.
+    waiting: tuple[ServerCall, ...] = ()
+    waiting_id: str | None = None
+    waiting_for: str | None = None
+    turn: ServerCall | None = None  # what names the turn that is to be ended
+    turn_id: str | None = None  # the key of its answer with that; a number counts in a list
+
+
 @frozen
 class Background:
     """How an agent lists the sessions that its own daemon runs, and what ends or shows one. Keys
-    of an entry have dots between levels."""
+    of an entry have dots between levels. A `server` is asked; else there is a list in a file."""
 
-    file: str  # in the store: the list
-    entries: str  # its key with the entries, by the ID of each
-    end: tuple[str, ...]  # a command; {id} is the session's
-    attach: tuple[str, ...] = ()
+    file: str = ""  # in the store: the list
+    entries: str = ""  # its key with the entries, by the ID of each
+    end: tuple[str, ...] = ()  # a command; {id} is the session's
+    server: OwnServer | None = None
+    attach: tuple[str, ...] = ()  # {url} is where its server listens
     id: re.Pattern[str] = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
     daemon: str | None = None  # the key of the whole list with the daemon's pid
     # The process that holds its terminal, and the agent's own, each with its start.
@@ -248,11 +297,20 @@ class Background:
     parents: tuple[str, ...] = ()
     folder: str | None = None
     flags: str | None = None  # those that its daemon starts it with again
+    began: str | None = None  # when, in seconds or milliseconds since the epoch
     unused: Mapping[str, str] = field(default_factory=dict)  # an entry with this is no session
     state_file: str | None = None  # in the store, for each ID: what became of it
     state: str = "state"
     ended: tuple[str, ...] = ()  # the words there of one that has ended
     respawn_s: float = 0.0  # how long its daemon may take to bring one back that it was told to end
+
+    @property
+    def place(self) -> str:
+        """Return what is in a store that has a list: on a port, any server of the store may
+        listen."""
+        if self.server is not None:
+            return self.server.socket or ""
+        return self.file
 
 
 @frozen
@@ -380,6 +438,12 @@ class Profile:
     @property
     def records_turns(self) -> bool:
         return self.goes_on is not None and self.goes_on.began is not None
+
+    @property
+    def own_server(self) -> OwnServer | None:
+        if self.background is None:
+            return None
+        return self.background.server
 
     @property
     def prints_exit_banner(self) -> bool:

@@ -270,8 +270,12 @@ def _in_daemon(
         hint = f"write --background AGENT:ID; agents with one: {known}"
         raise could_not("adopt", name, f"{agent!r} is no agent with a daemon of its own", hint)
     _refuse_alive(context, name, old)
-    found = context.seats.running(look.usable if look is not None else ())
+    unread: set[str] = set()
+    found = context.seats.running(look.usable if look is not None else (), unread=unread)
     one = next((one for one in found if (one.job.agent, one.job.id) == (agent, number)), None)
+    if one is None and agent in unread:
+        reason = f"the list of {agent}'s own daemon could not be read"
+        raise could_not("adopt", name, reason, "try again", Code.TMUX_UNREACHABLE)
     if one is None:
         reason = f"the list of {agent} has no living session {number!r}"
         hint = "see those that are not registered with: tmuxreap list"

@@ -24,6 +24,7 @@ from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.conversation import Known
 
 if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Served
     from tmuxreap.agents.conversations.purge import Purged
 
 
@@ -71,6 +72,7 @@ class EndingState:
     memory: int = 0
     looked_at: float = 0.0
     answer: Item | None = None  # set when there is nothing to do
+    served: Served | None = None  # what its agent's own server runs for the session in the pane
     undone: Row | None = None  # the row as the registry has it, if that went back in time
     # Set when the intent is recorded
     intent: Intent | None = None

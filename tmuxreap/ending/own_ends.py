@@ -1,16 +1,19 @@
-"""Runs an agent's own command that ends a session of its daemon, in the store of that session. The
-words are the profile's; only a checked ID is put into them. Never reads what came of it."""
+"""Runs an agent's own command that ends a session of its daemon, in the store of that session, or
+tells its server. The words are the profile's; only a checked ID is put into them. Never reads what
+came of it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
-from tmuxreap.agents.conversations.jobs import Job, filled
+from tmuxreap.agents.conversations.jobs import Job, filled, own_way
 from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.ports import Processes
 from tmuxreap.sessions.conversation import store_environment
 from tmuxreap.system.programs import run
 
@@ -19,14 +22,13 @@ PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"
 
 
 class OwnEnd:
-    """One run of the command, in a thread: many sessions end at the same time."""
+    """One run of the agent's own way, in a thread: many sessions end at the same time. `end`:
+    returns why it failed, in its own words."""
 
-    def __init__(
-        self, words: tuple[str, ...], environ: Mapping[str, str], limit_s: float, line: str
-    ) -> None:
-        self.line = line  # as one types it
-        self.reason: str | None = None  # why it failed, in its own words
-        self._run = (words, environ, limit_s)
+    def __init__(self, end: Callable[[], str | None], line: str) -> None:
+        self.line = line  # as one does it by hand
+        self.reason: str | None = None
+        self._run = end
         self._thread = Thread(target=self._end, daemon=True)
         self._thread.start()
 
@@ -35,19 +37,34 @@ class OwnEnd:
         return not self._thread.is_alive()
 
     def _end(self) -> None:
-        _, self.reason = run(*self._run)
+        self.reason = self._run()
 
 
 def begin_own_end(
-    profile: Profile, job: Job, environ: Mapping[str, str], home: Path | None, limit_s: float
+    profile: Profile,
+    job: Job,
+    processes: Processes,
+    environ: Mapping[str, str],
+    home: Path | None,
+    limit_s: float,
 ) -> OwnEnd:
-    assert profile.background is not None  # noqa: S101 - it has a list
+    background = profile.background
+    assert background is not None  # noqa: S101 - it has a list
+    if background.server is not None:
+        from tmuxreap.agents.conversations.servers import end_served  # late: few agents have one
+
+        told = partial(end_served, profile, job, processes, limit_s)
+        return OwnEnd(told, own_way(profile, job))
     passed = {name: environ[name] for name in PASSED if name in environ}
     if home is not None:
         passed["HOME"] = str(home)
     environment = {**passed, **own_environment(profile, job, home)}
-    words = profile.background.end
-    return OwnEnd(filled(words, job), environment, limit_s, own_line(words, profile, job, home))
+    words = background.end
+
+    def told_by_command() -> str | None:
+        return run(filled(words, job), environment, limit_s)[1]
+
+    return OwnEnd(told_by_command, own_line(words, profile, job, home))
 
 
 def own_environment(profile: Profile, job: Job, home: Path | None) -> Mapping[str, str]:

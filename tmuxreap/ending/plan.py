@@ -381,12 +381,16 @@ def make_plan(
     options: tuple[PaneOption, ...] = (),
     *,
     agent_named: bool = False,
+    served: bool = False,
 ) -> Plan:
-    """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt."""
+    """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt;
+    `served`: the agent's own server runs something for it, which is ended once the pane is gone."""
     keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
     rungs = []
     for rung in _rungs(sight, policy):
         rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
+    if served:
+        rungs.append(_rung(RungKind.DAEMON, keys_skipped, profile, policy, screen))
     if keys_skipped is not None:
         options = tuple(it for it in options if policy.holds_pane and it.option == BANNER_OPTION)
     return Plan(name, agent, policy, sight, screen, tuple(rungs), options)

@@ -22,7 +22,7 @@ from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import why_no_purge_yet
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.plan import Plan, Policy, make_plan, refusal
+from tmuxreap.ending.plan import ENDING_VERBS, Plan, Policy, make_plan, refusal
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneOption
 from tmuxreap.proof.observe import Place
@@ -131,6 +131,9 @@ class Planning:
         if profile is not None and (sight.agent or sight.carrier):
             screen = visible_screen(profile, sight, spares.carriers, shown.text)
             screen = with_record(screen, record_of(profile, known))
+        served = None
+        if sight.session is not None and sight.job is None and policy.verb in ENDING_VERBS:
+            served = self.finder.served(known, row, profile)
         pane = sight.pane.id if sight.pane else ""
         options = tuple(
             PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
@@ -144,8 +147,17 @@ class Planning:
             spares=spares,
             policy=policy,
             plan=make_plan(
-                row.name, agent, sight, screen, profile, policy, options, agent_named=agent_named
+                row.name,
+                agent,
+                sight,
+                screen,
+                profile,
+                policy,
+                options,
+                agent_named=agent_named,
+                served=served is not None,
             ),
+            served=served,
             sight=sight,
             past=past,
             known=known,

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tmuxreap.agents.conversations.jobs import NO_JOBS, Job, Jobs, read_jobs
+from tmuxreap.agents.conversations.jobs import NO_JOBS, Job, Jobs
+from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.conversations.records import pid_file_word, store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import ProcessId, Row

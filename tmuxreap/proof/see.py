@@ -374,9 +374,12 @@ def _see_job(
     process = None
     if job is not None and job.process is not None:
         process = world.index.living(job.process)
+    daemon = jobs.daemon
+    if job is not None and job.server is not None:
+        daemon = job.server.pid
     live = Live.GONE
     # One that its daemon has not brought back yet lives, too.
-    if job is not None and (own or (jobs.daemon is not None and not job.ended)):
+    if job is not None and (job.lives or (daemon is not None and not job.ended)):
         live = Live.ALIVE
     return Sight(
         live,
@@ -387,7 +390,7 @@ def _see_job(
         reach=reach,
         contains_caller=_contains_caller(belongings, world),
         job=job if live is Live.ALIVE else None,
-        daemon=jobs.daemon,
+        daemon=daemon,
     )
 
 

@@ -4,6 +4,7 @@ anything."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from tmuxreap.agents.conversations.background import (
 )
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
+from tmuxreap.agents.conversations.jobs import Served
+from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.conversations.records import (
     NO_RECORD,
     Record,
@@ -166,7 +169,7 @@ class Finder:
             told = {job.where for job in known.forked.jobs}
         else:
             told = set()
-        others = [one for one in jobs if one.job is None or one.job != own]
+        others = [one for one in jobs if one.job is None or own is None or one.job.seat != own.seat]
         return tuple(plain(one.below(name).warning) for one in others if one.where not in told)
 
     def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
@@ -178,6 +181,22 @@ class Finder:
         if profile is None or conversation.id is None or store is None:
             return []
         return sessions_in(profile, store, conversation.id, self.processes)
+
+    def served(self, known: Known, row: Row, profile: Profile | None) -> Served | None:
+        """Return what the agent's own server runs, or may run, for a row in a pane. A conversation
+        that is only a guess must have begun in that pane."""
+        conversation = known.conversation.id
+        store = known.clues.store
+        if profile is None or profile.own_server is None or conversation is None or store is None:
+            return None
+        since = None
+        if known.conversation.source == find.GUESS:
+            since = row.pane.created_epoch or math.inf
+        served = Served(profile.name, store, conversation, since)
+        jobs = read_jobs(profile, store, self.processes)
+        if jobs.is_known and served.among(jobs) is None:
+            return None
+        return served
 
     def session_of(self, process: Process, profile: Profile) -> Lingering | None:
         """Return the session in the agent's background that a process serves."""

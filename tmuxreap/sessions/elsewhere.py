@@ -151,7 +151,8 @@ class Newcomers:
 
     def in_daemons(self, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Newcomer]:
         """Find the sessions in agents' own daemons that no row means."""
-        found = [one for one in self.seats.running(rows, sights) if one.row is None]
+        unmeant = [one for one in self.seats.running(rows, sights) if one.row is None]
+        found = self.seats.without_shown(unmeant)
         return [
             Newcomer(
                 f"{it.job.agent}-{it.job.id}", it.job.agent, "", (), it.job.seat, it.job.folder

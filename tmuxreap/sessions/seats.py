@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Terminal
+from tmuxreap.core.model import Process, RecordedPane, RecordedTmux, Row, Terminal
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 from tmuxreap.proof.observe import Place
@@ -49,16 +49,21 @@ class Seats:
     agents: RowAgents
     place: Place
 
-    def running(self, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Seated]:
+    def running(
+        self, rows: Sequence[Row], sights: Sequence[Sight] = (), unread: set[str] | None = None
+    ) -> list[Seated]:
         """Return every living session in the daemons of the stores that these rows and the caller
-        name. `sights`: of the rows; a conversation that an agent moved to its daemon is the
-        row's."""
+        name. `sights`: of the rows; a conversation that an agent moved to its daemon is the row's.
+        `unread` gets the agents of which a list could not be read."""
         found: dict[tuple[str, Path, str], Seated] = {}
         moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
         for profile, store in self._stores(rows):
-            from tmuxreap.agents.conversations.jobs import read_jobs
+            from tmuxreap.agents.conversations.lists import read_jobs
 
-            for job in read_jobs(profile, store, self.processes).listed:
+            jobs = read_jobs(profile, store, self.processes)
+            if unread is not None and not jobs.is_known:
+                unread.add(profile.name)
+            for job in jobs.listed:
                 if job.lives and not job.ended:
                     one = self._with_rows(job, rows)
                     if job.seat in moved:
@@ -72,7 +77,7 @@ class Seats:
         for agent in profiles.agents.with_background:
             profile = profiles.agents[agent]
             for store in self._stores_of(profile, rows):
-                if profile.background is not None and (store / profile.background.file).exists():
+                if profile.background is not None and (store / profile.background.place).exists():
                     yield profile, store
 
     def _stores_of(self, profile: Profile, rows: Sequence[Row]) -> list[Path]:
@@ -107,6 +112,25 @@ class Seats:
                 parents.append(row)
         # Of several with the same conversation, the newest.
         return Seated(job, parent=parents[-1] if parents else None)
+
+    def without_shown(self, found: Sequence[Seated]) -> list[Seated]:
+        """Leave out what a server runs for an agent that lives in its folder: a new pane does not
+        say which session it shows, and that is a session with or without a row by itself."""
+        folders: dict[str, set[str | None]] = {}
+        for agent in {one.job.agent for one in found if one.job.server is not None}:
+            living = self._living(self.agents.profiles.agents[agent])
+            folders[agent] = {self.processes.cwd(process.id) for process in living}
+        kept = []
+        for one in found:
+            is_launched = one.parent is not None or one.job.server is None
+            if is_launched or one.job.folder not in folders[one.job.agent]:
+                kept.append(one)
+        return kept
+
+    def _living(self, profile: Profile) -> Iterator[Process]:
+        for process in self.processes.look().values():
+            if profile.recognises(self.processes.argv(process.id), process.comm, None):
+                yield process
 
     def row_of(self, one: Seated, name: str | None = None) -> Row:
         """Return the session as a row, which stands in no registry."""

@@ -1,104 +1,58 @@
-"""The list that an agent keeps of the sessions that its own daemon runs."""
+"""The values of sessions in an agent's own daemon."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.fake_processes import FakeClock, FakeProcesses
-from tmuxreap.agents.conversations.jobs import Jobs, read_jobs
+from tmuxreap.agents.conversations.jobs import Job, Jobs, Served, filled, own_way, value_at, word_at
 from tmuxreap.agents.load import load_profiles
+from tmuxreap.core.model import ProcessId
 
-CLAUDE = load_profiles(None).agents["claude"]
-ONE = "11111111-6d0c-4f63-9b53-1d5f0c6f2a11"
-
-
-@pytest.fixture
-def processes() -> FakeProcesses:
-    return FakeProcesses(FakeClock())
+AGENTS = load_profiles(None).agents
+STORE = Path("/store")
+SERVER = ProcessId(7, 70)
+TREE = {"a": {"b": [{"id": "first"}, {"id": "last"}]}, "n": 7}
 
 
-def listed(store: Path, processes: FakeProcesses, text: object, **more: object) -> Jobs:
-    (store / "daemon").mkdir(exist_ok=True)
-    said = text if isinstance(text, str) else json.dumps({"workers": text, **more})
-    (store / "daemon" / "roster.json").write_text(said)
-    return read_jobs(CLAUDE, store, processes)
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("a.b.0.id", "first"),
+        ("a.b.-1.id", "last"),
+        ("a.b.2.id", None),
+        ("a.b.-3.id", None),
+        ("a.b.id", None),
+        ("a.x.y", None),
+        ("n", 7),
+    ],
+)
+def test_a_key_leads_through_mappings_and_lists(key: str, found: object) -> None:
+    assert value_at(TREE, key) == found
 
 
-def entry(processes: FakeProcesses, **more: Any) -> dict[str, object]:
-    """Return an entry as the real one was recorded, shortened."""
-    holder = processes.add("claude", "claude", "bg-pty-host")
-    agent = processes.add("claude", "claude", "bg-spare")
-    return {
-        "pid": holder.pid,
-        "procStart": str(holder.start),
-        "replPid": agent.pid,
-        "replProcStart": str(agent.start),
-        "sessionId": ONE,
-        "cwd": "/w",
-        "dispatch": {"source": "shell", "respawnFlags": ["--permission-mode", "plan"]},
-        **more,
-    }
+def test_a_word_is_text_and_without_a_key_there_is_none() -> None:
+    assert (word_at(TREE, "a.b.0.id"), word_at(TREE, "n"), word_at(TREE, None)) == ("first", "", "")
 
 
-def test_an_entry_is_read(tmp_path: Path, processes: FakeProcesses) -> None:
-    told = entry(processes)
-    (job,) = listed(tmp_path, processes, {"1a2b3c4d": told}).listed
-    assert (job.seat, job.conversation, job.folder) == ("claude:1a2b3c4d", ONE, "/w")
-    assert [process.pid for process in job.processes] == [told["pid"], told["replPid"]]
-    assert job.flags == ("--permission-mode", "plan")
+def test_a_session_without_a_process_lives_by_its_server() -> None:
+    job = Job("opencode", STORE, "ses_1", server=SERVER, url="http://127.0.0.1:4096")
+    assert (job.lives, job.processes) == (True, ())
+    assert not Job("opencode", STORE, "ses_1").lives
+    assert filled(("attach", "{url}", "{id}"), job) == ("attach", "http://127.0.0.1:4096", "ses_1")
+    assert own_way(AGENTS["opencode"], job).startswith("opencode attach http://127.0.0.1:4096")
+    assert own_way(AGENTS["claude"], Job("claude", STORE, "1a2b3c4d")) == "claude stop 1a2b3c4d"
 
 
-@pytest.mark.parametrize("number", ["", "x", "../../x", "1a2b3c4d;rm", "--help", "1a2b3c4d\n"])
-def test_an_id_that_is_none_is_left_out(
-    tmp_path: Path, processes: FakeProcesses, number: str
-) -> None:
-    assert listed(tmp_path, processes, {number: entry(processes)}).listed == ()
+def test_work_of_a_server_is_of_a_pane_by_its_conversation() -> None:
+    job = Job("codex", STORE, "t1", conversation="t1", server=SERVER, began=100.0)
+    assert Served("codex", STORE, "t1").among(Jobs((job,))) is job
+    assert Served("codex", STORE, "t2").among(Jobs((job,))) is None
+    assert Served("codex", STORE, "t1").among(Jobs((Job("codex", STORE, "t1"),))) is None
 
 
-def test_a_process_in_reserve_is_left_out(tmp_path: Path, processes: FakeProcesses) -> None:
-    spare = entry(processes, dispatch={"source": "spare"})
-    assert listed(tmp_path, processes, {"1a2b3c4d": spare}).listed == ()
-
-
-def test_a_reused_pid_is_no_process_of_it(tmp_path: Path, processes: FakeProcesses) -> None:
-    told = entry(processes, procStart="1", replProcStart=None)
-    (job,) = listed(tmp_path, processes, {"1a2b3c4d": told}).listed
-    assert (job.processes, job.lives) == ((), False)
-
-
-@pytest.mark.parametrize("state", [None, "stopped", "working", "no word of ours", 7])
-def test_only_its_word_for_an_end_is_one(
-    tmp_path: Path, processes: FakeProcesses, state: object
-) -> None:
-    (tmp_path / "jobs" / "1a2b3c4d").mkdir(parents=True)
-    (tmp_path / "jobs" / "1a2b3c4d" / "state.json").write_text(json.dumps({"state": state}))
-    (job,) = listed(tmp_path, processes, {"1a2b3c4d": entry(processes)}).listed
-    assert (job.ended, job.lives) == (state == "stopped", True)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"workers": []}', '{"other": {}}'])
-def test_a_list_that_cannot_be_read_is_unknown(
-    tmp_path: Path, processes: FakeProcesses, text: str
-) -> None:
-    assert listed(tmp_path, processes, text) == Jobs(is_known=False)
-
-
-def test_without_a_list_there_is_none(tmp_path: Path, processes: FakeProcesses) -> None:
-    assert read_jobs(CLAUDE, tmp_path, processes) == Jobs()
-
-
-def test_a_conversation_must_be_one(tmp_path: Path, processes: FakeProcesses) -> None:
-    told = entry(processes, sessionId="../../etc/passwd")
-    (job,) = listed(tmp_path, processes, {"1a2b3c4d": told}).listed
-    assert job.conversation is None
-
-
-def test_its_daemon_is_one_by_its_command_line(tmp_path: Path, processes: FakeProcesses) -> None:
-    daemon = processes.add("claude", "daemon", "run")
-    other = processes.add("sleep", "sleep", "9")
-    assert listed(tmp_path, processes, {}, supervisorPid=daemon.pid).daemon == daemon.pid
-    assert listed(tmp_path, processes, {}, supervisorPid=other.pid).daemon is None
+def test_a_conversation_that_is_a_guess_must_have_begun_in_the_pane() -> None:
+    job = Job("codex", STORE, "t1", conversation="t1", server=SERVER, began=100.0)
+    assert Served("codex", STORE, "t1", since=99.0).among(Jobs((job,))) is job
+    assert Served("codex", STORE, "t1", since=101.0).among(Jobs((job,))) is None

@@ -10,7 +10,8 @@ from enum import Enum
 from pathlib import Path
 
 from tmuxreap.agents.conversations.find import is_id, with_path
-from tmuxreap.agents.conversations.jobs import Job, filled, read_jobs
+from tmuxreap.agents.conversations.jobs import Job, filled, own_way
+from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.conversations.records import is_turn_open, last_match, tail
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import command
@@ -247,9 +248,11 @@ def lingering_in(profile: Profile, job: Job, bond: Bond = Bond.SAME) -> Lingerin
     background = profile.background
     assert background is not None  # noqa: S101 - it has a list
     pids = [process.pid for process in job.processes[:1]]
+    if job.server is not None:
+        pids = [job.server.pid]
     return Lingering(
         where=" ".join([f"the background session {job.id}", *(f"({pid})" for pid in pids)]),
-        end=shlex.join(filled(background.end, job)),
+        end=own_way(profile, job),
         attach=shlex.join(filled(background.attach, job)),
         bond=bond,
         conversation="" if bond is Bond.SAME else job.conversation or "",

@@ -1,20 +1,21 @@
-"""Reads the list that an agent keeps of the sessions that its own daemon runs, as its profile says.
-What it reads is hostile until it is checked: an ID against its pattern, a process by its start.
-Never starts, asks or ends anything."""
+"""What is known of the sessions that an agent's own daemon runs, as values; and how their lists are
+read key by key. Never reads a list, and never starts, asks or ends anything."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import re
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
-from tmuxreap.agents.conversations.records import read_json
-from tmuxreap.agents.profiles import Background, Profile
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import State
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 
 ID = "{id}"
+URL = "{url}"
+COUNTED = re.compile(r"-?\d{1,4}")
 Entry = Mapping[str, object]
 
 
@@ -34,6 +35,14 @@ class Job:
     folder: str | None = None
     flags: tuple[str, ...] = ()
     ended: bool = False  # by the agent's own word
+    # Of one that a server runs while it is at work, without a process of its own: that server,
+    # where it listens, what it says that the session does, and what it waits for.
+    server: ProcessId | None = None
+    address: tuple[str, int] | None = None
+    url: str = ""
+    state: State | None = None
+    asks: str = ""
+    began: float | None = None  # in seconds since the epoch
 
     @property
     def seat(self) -> str:
@@ -47,7 +56,7 @@ class Job:
 
     @property
     def lives(self) -> bool:
-        return bool(self.processes)
+        return bool(self.processes) or self.server is not None
 
 
 @frozen
@@ -65,112 +74,56 @@ class Jobs:
 NO_JOBS = Jobs()
 
 
-def read_jobs(profile: Profile, store: Path | None, processes: Processes) -> Jobs:
-    """Read the list of one store."""
-    background = profile.background
-    if background is None or store is None:
-        return NO_JOBS
-    path = store / background.file
-    listed = read_json(path)
-    if not isinstance(listed, dict):
-        return Jobs(is_known=not path.exists())
-    entries = listed.get(background.entries)
-    if not isinstance(entries, dict):
-        return Jobs(is_known=False)
-    found = tuple(_jobs(profile, background, store, entries, processes))
-    return Jobs(found, daemon=_daemon(profile, background, listed, processes))
+@frozen
+class Served:
+    """What an agent's own server may run for a session in a pane: the conversation of that."""
 
+    agent: str
+    store: Path
+    conversation: str
+    since: float | None = None  # it is only a guess, and must have begun since then
 
-def _jobs(
-    profile: Profile, background: Background, store: Path, entries: Entry, processes: Processes
-) -> Iterator[Job]:
-    for number, entry in entries.items():
-        if not isinstance(entry, dict) or not background.id.fullmatch(str(number)):
-            continue
-        if any(word_at(entry, key) == word for key, word in background.unused.items()):
-            continue
-        yield Job(
-            agent=profile.name,
-            store=store,
-            id=number,
-            holder=_process(entry, background.pid, background.started, processes),
-            process=_process(entry, background.agent_pid, background.agent_started, processes),
-            conversation=_conversation(profile, background, entry),
-            source=word_at(entry, background.source),
-            parents=tuple(word_at(entry, key) for key in background.parents),
-            words=json.dumps(entry),
-            folder=word_at(entry, background.folder) or None,
-            flags=_flags(entry, background.flags),
-            ended=_has_ended(background, store, number),
-        )
-
-
-def _conversation(profile: Profile, background: Background, entry: Entry) -> str | None:
-    from tmuxreap.agents.conversations.find import is_id  # late: it imports databases
-
-    found = word_at(entry, background.conversation)
-    if found and is_id(profile, found):
-        return found
-    return None
+    def among(self, jobs: Jobs) -> Job | None:
+        """Return the session in it that a server runs."""
+        for job in jobs.listed:
+            if job.server is None or job.conversation != self.conversation:
+                continue
+            if self.since is None or (job.began is not None and job.began >= self.since):
+                return job
+        return None
 
 
 def word_at(entry: Entry, key: str | None) -> str:
     """Return the word under a key with dots between levels; empty if there is none."""
-    value = _value_at(entry, key)
+    if not key:
+        return ""
+    value = value_at(entry, key)
     return value if isinstance(value, str) else ""
 
 
-def _flags(entry: Entry, key: str | None) -> tuple[str, ...]:
-    words = _value_at(entry, key)
-    if not isinstance(words, list):
-        return ()
-    return tuple(word for word in words if isinstance(word, str))
-
-
-def _value_at(entry: Entry, key: str | None) -> object:
-    value: object = entry
-    for part in (key or "").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+def value_at(value: object, key: str | None) -> object:
+    """Return what stands under a key with dots between levels; a number counts in a list. Without
+    a key, the whole."""
+    for part in key.split(".") if key else ():
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and COUNTED.fullmatch(part):
+            there = -len(value) <= int(part) < len(value)
+            value = value[int(part)] if there else None
+        else:
+            value = None
     return value
-
-
-def _process(
-    entry: Entry, pid_key: str | None, start_key: str | None, processes: Processes
-) -> ProcessId | None:
-    """Return the process that an entry names, if that one lives: its pid may be reused."""
-    pid = entry.get(pid_key or "")
-    process = _identified(pid, processes)
-    if process is None or str(process.start) != str(entry.get(start_key or "")):
-        return None
-    return process
-
-
-def _identified(pid: object, processes: Processes) -> ProcessId | None:
-    if type(pid) is not int or pid <= 1:
-        return None
-    return processes.identify(pid)
-
-
-def _has_ended(background: Background, store: Path, number: str) -> bool:
-    if background.state_file is None:
-        return False
-    said = read_json(store / background.state_file.replace(ID, number))
-    return isinstance(said, dict) and said.get(background.state) in background.ended
-
-
-def _daemon(
-    profile: Profile, background: Background, listed: Entry, processes: Processes
-) -> int | None:
-    """Return the daemon that the list names, if a shared program of the agent has that pid."""
-    pid = listed.get(background.daemon or "")
-    process = _identified(pid, processes)
-    if process is None:
-        return None
-    if profile.shares(processes.argv(process), "", None):
-        return process.pid
-    return None
 
 
 def filled(words: tuple[str, ...], job: Job) -> tuple[str, ...]:
     """Return a command of the profile for this session."""
-    return tuple(word.replace(ID, job.id) for word in words)
+    return tuple(word.replace(ID, job.id).replace(URL, job.url) for word in words)
+
+
+def own_way(profile: Profile, job: Job) -> str:
+    """Return how a person ends it without this program."""
+    background = profile.background
+    assert background is not None  # noqa: S101 - it has a list
+    if background.server is not None:
+        return filled((background.server.by_hand,), job)[0]
+    return shlex.join(filled(background.end, job))

@@ -7,13 +7,14 @@ serves the requests of many ladders at once. A rung ends as soon as the last pro
 from __future__ import annotations
 
 import signal
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.ending.ending import EndingState, RungReport
-from tmuxreap.ending.ladder.daemons import end_in_daemon
+from tmuxreap.ending.ladder.daemons import end_at_server, end_in_daemon
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -27,6 +28,9 @@ from tmuxreap.ending.ladder.requests import (
 )
 from tmuxreap.ending.ladder.turns import finish_turn
 from tmuxreap.ending.plan import PlannedRung, RungKind
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Served
 
 LOOK_AGAIN_S = 0.05
 FRESH_S = 0.3  # a look older than this is repeated before keys: foreign panes may have appeared
@@ -66,6 +70,9 @@ def _run_rungs(ending: EndingState) -> Steps[Outcome]:
             return _outcome(ending, False)
     gone = False
     for planned in ending.plan.rungs:
+        if planned.rung is RungKind.DAEMON and ending.served is not None:
+            gone = (yield from _run_at_server(ending, planned, ending.served)) and gone
+            continue
         skipped = planned.skipped or _exited_before_keys(ending, planned)
         skipped = skipped or _kept_by_daemon(ending, planned)
         skipped = skipped or ("nothing was left" if gone else None)
@@ -123,6 +130,18 @@ def _run_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     ending.touched = ending.touched or ended
     ending.rungs.append(RungReport(planned.rung, ending.now - started, ended))
     return ended and ending.sight.session is None and not ending.sight.owned.own
+
+
+def _run_at_server(ending: EndingState, planned: PlannedRung, served: Served) -> Steps[bool]:
+    """End what the agent's own server still does for a session whose pane is gone; return False if
+    it goes on."""
+    started = ending.now
+    if not (yield from ask(Checkpoint(planned.rung))):
+        return False
+    ended, told = yield from end_at_server(ending, planned, served)
+    skipped = None if told else "nothing was left"
+    ending.rungs.append(RungReport(planned.rung, ending.now - started, skipped=skipped))
+    return ended
 
 
 def _run_rung(ending: EndingState, planned: PlannedRung) -> Steps[bool]:

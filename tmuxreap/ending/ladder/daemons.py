@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.ladder.requests import BeginOwnEnd, Follow, Look, Steps, Wait, ask
+from tmuxreap.ending.ladder.requests import BeginOwnEnd, Follow, Look, ReadServed, Steps, Wait, ask
 from tmuxreap.ending.plan import PlannedRung
 
 if TYPE_CHECKING:
-    from tmuxreap.agents.conversations.jobs import Job
+    from tmuxreap.agents.conversations.jobs import Job, Served
     from tmuxreap.ending.own_ends import OwnEnd
 
 LOOK_AGAIN_S = 0.05
+ASK_AGAIN_S = 0.2  # a server, which has other work
 CLEAN_LOOKS = 2
 
 
@@ -25,7 +26,7 @@ def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     if job is None:
         return True
     until = ending.now + planned.wait_s
-    own_end = yield from ask(BeginOwnEnd())
+    own_end = yield from ask(BeginOwnEnd(job))
     while not own_end.is_done and ending.now < until:
         yield from ask(Wait(frozenset(), ending.now + LOOK_AGAIN_S))
     if not (yield from _is_gone(ending, job, until)):
@@ -46,19 +47,50 @@ def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     return True
 
 
+def end_at_server(
+    ending: EndingState, planned: PlannedRung, served: Served
+) -> Steps[tuple[bool, bool]]:
+    """End what the agent's own server runs for a session in a pane, once that is gone. Return
+    whether two looks in a row find it at work no more, and whether it had to be told."""
+    until = ending.now + planned.wait_s
+    own_end: OwnEnd | None = None
+    clean = 0
+    while clean < CLEAN_LOOKS:
+        jobs = yield from ask(ReadServed())
+        found = served.among(jobs)
+        clean = clean + 1 if found is None and jobs.is_known else 0
+        if found is not None and own_end is None:
+            own_end = yield from ask(BeginOwnEnd(found))
+        if clean < CLEAN_LOOKS:
+            if not clean and ending.now >= until:
+                ending.unended = _goes_on(ending, served, own_end)
+                return False, own_end is not None
+            yield from ask(Wait(frozenset(), ending.now + ASK_AGAIN_S))
+    return True, own_end is not None
+
+
+def _goes_on(ending: EndingState, served: Served, own_end: OwnEnd | None) -> Failure:
+    if own_end is None:
+        reason = f"{served.agent}'s own server does not say whether {served.conversation} goes on"
+        hint = "try again"
+        return could_not(ending.policy.verb.value, ending.name, reason, hint, Code.STILL_RUNNING)
+    said = own_end.reason or f"{served.agent}'s own server is at work on it still"
+    return _still_there(ending, own_end, f"its pane is gone; {said}", Code.STILL_RUNNING)
+
+
 def _is_gone(ending: EndingState, job: Job, until: float) -> Steps[bool]:
     """Wait until two looks in a row find it neither in the list nor alive."""
     clean = 0
     while clean < CLEAN_LOOKS:
         ending.sight = yield from ask(Look())
-        if ending.sight.trouble is not None:
-            return False
         left = yield from ask(Wait(frozenset(job.processes), ending.now))
-        clean = 0 if ending.sight.job is not None or left else clean + 1
+        seen = ending.sight.job is not None or ending.sight.trouble is not None
+        clean = 0 if seen or left else clean + 1
         if clean < CLEAN_LOOKS:
             if not clean and ending.now >= until:
                 return False
-            yield from ask(Wait(frozenset(), ending.now + LOOK_AGAIN_S))
+            pause_s = LOOK_AGAIN_S if job.server is None else ASK_AGAIN_S
+            yield from ask(Wait(frozenset(), ending.now + pause_s))
     return True
 
 

@@ -30,6 +30,7 @@ from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.sessions.one_at_a_time import ActiveIntents
 
 if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Job, Jobs
     from tmuxreap.ending.own_ends import OwnEnd
 
 
@@ -233,8 +234,10 @@ class Executor:
             case requests.KeepDraft(text):
                 event = self._books.note(ending.name, "draft", {"text": text})
                 self._deliver(ending, request, event)
-            case requests.BeginOwnEnd():
-                self._deliver(ending, request, self._begin_own_end(ending))
+            case requests.BeginOwnEnd(job):
+                self._deliver(ending, request, self._begin_own_end(ending, job))
+            case requests.ReadServed():
+                self._deliver(ending, request, self._read_served(ending))
             case requests.Follow():
                 before = replace(ending.known, forked=None)
                 self._deliver(ending, request, self._finder.followed(ending.profile, before))
@@ -258,13 +261,19 @@ class Executor:
             case _:
                 raise AssertionError(request)
 
-    def _begin_own_end(self, ending: EndingState) -> OwnEnd:
+    def _begin_own_end(self, ending: EndingState, job: Job) -> OwnEnd:
         from tmuxreap.ending.own_ends import begin_own_end  # late: few sessions need it
 
-        job = ending.sight.job
-        assert job is not None  # noqa: S101 - the rung checks it
-        ports = self._environ, self._finder.home
+        ports = self._processes, self._environ, self._finder.home
         return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
+
+    def _read_served(self, ending: EndingState) -> Jobs:
+        from tmuxreap.agents.conversations.jobs import NO_JOBS
+        from tmuxreap.agents.conversations.lists import read_jobs  # late: few need it
+
+        if ending.served is None:
+            return NO_JOBS
+        return read_jobs(ending.keys, ending.served.store, self._processes)
 
     def _still_owns(self, ending: EndingState) -> bool:
         return ending.intent is None or self._books.still_open(ending.intent.id)

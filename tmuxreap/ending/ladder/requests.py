@@ -19,6 +19,7 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.conversation import ConversationTrace, Known
 
 if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Job, Jobs  # noqa: F401 - in a string
     from tmuxreap.ending.own_ends import OwnEnd  # noqa: F401 - in a string
     from tmuxreap.sessions.conversation import Opened  # noqa: F401 - in a string
 
@@ -146,7 +147,14 @@ class ReadTurn(Request["str | None"]):
 
 @frozen
 class BeginOwnEnd(Request["OwnEnd"]):
-    """Begin the agent's own command that ends the session in its daemon: how is it getting on?"""
+    """Begin the agent's own way that ends the session in its daemon: how is it getting on?"""
+
+    job: Job
+
+
+@frozen
+class ReadServed(Request["Jobs"]):
+    """Read the list of the agent's own server, which runs something for a session in a pane."""
 
 
 @frozen
