@@ -59,15 +59,10 @@ def deliver(ending: EndingState, delivery: Delivery) -> Steps[None]:
 
 
 def _deliver(ending: EndingState, delivery: Delivery) -> Steps[Delivered]:
-    screen = yield from _settled(ending)
-    delivery.state = STATE_OF_SCREEN[screen.state]
-    if (reason := why_not_empty(screen)) is not None:
-        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
-    if not (yield from ask(Checkpoint(RungKind.KEYS))):
-        return Outcome.REFUSED, not_idle(ending.name, delivery.state, "it is being ended")
-    if not (yield from _paste(ending, delivery)):
-        reason = "its pane took no text: the agent is not in front"
-        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
+    screen = yield from _settled(ending, delivery)
+    refused = yield from _paste_into_empty(ending, delivery, screen)
+    if refused is not None:
+        return Outcome.REFUSED, refused
     trace = yield from ask(ReadTrace())
     if not (yield from _is_alone(ending, delivery)):
         reason = "its input does not hold this text alone"
@@ -86,17 +81,12 @@ def put_back(ending: EndingState, delivery: Delivery) -> Steps[None]:
 
 
 def _put_back(ending: EndingState, delivery: Delivery) -> Steps[Delivered]:
-    screen = yield from _settled(ending)
-    delivery.state = STATE_OF_SCREEN[screen.state]
+    screen = yield from _settled(ending, delivery)
     if _holds(ending, delivery, screen):
         return Outcome.SENT, None
-    if (reason := why_not_empty(screen)) is not None:
-        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
-    if not (yield from ask(Checkpoint(RungKind.KEYS))):
-        return Outcome.REFUSED, not_idle(ending.name, delivery.state, "it is being ended")
-    if not (yield from _paste(ending, delivery)):
-        reason = "its pane took no text: the agent is not in front"
-        return Outcome.REFUSED, not_idle(ending.name, delivery.state, reason)
+    refused = yield from _paste_into_empty(ending, delivery, screen)
+    if refused is not None:
+        return Outcome.REFUSED, refused
     screen = yield from ask(ReadScreen())
     if _holds(ending, delivery, screen):
         return Outcome.SENT, None
@@ -107,7 +97,14 @@ def _put_back(ending: EndingState, delivery: Delivery) -> Steps[Delivered]:
     return Outcome.UNKNOWN, unconfirmed(ending.name, delivery, reason)
 
 
-def _settled(ending: EndingState) -> Steps[Screen]:
+def _settled(ending: EndingState, delivery: Delivery) -> Steps[Screen]:
+    """Read the screen and note the state that it shows."""
+    screen = yield from _seen_twice(ending)
+    delivery.state = STATE_OF_SCREEN[screen.state]
+    return screen
+
+
+def _seen_twice(ending: EndingState) -> Steps[Screen]:
     """Make the pane ready and read its screen twice; the second look counts if both are idle."""
     screen = yield from ask(ReadScreen(ready=True))
     if why_not_empty(screen) is not None:
@@ -117,6 +114,20 @@ def _settled(ending: EndingState) -> Steps[Screen]:
         return Screen(State.UNKNOWN)
     yield from ask(Wait(ending.awaited, ending.now + AGAIN_S))
     return (yield from ask(ReadScreen()))
+
+
+def _paste_into_empty(
+    ending: EndingState, delivery: Delivery, screen: Screen
+) -> Steps[Failure | None]:
+    """Paste the text if this screen shows an idle and empty input; else return why not."""
+    reason = why_not_empty(screen)
+    if reason is None and not (yield from ask(Checkpoint(RungKind.KEYS))):
+        reason = "it is being ended"
+    if reason is None and not (yield from _paste(ending, delivery)):
+        reason = "its pane took no text: the agent is not in front"
+    if reason is None:
+        return None
+    return not_idle(ending.name, delivery.state, reason)
 
 
 def why_not_empty(screen: Screen | None) -> str | None:
