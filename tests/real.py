@@ -185,6 +185,15 @@ class Real:
         lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return [(line["role"], line["text"]) for line in lines]
 
+    def prompts(self) -> list[str]:
+        """Return what the agents were asked."""
+        return [text for role, text in self.said() if role == "user"]
+
+    def agent_pid(self) -> int:
+        """Return the pid of the only agent, which may be below the shell of its pane."""
+        (file,) = (self.store / "sessions").glob("*.json")
+        return int(file.stem)
+
     # The terminal
 
     def tmux(self, *words: str, socket: str | None = None) -> str:

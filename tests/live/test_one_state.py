@@ -47,13 +47,13 @@ def test_every_door_reports_the_state_of_a_living_agent(
 def test_an_agent_that_is_stopped_is_unknown_until_it_continues(real: Real) -> None:
     line = shlex.join(real.program)
     real.start(command=["sh", "-c", f"{line}; exit $?"])  # tmux lets go on what it started itself
-    (file,) = (real.store / "sessions").glob("*.json")
-    os.kill(int(file.stem), SIGSTOP)
+    agent = real.agent_pid()
+    os.kill(agent, SIGSTOP)
     until("its stop", lambda: real.list()[0]["state"] == "unknown")
     assert told(real) == dict.fromkeys(told(real), "unknown")
     assert real.show()["state_source"] == "process"
     with real.app() as app:
         one = answer(interrupt.run(app, InterruptRequest(("acme",))))
     assert (one["outcome"], one["error"]["code"]) == ("refused", "not_interruptible")
-    os.kill(int(file.stem), SIGCONT)
+    os.kill(agent, SIGCONT)
     until("its going on", lambda: real.list()[0]["state"] == "idle")

@@ -27,16 +27,6 @@ def sent(real: Real, text: str, **more: Any) -> dict[str, Any]:
         return answer(send.run(app, SendRequest("acme", text, **more)))
 
 
-def agent_of(real: Real) -> int:
-    """Return the pid of the agent below the shell of its pane."""
-    (file,) = (real.store / "sessions").glob("*.json")
-    return int(file.stem)
-
-
-def prompts(real: Real) -> list[str]:
-    return [text for role, text in real.said() if role == "user"]
-
-
 @pytest.mark.parametrize(
     "text",
     ["one line", LINES, "two\nlines", UNICODE, BIG, "w" * 20_000, "$(reboot) `id` ;#{pane_id}\\"],
@@ -46,7 +36,7 @@ def test_a_prompt_arrives_whole_and_once(real: Real, text: str) -> None:
     real.start("acme")
     one = sent(real, text)
     assert (one["outcome"], one["submitted"], one["error"]) == ("sent", True, None)
-    assert prompts(real) == [text]
+    assert real.prompts() == [text]
     assert real.tmux("list-buffers") == ""
     (event,) = real.events("sent")
     assert text.split("\n")[0] not in str(event)
@@ -69,7 +59,7 @@ def test_it_waits_until_the_agent_is_idle(real: Real) -> None:
     real.submit("/work 1.5")
     real.shows("acme", "working")
     one = sent(real, "go on", when_idle_s=30.0)
-    assert (one["outcome"], prompts(real)) == ("sent", ["go on"])
+    assert (one["outcome"], real.prompts()) == ("sent", ["go on"])
     assert one["waited_ms"] > 0
 
 
@@ -92,7 +82,7 @@ def test_a_dialog_gets_no_key(real: Real) -> None:
 def test_a_frozen_agent_gets_no_key(real: Real) -> None:
     command = ("sh", "-c", f"{real.words}; exec sh")  # tmux lets go on what it started itself
     real.start("acme", command=command)
-    agent = agent_of(real)
+    agent = real.agent_pid()
     os.kill(agent, signal.SIGSTOP)
     try:
         one = sent(real, "go on")
@@ -106,7 +96,7 @@ def test_a_frozen_agent_gets_no_key(real: Real) -> None:
 def test_an_agent_that_freezes_meanwhile_gets_no_enter(real: Real) -> None:
     """The paste is not shown, so that Enter is not pressed: the text stands there afterwards."""
     real.start("acme", command=("sh", "-c", f"{real.words}; exec sh"))
-    agent = agent_of(real)
+    agent = real.agent_pid()
     with real.app() as app:
         plain = app.tmux.do
 
@@ -121,7 +111,7 @@ def test_an_agent_that_freezes_meanwhile_gets_no_enter(real: Real) -> None:
     assert (one["outcome"], one["error"]["code"]) == ("unknown", "unconfirmed")
     assert one["submitted"] is False
     real.shows("acme", "> go on")
-    assert prompts(real) == []
+    assert real.prompts() == []
 
 
 @pytest.mark.parametrize("meanwhile", ["half ", "/ask"])
@@ -146,7 +136,7 @@ def test_text_that_arrives_meanwhile_is_not_submitted(real: Real, meanwhile: str
     assert (one["outcome"], one["error"]["code"]) == ("unknown", "unconfirmed")
     assert one["submitted"] is False
     assert "not pressed" in one["error"]["message"]
-    assert prompts(real) == []
+    assert real.prompts() == []
     assert ("tool", "approved") not in real.said()
 
 
@@ -172,4 +162,4 @@ def test_a_pane_in_copy_mode_is_left_for_it(real: Real) -> None:
     real.start("acme")
     real.tmux("copy-mode", "-t", "=acme:")
     assert sent(real, "go on")["outcome"] == "sent"
-    assert prompts(real) == ["go on"]
+    assert real.prompts() == ["go on"]
