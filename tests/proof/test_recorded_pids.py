@@ -203,3 +203,60 @@ def close(story: Story, *, whole_server: bool) -> None:
         story.processes.die(server.process)
     else:
         story.tmux._kill_session(story.SOCKET, session(story).id)
+
+
+def put_back_after_an_end(story: Story, agent: FakeAgent) -> bytes:
+    """Stop the session, and return the registry from before."""
+    old = story.path.read_bytes()
+    assert only(story.stop(reason="done for good"))["outcome"] == "stopped"
+    story.clock.move_to(story.clock.monotonic() + 60.0)
+    return old
+
+
+def test_an_agent_with_the_number_of_an_ended_one_is_recorded_as_lost_when_it_dies(
+    story: Story, agent: FakeAgent
+) -> None:
+    old = put_back_after_an_end(story, agent)
+    again = story.tmux.open(story.SOCKET, "acme", *DEMO, pid=leader_of(agent).pid)
+    story.path.write_bytes(old)  # another tool records the same name and number
+    look(story)
+    story.processes.die(again.panes[0].process)
+    (drift,) = drifts(story)
+    assert (drift["drift"], drift["settled"]) == ("dead", True)
+    assert story.row()["status"] == "terminated"
+    assert story.row()["termination_mode"] == "lost"
+
+
+def test_an_old_copy_of_the_row_is_still_ended_while_another_has_its_number(
+    story: Story, agent: FakeAgent
+) -> None:
+    old = put_back_after_an_end(story, agent)
+    theirs = story.tmux.open(story.SOCKET, "work", "bash", pid=leader_of(agent).pid)
+    job = story.processes.add("vim", parent=theirs.panes[0].process, foreground=True)
+    story.path.write_bytes(old)
+    (drift,) = drifts(story)
+    assert (drift["drift"], drift["settled"]) == ("reverted", True)
+    assert story.row()["stop_reason"] == "done for good"
+    assert only(story.stop())["outcome"] == "already_stopped"
+    assert story.processes.alive(job)
+
+
+def test_a_survivor_of_another_session_with_the_number_of_a_seen_one_is_not_the_rows(
+    story: Story, agent: FakeAgent
+) -> None:
+    look(story)
+    old = leader_of(agent)
+    close(story, whole_server=False)
+    story.processes.die(agent.process)
+    story.processes.die(old)
+    story.clock.move_to(story.clock.monotonic() + 5.0)
+    theirs = story.tmux.open(story.SOCKET, "work", "vim", pid=old.pid, ignores=DEAF)
+    survivor = theirs.panes[0].process
+    story.tmux._kill_session(story.SOCKET, theirs.id)
+    assert story.processes.alive(survivor)
+    assert [one["drift"] for one in drifts(story)] == ["dead"]
+
+
+def drifts(story: Story) -> list[dict[str, Any]]:
+    answer: Any = reconcile.run(story.app()).as_json()
+    return [one for one in answer["drifts"] if one["name"] == "acme"]

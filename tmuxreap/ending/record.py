@@ -286,7 +286,7 @@ def _is_older(books: Books, ending: EndingState, row: Row) -> bool:
         ending.found.pane,
     ):
         return True
-    lives = lives_after(row, books.lives([row.name]).get(row.name, ()))
+    lives = lives_after(books, row, books.lives([row.name]).get(row.name, ()))
     return bool(lives) and is_same_process(ending.row, lives[0])
 
 

@@ -247,6 +247,10 @@ class Ledger(Database):
             found.setdefault(name, {})[ProcessId(pid, start)] = led
         return {name: Memory(processes) for name, processes in found.items()}
 
+    def leader_seen(self, name: str, pid: int) -> dict[str, object] | None:
+        """Return the process that looks saw last to lead a pane of this row with this pid."""
+        return self.read(lambda db: _leader_seen(db, name, pid))
+
     def remember_seen(self, boot_id: str, news: Sequence[News]) -> None:
         """Record what a look saw, in one transaction, and drop what is dead. Never warns: a look
         may be unable to write."""
@@ -333,11 +337,34 @@ class Ledger(Database):
 
 
 def add_events(db: Connection, events: Sequence[NewEvent], now: float) -> None:
-    rows = [(now, iso(now), e.name, e.kind, to_json(e.data), e.before) for e in events]
+    rows = []
+    for e in events:
+        data = {**e.data, **_leader_of(db, e)}
+        rows.append((now, iso(now), e.name, e.kind, to_json(data), e.before))
     db.executemany(schema.ADD_EVENT, rows)
     lives = ((event.name, event.data.get("life")) for event in events)
     ends = [(name, end_key(it)) for name, it in lives if isinstance(it, dict) and is_ended(it)]
     db.executemany("INSERT OR REPLACE INTO ends (name, shows) VALUES (?, ?)", ends)
+
+
+def _leader_of(db: Connection, event: NewEvent) -> dict[str, object]:
+    """Return the process that an ended row's pid meant, as a look saw it: another tool's row has no
+    start of it, and its number may come again."""
+    life = event.data.get("life")
+    if not isinstance(life, dict) or not is_ended(life):
+        return {}
+    pane = life.get("pane")
+    if not isinstance(pane, dict) or not isinstance(pane.get("pid"), int):
+        return {}
+    leader = _leader_seen(db, event.name, pane["pid"])
+    return {} if leader is None else {"leader": leader}
+
+
+def _leader_seen(db: Connection, name: str, pid: int) -> dict[str, object] | None:
+    found = db.execute(schema.SEEN_LEADER, (name, pid)).fetchone()
+    if found is None:
+        return None
+    return {"pid": pid, "start": found[0], "boot_id": found[1]}
 
 
 def close_all(db: Connection, closings: Sequence[Closing], now: float) -> None:

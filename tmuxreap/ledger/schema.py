@@ -205,6 +205,8 @@ ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors
 SEEN = "SELECT name, pid, start, tmux, pane, mark FROM seen WHERE boot_id = ?"
 SEEN_IN = """SELECT name FROM seen WHERE pid = ? AND start = ? AND boot_id = ?
     AND name IN (SELECT name FROM sessions WHERE status = 'running')"""
+SEEN_LEADER = """SELECT start, boot_id FROM seen
+    WHERE name = ? AND pid = ? AND pane IS NOT NULL ORDER BY rowid DESC LIMIT 1"""
 ADD_SEEN = """INSERT OR REPLACE INTO seen (name, pid, start, boot_id, tmux, pane, mark)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
 DROP_SEEN = "DELETE FROM seen WHERE name = ? AND pid = ? AND start = ? AND boot_id = ?"

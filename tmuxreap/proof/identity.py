@@ -97,7 +97,7 @@ def _session_of(
     row: Row, server: ServerLook, profile: Profile | None, world: World, past: Past
 ) -> ServerSession | Failure | None:
     if not isinstance(server, Server):
-        return _on_another_server(row, server, profile, world)
+        return _on_another_server(row, server, profile, world, past)
     recorded = None
     if same_server(row, server, world):
         recorded = _recorded_session(row, server, world)
@@ -113,9 +113,8 @@ def _session_of(
         if respelled is not None:
             return respelled
     if named is None:
-        return _moved(row, server, profile, world, past) or _on_another_server(
-            row, server, profile, world
-        )
+        moved = _moved(row, server, profile, world, past)
+        return moved or _on_another_server(row, server, profile, world, past)
     if any(is_recorded(row, pane, world, past) for pane in named.panes):
         return named
     moved = _moved(row, server, profile, world, past)
@@ -138,10 +137,10 @@ def is_recorded(row: Row, pane: Pane, world: World, past: Past) -> bool:
         return False
     if pane.pid is None:
         return row.pane.pid not in world.index.processes
-    return pane.pid == row.pane.pid and (pane.dead or not _is_reused(row, world, past))
+    return pane.pid == row.pane.pid and (pane.dead or not is_reused(row, world, past))
 
 
-def _is_reused(row: Row, world: World, past: Past) -> bool:
+def is_reused(row: Row, world: World, past: Past) -> bool:
     """Tell whether the row's pid is another process's by now, as the row or an earlier look knows
     when its own one started."""
     process = world.index.processes.get(row.pane.pid or 0)
@@ -225,7 +224,7 @@ def _moved(
 
 def _holds(row: Row, pane: Pane, profile: Profile | None, world: World, past: Past) -> bool:
     """Tell whether this is the row's pane, and not only shells are left in it."""
-    if pane.pid != row.pane.pid or _is_reused(row, world, past):
+    if pane.pid != row.pane.pid or is_reused(row, world, past):
         return False
     if agent_in(pane, profile, world):
         return True
@@ -255,13 +254,13 @@ def moved_failure(row: Row, holder: ServerSession) -> Failure:
 
 
 def _on_another_server(
-    row: Row, server: ServerLook, profile: Profile | None, world: World
+    row: Row, server: ServerLook, profile: Profile | None, world: World, past: Past
 ) -> Failure | None:
     """Return a failure if the row's process lives on another socket of the same name. A row that
     only names its server means another socket under another TMUX_TMPDIR (cron, units): there
     "no session" proves nothing."""
     process = world.index.processes.get(row.pane.pid or 0)
-    if row.tmux.known or row.status.ended or process is None:
+    if row.tmux.known or row.status.ended or process is None or is_reused(row, world, past):
         return None
     socket = (world.index.trace(process.pid).tmux or "").rpartition(",")[0]
     asked = world.paths[server.socket]

@@ -16,7 +16,7 @@ from tmuxreap.core.model import (
     ServerSession,
     Terminal,
 )
-from tmuxreap.proof.identity import same_server, tracked_process
+from tmuxreap.proof.identity import is_reused, same_server, tracked_process
 from tmuxreap.proof.ownership import TMUX_SERVER, Owned, Reach, Trace, World, is_its_own, owned
 from tmuxreap.proof.panes import leader_of
 from tmuxreap.proof.sight import Past
@@ -237,7 +237,8 @@ def unproven_of(
             before.append(process)
     has_start = row.pane.start_ticks is not None or row.pane.created_epoch is not None
     named: list[Process] = []
-    if row.pane.pid is not None and not (has_start or row.status.ended):
+    unknown = not (has_start or row.status.ended or is_reused(row, world, past))
+    if row.pane.pid is not None and unknown:
         named = _left_by_gone_pane(row.pane.pid, server, spares, world)
     return tuple(
         process for process in dict.fromkeys([*before, *named]) if process.id not in own.ids

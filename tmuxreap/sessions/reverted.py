@@ -45,7 +45,7 @@ def newer_rows(books: Books, seen: Iterable[tuple[Row, Sight]], look: Looks) -> 
     if not old:
         return {}
     events = books.lives([row.name for row in old])
-    choices = {row.name: lives_after(row, events.get(row.name, ())) for row in old}
+    choices = {row.name: lives_after(books, row, events.get(row.name, ())) for row in old}
     found: dict[str, Newer] = {}
     while rows := [row for row in old if choices[row.name] and row.name not in found]:
         lives = [choices[row.name].pop(0) for row in rows]
@@ -60,17 +60,33 @@ def newer_rows(books: Books, seen: Iterable[tuple[Row, Sight]], look: Looks) -> 
     return found
 
 
-def lives_after(row: Row, events: Sequence[RecordedEvent]) -> list[Life]:
+def lives_after(books: Books, row: Row, events: Sequence[RecordedEvent]) -> list[Life]:
     """Return the lives in these events that may be newer than the row's, the best first."""
     lives = []
+    newest = None
     for event in events:
         if isinstance(life := event.data.get("life"), dict):
             lives.append(life)
+            newest = event
+    if newest is not None and _means_a_later_process(books, row, newest):
+        return []
     before = []
     for event in events:
         if isinstance(life := event.data.get("earlier"), dict):
             before.append(life)
     return newer_lives(row, lives, before)
+
+
+def _means_a_later_process(books: Books, row: Row, newest: RecordedEvent) -> bool:
+    """Tell whether a row without a start means a process that was seen after this end, and only has
+    the number of the one that ended."""
+    ended = newest.data.get("leader")
+    pid = row.pane.pid
+    if pid is None or not isinstance(ended, Mapping) or ended.get("pid") != pid:
+        return False
+    if row.pane.start_ticks is not None or row.pane.created_epoch is not None:
+        return False
+    return books.leader_seen(row.name, pid) not in (None, ended)
 
 
 def why_reverted(row: Row, newer: Newer) -> str:
