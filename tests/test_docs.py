@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from tests.real_agents import tables
-from tests.test_release import script
+from tests.scripts import script
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile, State
 from tmuxreap.app import real_app

@@ -3,31 +3,22 @@ units."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
 
+from tests.scripts import script
+
 ROOT = Path(__file__).parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 REPOSITORY = "https://example.org/someone/tmuxreap"
 UNITS = sorted((ROOT / "contrib" / "systemd").iterdir())
-
-
-def script(name: str) -> ModuleType:
-    loader = SourceFileLoader(name.partition(".")[0], str(ROOT / "scripts" / name))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
 
 
 # The package's page
