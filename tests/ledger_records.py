@@ -12,7 +12,7 @@ from typing import Any
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger import books, ledger
 from tmuxreap.ledger import ledger as intents
-from tmuxreap.ledger.mirror import update
+from tmuxreap.ledger.books import update_mirror
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
@@ -77,7 +77,7 @@ class Ledger:
 
         def work(db: sqlite3.Connection) -> set[int]:
             if mirror is not None:
-                update(db, mirror)
+                update_mirror(db, mirror)
             ledger.add_events(db, events, now)
             return {closing.id for closing in closings if intents.close(db, closing, now)}
 

@@ -20,7 +20,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files lock own_files environment whereabouts ourselves git headless machine terminals"
+        "files lock own_files environment whereabouts git headless machine terminals"
         " programs asking timed_masks tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file look lives rows transitions targets edits",
@@ -28,8 +28,7 @@ ROOMS = {
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
     "proof": "observe ownership servers identity panes reach sight see seats state",
     "sessions": (
-        "context caller look conversation results elsewhere registries configuration restarts"
-        " reverted one_at_a_time"
+        "context caller look conversation results elsewhere configuration restarts one_at_a_time"
     ),
     "ending": "end interrupt hold sets send plan ending own_ends",
     "commands": "*",
@@ -81,7 +80,7 @@ OWNERS: dict[str, set[str]] = {
     "os.getenv": set(),
     "yaml": {"registry.yaml.*", "agents.blocks", "hosts.file"},
     "libtmux": {"interfaces.python.libtmux_objects"},
-    "psutil": {"system.processes.portable", "system.processes.usage"},
+    "psutil": {"system.processes.portable"},
     "filelock": {"system.lock"},
     "mcp": {"interfaces.mcp.server"},
     "anyio": {"interfaces.mcp.server", "interfaces.mcp.calls"},

@@ -11,7 +11,7 @@ import sys
 import time
 from importlib import import_module
 
-if not __package__:  # run by the path of this file, see `system.ourselves`
+if not __package__:  # run by the path of this file, see `own_command`
     _here = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120
     _root = os.path.dirname(_here)  # noqa: PTH120
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _here]

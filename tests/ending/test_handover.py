@@ -18,7 +18,7 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Intent, NewIntent
 from tmuxreap.sessions.context import Context
-from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.whereabouts import own_command
 
 POLICY = Policy(
     verb=EndVerb.KILL,

@@ -15,7 +15,7 @@ import tmuxreap
 from tests.poison import poisoned, was_eaten
 from tests.real import Real
 from tmuxreap.core.verbs import PUBLIC
-from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.whereabouts import own_command
 
 pytestmark = pytest.mark.live
 ROOT = Path(tmuxreap.__file__).parent.parent

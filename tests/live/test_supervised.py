@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from tests.real import Real, alive
-from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.whereabouts import own_command
 
 pytestmark = pytest.mark.live
 

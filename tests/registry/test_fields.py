@@ -11,7 +11,7 @@ from tmuxreap.registry.rows import fields_of, has_field, read_row
 
 PACKAGE = Path(tmuxreap.__file__).parent
 # The ledger's mirror holds rows verbatim, for its own readers.
-MAY = ("registry/", "core/model.py", "ledger/books.py", "ledger/mirror.py")
+MAY = ("registry/", "core/model.py", "ledger/books.py")
 FIELDS = re.compile(r"\b(row|other|twin|there|now|old)\.data\b")
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import Story, row_of
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.sessions.reverted import Newer, newer_rows
+from tmuxreap.sessions.look import Newer, newer_rows
 
 
 def newer(story: Story, name: str = "acme") -> Newer | None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.poison import poisoned, was_eaten
-from tmuxreap.system.ourselves import PROGRAM, own_command
+from tmuxreap.system.whereabouts import own_command
 
 
 def run(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -25,5 +25,6 @@ def test_it_runs_in_a_folder_full_of_modules_and_imports_none(tmp_path: Path) ->
 
 
 def test_package_modules_hide_no_standard_module() -> None:
-    names = {path.stem for path in PROGRAM.parent.iterdir()}
+    program = Path(own_command()[1])
+    names = {path.stem for path in program.parent.iterdir()}
     assert names & sys.stdlib_module_names == {"__init__", "__main__"} & sys.stdlib_module_names

@@ -45,10 +45,10 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import (
     Newcomer,
     describe,
+    note_registry,
     owners_of,
     registered_elsewhere,
 )
-from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.tmux.versions import spellings
 
 SHOWN_NAMES = 3

@@ -19,7 +19,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
-from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.whereabouts import own_command
 
 TRIES = 3
 

@@ -111,7 +111,7 @@ def _children(
 def _everywhere(context: Context, request: ListRequest) -> Result:
     """List the sessions of every registry of the user's, each with its project. Only reads."""
     # imported late: it copies ledgers
-    from tmuxreap.sessions.registries import copied_books, project_of
+    from tmuxreap.sessions.elsewhere import copied_books, project_of
 
     found: list[Session] = []
     warnings: list[str] = []

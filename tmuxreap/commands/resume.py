@@ -22,7 +22,7 @@ from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import MODES, RowEvent, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.reverted import newer_rows
+from tmuxreap.sessions.look import newer_rows
 
 DAY_S = 86400.0
 

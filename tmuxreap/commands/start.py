@@ -21,7 +21,7 @@ from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import RowEvent, Value, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.registries import note_registry
+from tmuxreap.sessions.elsewhere import note_registry
 from tmuxreap.system.git import find_worktree
 
 if TYPE_CHECKING:

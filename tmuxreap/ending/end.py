@@ -46,7 +46,7 @@ from tmuxreap.sessions.look import Sights
 from tmuxreap.sessions.one_at_a_time import ActiveIntents, MarkInProgress, under_way
 from tmuxreap.sessions.restarts import RestartLog
 from tmuxreap.system.machine import defer_interrupts
-from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.whereabouts import own_command
 
 if TYPE_CHECKING:
     from tmuxreap.ending.ladder.execute import Executor

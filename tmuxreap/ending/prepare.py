@@ -37,12 +37,13 @@ from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import (
     BANNER_OPTION,
     SIBLINGS_OPTION,
+    UNDONE,
     PaneContents,
     Sights,
+    newer_rows,
     read_panes,
 )
 from tmuxreap.sessions.one_at_a_time import ActiveIntents, MarkInProgress
-from tmuxreap.sessions.reverted import UNDONE, newer_rows
 
 
 @frozen

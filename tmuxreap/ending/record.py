@@ -30,8 +30,7 @@ from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.transitions import Changes, RowEvent
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.conversation import Finder
-from tmuxreap.sessions.look import Sights
-from tmuxreap.sessions.reverted import lives_after
+from tmuxreap.sessions.look import Sights, lives_after
 from tmuxreap.system.machine import defer_interrupts
 
 

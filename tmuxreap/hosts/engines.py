@@ -15,9 +15,8 @@ from pathlib import Path
 from tmuxreap.core.values import frozen
 from tmuxreap.hosts.file import Host
 from tmuxreap.system.environment import Settings
-from tmuxreap.system.ourselves import own_command
 from tmuxreap.system.programs import run
-from tmuxreap.system.whereabouts import without_caller
+from tmuxreap.system.whereabouts import own_command, without_caller
 
 AT = "at"
 CONNECT_S = 10

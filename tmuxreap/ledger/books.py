@@ -1,4 +1,6 @@
-"""Keeps registry and ledger in step: the registry is the source of truth and written first."""
+"""Keeps registry and ledger in step: the registry is the source of truth and written first. Its
+rows are mirrored in the ledger, for readers of SQL; what is true of one the mirror never decides.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ from tmuxreap.core.ports import Clock
 from tmuxreap.ledger import schema
 from tmuxreap.ledger.database import Connection, in_transaction, ledger_path
 from tmuxreap.ledger.ledger import Ledger, add_events, close_all
-from tmuxreap.ledger.mirror import update
 from tmuxreap.ledger.records import (
     Closing,
     Heartbeat,
@@ -23,7 +24,9 @@ from tmuxreap.ledger.records import (
     NewEvent,
     Pulse,
     from_json,
+    to_json,
 )
+from tmuxreap.ledger.tables import supports_json
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import folder_of
@@ -179,7 +182,7 @@ class Books(Ledger):
         closings: Sequence[Closing],
     ) -> None:
         if mirror is not None:
-            update(db, mirror)
+            update_mirror(db, mirror)
         self._save_cache(db)
         add_events(db, events, self.clock.now())
         close_all(db, closings, self.clock.now())
@@ -204,3 +207,33 @@ def mirrored_digest(db: Connection) -> str | None:
 
 def mirror_row(row: Row) -> MirrorRow:
     return MirrorRow(row.name, row.status.value, folder_of(row), row.data)
+
+
+def update_mirror(db: Connection, mirror: Mirror) -> None:
+    """Update the mirror. A partial change to a state that it does not show is skipped: the digests
+    differ then, and the mirror is rebuilt."""
+    partial = mirror.base is not None
+    shown = db.execute(schema.SHOWN_DIGEST).fetchone()
+    if (partial and shown != (mirror.base,)) or not mirror.is_current():
+        return
+    wanted: dict[str, tuple[str, str, str | None, str]] = {}
+    for row in mirror.rows:
+        wanted.setdefault(row.name, (row.name, row.status, row.pane_cwd, to_json(row.data)))
+    all_rows = "SELECT name, status, pane_cwd, data FROM sessions"
+    if partial:
+        present = {}
+    else:
+        present = {row[0]: row for row in db.execute(all_rows)}
+    changed = [row for name, row in wanted.items() if present.get(name) != row]
+    gone = [*mirror.gone, *(name for name in present if name not in wanted)]
+    stale = [(name,) for name in (*gone, *(row[0] for row in changed))]
+    db.executemany("DELETE FROM sessions WHERE name = ?", stale)
+    add = "INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)"
+    db.executemany(add, changed)
+    names = [row[0] for row in changed]
+    if db.execute("SELECT 1 FROM lifecycle_words LIMIT 1").fetchone():
+        words = [(name,) for name in names]
+        db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", words)
+    if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
+        schema.follow(db, names, with_json=supports_json(db))
+    db.execute("INSERT OR REPLACE INTO mirrored (id, digest) VALUES (1, ?)", (mirror.digest,))

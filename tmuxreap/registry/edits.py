@@ -8,17 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from tmuxreap.registry.yaml.lines import (
-    BREAKS,
-    after_break,
-    find_colon,
-    line_end,
-    line_start,
-    lines_before,
-    newline_at,
-    newline_of,
-    skip_gap,
-)
 from tmuxreap.registry.yaml.parse import (
     LIST_KEY,
     Document,
@@ -29,7 +18,22 @@ from tmuxreap.registry.yaml.parse import (
     Undefined,
     parse,
 )
-from tmuxreap.registry.yaml.scalars import Value, as_loaded, entry, same, written
+from tmuxreap.registry.yaml.scalars import (
+    BREAKS,
+    Value,
+    after_break,
+    as_loaded,
+    entry,
+    find_colon,
+    line_end,
+    line_start,
+    lines_before,
+    newline_at,
+    newline_of,
+    same,
+    skip_gap,
+    written,
+)
 from tmuxreap.registry.yaml.splice import (
     CannotSplice,
     Changes,

@@ -147,7 +147,7 @@ class Context:
     @property
     def known_registries(self) -> list[Path]:
         """Every registry of the user's that is known, the own one first."""
-        from tmuxreap.sessions.registries import registries  # late: it copies ledgers
+        from tmuxreap.sessions.elsewhere import registries  # late: it copies ledgers
 
         return registries(self.settings, self.own_registry, self.tmux, self.default_sockets)
 

@@ -20,8 +20,7 @@ from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import has_screen, screen_state, state_of, visible_screen, with_record
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
-from tmuxreap.sessions.look import Sights
-from tmuxreap.sessions.reverted import REVERTED, newer_rows
+from tmuxreap.sessions.look import REVERTED, Sights, newer_rows
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.background import Forked

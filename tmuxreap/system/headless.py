@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
-from tmuxreap.system.ourselves import own_command
+from tmuxreap.system.whereabouts import own_command
 
 KEEP = "_keep"
 MODE = 0o600  # a log shows everything that the screen did

@@ -1,11 +1,15 @@
-"""Where a process runs: the registry it uses, the ledger next to that, and its tmux server.
+"""Where a process runs: the registry it uses, the ledger next to that, its tmux server, and the
+command that runs this program again.
 
 Imports nothing slow: an agent's hook uses it at every tool call. Never writes."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
+
+import tmuxreap
 
 REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - pathlib is not worth its import here
 
@@ -57,3 +61,10 @@ def without_caller(environ: Mapping[str, str]) -> dict[str, str]:
         if name not in ("TMUX", "TMUX_PANE") and not name.startswith("TMUXREAP_"):
             found[name] = value
     return found
+
+
+def own_command(*words: str) -> tuple[str, ...]:
+    """Return the command that runs this program again. Never `python -m`: that imports modules of
+    the working directory, which may be anybody's project, before any of ours."""
+    program = os.path.join(os.path.dirname(tmuxreap.__file__), "__main__.py")  # noqa: PTH118,PTH120 - as above
+    return (sys.executable, program, *words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.registry.yaml.lines import (
+from tmuxreap.registry.yaml.scalars import (
     after_break,
     line_end,
     line_start,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.registry.yaml.lines import find_colon
+from tmuxreap.registry.yaml.scalars import find_colon
 from tmuxreap.registry.yaml.splice import Leaf, MappingNode, SequenceNode, read_row
 
 pytestmark = pytest.mark.usefixtures("loader")

@@ -10,7 +10,7 @@ from tests.real import until
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.system.processes.linux import real_processes
-from tmuxreap.system.processes.usage import usage_of
+from tmuxreap.system.processes.portable import usage_of
 
 BUSY = """
 import socket

@@ -28,7 +28,7 @@ from tmuxreap.core.values import Word, frozen
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.registries import project_of
+from tmuxreap.sessions.elsewhere import project_of
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
 
 

@@ -41,9 +41,8 @@ from tmuxreap.registry.transitions import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
-from tmuxreap.sessions.look import BANNER_OPTION
+from tmuxreap.sessions.look import BANNER_OPTION, PAUSE_S, Newer, why_reverted
 from tmuxreap.sessions.restarts import REBOOT
-from tmuxreap.sessions.reverted import PAUSE_S, Newer, why_reverted
 from tmuxreap.system.environment import MARK
 from tmuxreap.system.processes.procfs import is_exiting
 

@@ -22,8 +22,8 @@ from tmuxreap.ledger.records import SEND, START, Intent
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import Newer, newer_rows
 from tmuxreap.sessions.restarts import SERVER
-from tmuxreap.sessions.reverted import Newer, newer_rows
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
 NOBODY = Sight(Live.GONE, "", NoServer(""))

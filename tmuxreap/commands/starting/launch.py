@@ -363,7 +363,7 @@ def session_exists(
 
 def _taken(context: Context, name: str, server: Server, session: ServerSession) -> Failure:
     """Return the failure for a name that a session has; if it is another project's, name that."""
-    from tmuxreap.sessions.registries import project_of
+    from tmuxreap.sessions.elsewhere import project_of
 
     ours = context.own_registry
     boot_id = context.place.boot_id

@@ -1,4 +1,5 @@
-"""Owns the verbs as functions: which parameters each has, and how one is called with words.
+"""Owns the verbs as functions: which parameters each has, those that many share, and how one is
+called with words. Never reads a line itself.
 
 The command line calls them by typer (`program`), MCP and other hosts by the same words."""
 
@@ -7,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
+
+import typer
 
 from tmuxreap.core.verbs import VERBS, Verb
-from tmuxreap.interfaces.cli import options
+from tmuxreap.interfaces.cli import complete
 
 if TYPE_CHECKING:
     from tmuxreap.core.results import Result
@@ -50,10 +53,10 @@ def defaults(verb: Verb) -> dict[str, object]:
 def _shared(verb: Verb) -> list[Parameter]:
     found = []
     if verb.has_registry:
-        found.append(parameter("registry", options.Registry, None))
+        found.append(parameter("registry", Registry, None))
     if not verb.takes_terminal:
-        found.append(parameter("json", options.Json, False))
-        found.append(parameter("quiet", options.Quiet, False))
+        found.append(parameter("json", Json, False))
+        found.append(parameter("quiet", Quiet, False))
     return found
 
 
@@ -61,11 +64,11 @@ def _of_hosts(verb: Verb, own: list[Parameter]) -> list[Parameter]:
     if not verb.on_hosts:
         return []
     found = [
-        parameter("host", options.Host, None),
-        parameter("hosts_at_once", options.HostsAtOnce, None),
+        parameter("host", Host, None),
+        parameter("hosts_at_once", HostsAtOnce, None),
     ]
     if verb.changes and not any(one.name == "yes" for one in own):
-        found.append(parameter("yes", options.Yes, False))
+        found.append(parameter("yes", Yes, False))
     return found
 
 
@@ -143,3 +146,56 @@ def signature_of(verb: Verb) -> Signature:
     """Return the signature that typer reads: required parameters first, as Python wants it."""
     all_of_it = parameters(verb)
     return Signature(sorted(all_of_it, key=lambda one: one.default is not Parameter.empty))
+
+
+Targets: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TARGETS...",
+        help="NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on"
+        " stdin.",
+        autocompletion=complete.targets,
+    ),
+]
+DryRun: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would happen without doing it.")
+]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Registry: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        metavar="PATH",
+        help="Registry file. [the nearest one above the current directory]",
+        autocompletion=complete.files,
+    ),
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Only print errors.")]
+Host: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host",
+        metavar="H",
+        help="Run on other hosts: names, @tag, all, or local.",
+        autocompletion=complete.hosts,
+    ),
+]
+
+
+def _hosts_at_once(word: str) -> int:
+    number = int(word) if word.isascii() and word.isdigit() else 0
+    if not 1 <= number <= 1000:
+        raise typer.BadParameter(f"{word!r} is not a number from 1 to 1000")
+    return number
+
+
+HostsAtOnce: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--hosts-at-once",
+        metavar="N",
+        help="Hosts to ask at the same time. [32]",
+        parser=_hosts_at_once,
+    ),
+]

@@ -14,7 +14,7 @@ import typer.core
 from tmuxreap import __version__
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.verbs import ALL, CALLED, PUBLIC, VERBS, Group, Verb
-from tmuxreap.interfaces.cli import commands, complete, options
+from tmuxreap.interfaces.cli import commands, complete
 from tmuxreap.interfaces.cli.boundary import Done
 
 LASTING_OBJECTS = 10_000  # of who runs for hours: garbage is collected as often as Python does
@@ -113,9 +113,9 @@ def _version(wanted: bool) -> None:
 
 def _program(
     ctx: typer.Context,
-    registry: options.Registry = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
+    registry: commands.Registry = None,
+    json: commands.Json = False,
+    quiet: commands.Quiet = False,
     version: Annotated[
         bool,
         typer.Option(

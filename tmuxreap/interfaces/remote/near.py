@@ -1,29 +1,32 @@
 """Owns the local side of `--host`: finds the hosts that a command means, runs it there, and
-reports; the lines of endless verbs are merged by time. Never settles, restarts or reaps by a watch:
-the watch of the remote host does that."""
+reports; the lines of endless verbs are merged by time. `hosts` asks each what runs there. Never
+settles, restarts or reaps by a watch: the watch of the remote host does that."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from queue import Empty, Queue
 from typing import Any, NoReturn
 
 from tmuxreap.app import real_app
+from tmuxreap.core.answers import Reached, Session
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import RemoteResult, Result
+from tmuxreap.core.model import Status
+from tmuxreap.core.results import RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import VERBS, is_endless
-from tmuxreap.hosts.choose import hosts_of, split, targets_by_host
-from tmuxreap.hosts.crowd import THREADS
+from tmuxreap.hosts.choose import exit_of, host_json, hosts_of, split, targets_by_host, troubles_of
+from tmuxreap.hosts.crowd import THREADS, call_in_threads
 from tmuxreap.hosts.engines import terminal_words
-from tmuxreap.hosts.file import Host, Hosts, read_hosts
-from tmuxreap.hosts.talk import ANSWER_S, EndedError, SilentError, Talk, connected
-from tmuxreap.hosts.wire import Say, WireRequest
+from tmuxreap.hosts.file import EVERY, Host, Hosts, read_hosts
+from tmuxreap.hosts.talk import ANSWER_S, EndedError, SilentError, Talk, ask, connected
+from tmuxreap.hosts.wire import Reply, Say, WireRequest
 from tmuxreap.interfaces.cli.boundary import on_terminal, run_work, style_of, targets_of
 from tmuxreap.interfaces.remote.on_hosts import OnHosts
 from tmuxreap.interfaces.text.report import report, report_line
@@ -255,3 +258,58 @@ def _news(host: str, item: Mapping[str, object]) -> RemoteResult:
     why = item.get("evidence") or ""
     line = plain(f"{at}  {name}@{host}  {what}  {why}".rstrip())
     return RemoteResult(name, host, item, (line,))
+
+
+CHECK = "check"
+EMPTY = "no hosts yet; list them in"
+
+
+def run(context: Context, action: str | None, wanted: list[str]) -> Result:
+    if action not in (None, CHECK):
+        reason = f"could not {action} hosts: there is no such action"
+        raise Failure(Code.USAGE, reason, "tmuxreap hosts check HOST")
+    hosts = read_hosts(context.settings)
+    context.warnings += [fault.warning for fault in hosts.faults]
+    chosen = hosts_of(wanted or [EVERY], hosts)
+    every = call_in_threads([_check(host, context.settings) for host in chosen])
+    return Result(
+        "hosts",
+        None,
+        context.clock.now(),
+        [_item(reply) for reply in every],
+        tuple(context.warnings),
+        greeting=f"{EMPTY} {hosts.path}",
+        status=exit_of([], every),
+        summed=True,
+        others=troubles_of(every),
+    )
+
+
+def _check(host: Host, settings: Settings) -> Callable[[], Reply]:
+    request = WireRequest(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
+    return lambda: _without_registry(ask(host, request, settings, changing=False))
+
+
+def _without_registry(one: Reply) -> Reply:
+    """Accept a missing registry: on that host no session was ever registered."""
+    error = one.answer.get("error")
+    if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
+        return replace(one, answer={**one.answer, "error": None, "exit_code": 0, "registry": None})
+    return one
+
+
+def _item(one: Reply) -> Reached:
+    registry = host_json(one)["registry"]
+    sessions = [local(item) for item in one.items]
+    running = sum(isinstance(it, Session) and it.status == Status.RUNNING for it in sessions)
+    return Reached(
+        name=one.host.name,
+        host=one.host.name,
+        state="ok" if one.trouble is None else one.trouble.code.text,
+        version=one.version,
+        sessions=len(one.items) if one.answer else None,
+        running=running if one.answer else None,
+        round_trip_ms=round(one.took_s * 1000) if one.answer else None,
+        registry=registry if isinstance(registry, str) else None,
+        tags=tuple(one.host.tags),
+    )

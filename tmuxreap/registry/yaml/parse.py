@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.registry.yaml.lines import line_start, lines_before, real_end
-from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
+from tmuxreap.registry.yaml.scalars import NO_VALUE, line_start, lines_before, plain_value, real_end
 
 LIST_KEY = "tmux_sessions"
 

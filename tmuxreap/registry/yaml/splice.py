@@ -13,22 +13,20 @@ import yaml
 from tmuxreap.core.values import field, frozen
 from tmuxreap.registry.transitions import Remove
 from tmuxreap.registry.yaml import parse
-from tmuxreap.registry.yaml.lines import (
+from tmuxreap.registry.yaml.scalars import (
+    Value,
     after_break,
+    as_loaded,
+    entry,
     find_colon,
     line_end,
     line_start,
-    newline_at,
-    real_end,
-    skip_gap,
-)
-from tmuxreap.registry.yaml.scalars import (
-    Value,
-    as_loaded,
-    entry,
     nested,
+    newline_at,
     plain_value,
+    real_end,
     same,
+    skip_gap,
     written,
 )
 

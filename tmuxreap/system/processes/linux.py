@@ -153,7 +153,7 @@ class LinuxProcesses:
         return pages * resource.getpagesize()
 
     def usage(self, processes: Collection[ProcessId]) -> Mapping[ProcessId, Usage]:
-        from tmuxreap.system.processes.usage import (
+        from tmuxreap.system.processes.portable import (
             usage_of,  # late: psutil, for `show` and `doctor`
         )
 

@@ -1,23 +1,23 @@
-"""Owns psutil: processes where there is no /proc (macOS). On Linux only the contract tests
-use it.
+"""Owns psutil: what processes use, for `show` and `doctor`; and processes where there is no /proc
+(macOS), which on Linux only the contract tests use.
 
 Weaker than Linux: it never sees another user's environment, and has a race between the identity
 check and the signal."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal as signals
 import subprocess
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 import psutil
 
 from tmuxreap.core.model import Process, ProcessId, Usage
 from tmuxreap.core.ports import SignalSent
-from tmuxreap.system.processes.usage import usage_of
 
 T = TypeVar("T")
 
@@ -200,3 +200,38 @@ def _printed(*command: str) -> str:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
+
+
+SAMPLE_S = 0.1  # the kernel counts in hundredths of a second
+
+
+def usage_of(pids: Iterable[int]) -> dict[int, Usage]:
+    """Return what each of these uses now; what is gone or not readable is missing."""
+    handles: dict[int, psutil.Process] = {}
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            handles[pid] = psutil.Process(pid)
+            handles[pid].cpu_percent()  # the beginning of the sample
+    if not handles:
+        return {}
+    time.sleep(SAMPLE_S)
+    used: dict[int, Usage] = {}
+    for pid, handle in handles.items():
+        with contextlib.suppress(psutil.Error):
+            used[pid] = _usage(handle)
+    return used
+
+
+def _usage(handle: psutil.Process) -> Usage:
+    percent = handle.cpu_percent()
+    times = handle.cpu_times()
+    return Usage(round(times.user + times.system, 2), percent, _ports(handle))
+
+
+def _ports(handle: psutil.Process) -> tuple[int, ...]:
+    """Return the TCP ports that it listens on; none where they may not be read."""
+    try:
+        connections = handle.net_connections("tcp")
+    except psutil.AccessDenied:
+        return ()
+    return tuple(sorted({it.laddr.port for it in connections if it.status == psutil.CONN_LISTEN}))

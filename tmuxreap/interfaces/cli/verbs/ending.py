@@ -19,7 +19,7 @@ from tmuxreap.ending.plan import (
 )
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
-from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
+from tmuxreap.interfaces.cli.commands import DryRun, Targets, Yes
 
 StopReason = Annotated[
     str | None,

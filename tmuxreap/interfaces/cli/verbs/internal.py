@@ -75,9 +75,9 @@ def do_finish(
     """Internal: finish an ending that `--self` handed over."""
 
     def work(call: Call) -> Result:
-        from tmuxreap.commands.finish import run
+        from tmuxreap.commands.endings import finish
 
-        return run(call.context, number, policy)
+        return finish(call.context, number, policy)
 
     answer("finish", work, registry, quiet=True)
 

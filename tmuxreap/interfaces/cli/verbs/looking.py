@@ -14,7 +14,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, Done, one_of, seconds
-from tmuxreap.interfaces.cli.options import DryRun, Targets
+from tmuxreap.interfaces.cli.commands import DryRun, Targets
 from tmuxreap.interfaces.text.report import report_line
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, Done, on_terminal
-from tmuxreap.interfaces.cli.options import DryRun, Yes
+from tmuxreap.interfaces.cli.commands import DryRun, Yes
 
 SHELLS = ("bash", "zsh", "fish")
 INSTALL = "install it with all extras, in the checkout: pipx install --force '.[all]'"
@@ -59,7 +59,7 @@ def do_hosts(
     tmuxreap hosts                  all of them
     tmuxreap hosts check gpu @big   these
     """
-    from tmuxreap.interfaces.remote.checkup import run
+    from tmuxreap.interfaces.remote.near import run
 
     return run(call.context, action, wanted or [])
 

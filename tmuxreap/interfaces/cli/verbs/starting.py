@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Exit, Failure, declined
 from tmuxreap.core.results import Result, failure_in
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
-from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
+from tmuxreap.interfaces.cli.commands import DryRun, Targets, Yes
 from tmuxreap.sessions.context import Context
 
 Tags = Annotated[

@@ -10,7 +10,7 @@ import typer
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, heed_signals, seconds
-from tmuxreap.interfaces.cli.options import DryRun, Targets, Yes
+from tmuxreap.interfaces.cli.commands import DryRun, Targets, Yes
 
 
 def do_send(

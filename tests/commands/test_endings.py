@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes import OWN_PID, Story
-from tmuxreap.commands import finish
+from tmuxreap.commands.endings import finish
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending.end import to_text
 from tmuxreap.ending.plan import Policy
@@ -29,7 +29,7 @@ def own(story: Story) -> ProcessId:
 def test_the_ending_is_carried_out_and_closed(story: Story) -> None:
     story.agent()
     number = handed(story, "acme", own(story))
-    (told,) = finish.run(story.app(), number, to_text(STOP)).results
+    (told,) = finish(story.app(), number, to_text(STOP)).results
     assert told.as_json()["outcome"] == "stopped"
     with story.ledger() as ledger:
         assert not ledger.still_open(number)
@@ -39,5 +39,5 @@ def test_the_ending_is_carried_out_and_closed(story: Story) -> None:
 def test_of_a_row_that_is_gone_nothing_is_ended(story: Story) -> None:
     agent = story.agent()
     number = handed(story, "other", own(story))
-    assert finish.run(story.app(), number, to_text(STOP)).results == []
+    assert finish(story.app(), number, to_text(STOP)).results == []
     assert story.processes.alive(agent.process)
