@@ -19,8 +19,9 @@ import pytest
 import yaml
 
 from tests.real import Real
+from tests.scripts import script
 from tests.test_packaging import build
-from tests.test_release import REPOSITORY, script
+from tests.test_release import REPOSITORY
 from tmuxreap import __version__
 
 ROOT = Path(__file__).parent.parent
