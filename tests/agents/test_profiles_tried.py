@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agents.test_profiles_real import SCREENS as FIRST_SCREENS
+from tests.agents.test_real_screens import SCREENS as FIRST_SCREENS
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import Screen, State, read_screen
 
