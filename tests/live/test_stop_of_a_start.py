@@ -11,7 +11,7 @@ import pytest
 
 from tests.real import DEMO, Real, until
 from tmuxreap.core.results import Result
-from tmuxreap.ending import one_at_a_time
+from tmuxreap.sessions import one_at_a_time
 
 pytestmark = pytest.mark.live
 
