@@ -30,7 +30,7 @@ from tmuxreap.proof.state import STATE_OF_SCREEN, States, is_stopped
 from tmuxreap.sessions.one_at_a_time import under_way
 
 POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
-DRAFT_S = 30.0  # for an agent that has just begun to be idle
+DRAFT_S = 60.0  # for an agent that has just begun to be idle: on a busy machine 45 s were seen
 DRAFT_STEP_S = 0.1
 SLACK_S = 30.0  # beyond the confirmation, until others may call it stuck
 # What to do for a session that no text can be pasted into.
