@@ -6,16 +6,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import stub_daemon
 from tests.background import ONE, TWO, Daemon, said, told_as
 from tests.real import Real, alive, answer, until
-from tmuxreap.commands import adopt, attach, interrupt, stop
+from tmuxreap.commands import adopt, attach, interrupt, resume, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind
@@ -25,6 +28,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 
 pytestmark = pytest.mark.live
+LONG_S = 60.0  # a limit: the end of the agent comes sooner
 
 
 @pytest.fixture
@@ -379,13 +383,94 @@ def test_several_are_ended_at_the_same_time(real: Real, daemon: Daemon) -> None:
     assert daemon.told() == []
 
 
-def test_no_prompt_and_no_key_goes_to_it(real: Real, daemon: Daemon) -> None:
+def test_a_turn_that_no_command_ends_is_refused_with_the_way_to_it(
+    real: Real, daemon: Daemon
+) -> None:
+    """No key goes to it."""
     daemon.begin(status="busy")
     adopted(real)
     with real.app() as app:
         (item,) = interrupt.run(app, interrupt.InterruptRequest(("acme",))).results
     assert item.error is not None
     assert item.error.code == "not_interruptible"
+    assert "no command that ends only its turn" in item.error.message
+    assert item.error.hint.endswith("tmuxreap attach acme")
+    assert daemon.told() == ["w1"]
+
+
+def test_an_interrupt_names_the_children_that_go_on(real: Real, daemon: Daemon) -> None:
+    real.start()
+    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
+    with real.app() as app:
+        item = answer(interrupt.run(app, interrupt.InterruptRequest(("acme",))))
+    (warning,) = item["warnings"]
+    assert warning.startswith("children_running: it launched the background session w1")
+    assert warning.endswith("end it with: tmuxreap stop acme/w1")
+    assert alive(pid)
+
+
+# An entry that is none any more
+
+
+def test_a_stopped_session_that_stays_in_the_list_has_ended(real: Real, daemon: Daemon) -> None:
+    pid = daemon.begin()
+    adopted(real)
+    daemon.mode(respawn_s=600)
+    stub_daemon.write(daemon.store / "jobs" / "w1" / "state.json", {"state": "stopped"})
+    os.kill(pid, signal.SIGKILL)
+    until("its end", lambda: not alive(pid))
+    assert "w1" in daemon.list()["workers"]
+    (one,) = real.list()
+    assert (one["live"], one["drift"]) == ("gone", "dead")
+    assert answer(real.stop())["stopped_by"] == "already_gone"
+
+
+def test_an_entry_that_names_no_process_runs_nothing(real: Real, daemon: Daemon) -> None:
+    pid = daemon.begin()
+    adopted(real)
+    daemon.process.send_signal(signal.SIGSTOP)
+    listed_now = daemon.list()
+    listed_now["workers"]["w1"].update(pid=None, start=None, agent=None, agent_start=None)
+    stub_daemon.write(daemon.store / "roster.json", listed_now)
+    assert real.list()[0]["live"] == "gone"
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_zombie_is_no_process_of_it(real: Real, daemon: Daemon) -> None:
+    pid = daemon.begin()
+    adopted(real)
+    daemon.kill()
+    os.kill(pid, signal.SIGKILL)
+    zombie = subprocess.Popen(["sleep", "600"])
+    started = stub_daemon.start_of(zombie.pid)
+    zombie.send_signal(signal.SIGKILL)
+    until("its death", lambda: not alive(zombie.pid))
+    listed_now = daemon.list()
+    listed_now["workers"]["w1"].update(pid=zombie.pid, start=started, agent=zombie.pid)
+    stub_daemon.write(daemon.store / "roster.json", listed_now)
+    assert real.list()[0]["live"] == "gone"
+    assert answer(real.stop())["stopped_by"] == "already_gone"
+    zombie.wait()
+
+
+def test_a_resume_that_the_agent_refuses_is_a_failure_with_its_words(
+    real: Real, daemon: Daemon
+) -> None:
+    said(real)
+    daemon.begin()
+    adopted(real)
+    answer(real.stop())
+    file = Path(os.environ["XDG_CONFIG_HOME"], "tmuxreap", "agents.yaml")
+    told = json.loads(file.read_text())
+    told["agents"]["demo"]["resume"] = ["--no-such-flag", "{id}"]
+    file.write_text(json.dumps(told))
+    with real.app() as app:
+        request = resume.ResumeRequest(("acme",), confirm_s=LONG_S)
+        (item,) = resume.run(app, request).results
+    assert item.error is not None
+    assert item.error.code == "start_failed"
+    assert "--no-such-flag" in item.error.message
+    assert real.row()["status"] == "stopped"
 
 
 def test_a_look_starts_no_daemon(real: Real, daemon: Daemon) -> None:

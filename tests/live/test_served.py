@@ -355,10 +355,45 @@ def test_it_is_shown_by_the_agents_own_command(real: Real, http: Server) -> None
     assert words[-2:] == ("s1", f"http://127.0.0.1:{port}")
 
 
-def test_no_key_goes_to_it(real: Real, server: Server) -> None:
+def test_an_interrupt_is_a_call_and_no_key(real: Real, server: Server) -> None:
+    """Idle it runs nothing: its row ends with its turn."""
+    said(real)
     server.begin()
     adopted(real)
     with real.app() as app:
-        (item,) = interrupt.run(app, interrupt.InterruptRequest(("acme",))).results
-    assert item.error is not None
-    assert (item.error.code, server.working()) == ("not_interruptible", ["s1"])
+        item = answer(interrupt.run(app, interrupt.InterruptRequest(("acme",))))
+    assert (item["outcome"], item["keys"], item["error"]) == ("interrupted", [], None)
+    assert (server.working(), server.process.poll()) == ([], None)
+    assert (real.row()["status"], real.list()[0]["live"]) == ("running", "gone")
+
+
+def test_a_turn_that_an_interrupt_does_not_end_is_no_interrupt(real: Real, server: Server) -> None:
+    server.begin()
+    server.mode(deaf=True)
+    adopted(real)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tmuxreap.ending.ladder.turns.TURN_ENDS_S", 0.5)
+        with real.app() as app:
+            item = answer(interrupt.run(app, interrupt.InterruptRequest(("acme",))))
+    assert (item["outcome"], item["error"]["code"]) == ("failed", "still_running")
+
+
+def test_sub_agents_that_go_on_are_named_by_an_interrupt(real: Real, server: Server) -> None:
+    server.begin()
+    server.begin("s2", own=TWO, launched_by=ONE)
+    adopted(real)
+    with real.app() as app:
+        item = answer(interrupt.run(app, interrupt.InterruptRequest(("acme",))))
+    assert item["outcome"] == "interrupted"
+    (warning,) = item["warnings"]
+    assert warning.startswith("children_running: it launched the background session s2")
+    assert server.working() == ["s2"]
+
+
+def test_an_interrupt_is_shown_before_it_is_done(real: Real, server: Server) -> None:
+    server.begin()
+    adopted(real)
+    with real.app() as app:
+        request = interrupt.InterruptRequest(("acme",), dry_run=True)
+        item = answer(interrupt.run(app, request))
+    assert (item["outcome"], item["state"], server.working()) == ("planned", "working", ["s1"])

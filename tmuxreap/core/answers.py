@@ -134,6 +134,7 @@ class Interrupted(Item):
     keys: tuple[str, ...] = ()
     draft: Draft | None = None
     duration_ms: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @frozen

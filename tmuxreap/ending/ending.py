@@ -110,6 +110,11 @@ class EndingState:
         return self.row.name
 
     @property
+    def in_daemon(self) -> bool:
+        """Whether its agent's own daemon runs it, and no pane shows it."""
+        return self.first.job is not None and self.first.session is None
+
+    @property
     def found(self) -> Row:
         """The row as the registry had it, maybe older than the ledger knows it."""
         return self.undone or self.row

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tmuxreap.agents.conversations.records import NO_RECORD
 from tmuxreap.agents.profiles import Key
 from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
@@ -19,8 +20,14 @@ from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, w
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat, Pulse
-from tmuxreap.proof.state import StateReport, is_stopped, screen_state, state_of
-from tmuxreap.sessions.conversation import record_of
+from tmuxreap.proof.state import (
+    StateReport,
+    is_stopped,
+    screen_state,
+    served_record,
+    state_of,
+)
+from tmuxreap.sessions.conversation import Finder, record_of
 from tmuxreap.sessions.one_at_a_time import ActiveIntents
 
 # Other panes of the session are not touched.
@@ -51,7 +58,7 @@ def interrupt_rows(by: Endings, rows: Sequence[Row], *, dry_run: bool = False) -
                 by.books.note(ending.name, "interrupted", keys)
             if ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE):
                 _note_rest(by.books, by.active.clock, ending.name)
-            answers[ending.name] = _result(ending, took_ms)
+            answers[ending.name] = _result(by.finder, ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
 
@@ -70,6 +77,8 @@ def _early_answer(
         return None
     screen = ending.plan.screen
     doing = report.state
+    if ending.in_daemon:
+        return _item(ending, Outcome.PLANNED, doing)
     if report.is_stopped:
         return _item(ending, Outcome.REFUSED, doing, failure=_stopped(ending))
     if screen is not None and screen.state in RESTING and doing is not AgentState.WORKING:
@@ -83,7 +92,9 @@ def _early_answer(
 def _report(active: ActiveIntents, ending: EndingState, pulse: Pulse | None) -> StateReport:
     """Return the state in the words of `list`."""
     screen = ending.plan.screen
-    record = record_of(ending.profile, ending.known)
+    record = served_record(ending.sight)
+    if record is NO_RECORD:
+        record = record_of(ending.profile, ending.known)
     seen = screen_state(screen) if screen is not None else None
     return state_of(active.processes, active.clock, ending.sight, pulse, seen, record)
 
@@ -117,6 +128,8 @@ def _refusal(ending: EndingState, busy: bool) -> Failure | None:
         return could_not("interrupt", name, "its agent has ended", hint, Code.GONE)
     if busy:
         return not_interruptible(name, "it is being ended, or started, at this moment")
+    if ending.in_daemon:
+        return _no_call(ending)
     reason = ending.plan.rungs[0].skipped
     if reason is None and not (ending.profile and ending.profile.turn_keys):
         reason = "no key is known that ends the turn of this agent"
@@ -127,14 +140,26 @@ def _refusal(ending: EndingState, busy: bool) -> Failure | None:
     return None
 
 
+def _no_call(ending: EndingState) -> Failure | None:
+    """Refuse a session of a daemon that knows no end of a turn, but only of the session."""
+    if ending.profile is not None and ending.profile.own_server is not None:
+        return None
+    reason = f"the daemon of {ending.agent} runs it, and has no command that ends only its turn"
+    hint = f"open it, and end the turn there: {command('attach', ending.name)}"
+    return could_not("interrupt", ending.name, reason, hint, Code.NOT_INTERRUPTIBLE)
+
+
 def _keys(ending: EndingState) -> list[str]:
     """Return the names of the keys for the screen of the plan."""
+    if ending.in_daemon:
+        return []
     screen = ending.plan.screen
     steps = ending.keys.turn_keys_in(screen.state if screen else None)
     return [step.name for step in steps if isinstance(step, Key)]
 
 
-def _result(ending: EndingState, took_ms: int) -> Item:
+def _result(finder: Finder, ending: EndingState, took_ms: int) -> Item:
+    """Return the answer, with what it launched: that goes on."""
     done = ending.outcome is Outcome.INTERRUPTED
     rests = ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
     item = _item(
@@ -147,7 +172,13 @@ def _result(ending: EndingState, took_ms: int) -> Item:
     draft = None
     if ending.draft:
         draft = replace(ending.draft, text="")
-    return replace(item, draft=draft, duration_ms=took_ms)
+    told: tuple[str, ...] = ()
+    if rests:
+        own = ending.first.job
+        told = finder.background_warnings(
+            ending.known, ending.profile, ending.name, own, planned=True
+        )
+    return replace(item, draft=draft, duration_ms=took_ms, warnings=told)
 
 
 def _note_rest(books: Books, clock: Clock, name: str) -> None:

@@ -379,7 +379,8 @@ def _see_job(
         daemon = job.server.pid
     live = Live.GONE
     # One that its daemon has not brought back yet lives, too.
-    if job is not None and (job.lives or (daemon is not None and not job.ended)):
+    comes_back = daemon is not None and job is not None and job.begun and not job.ended
+    if job is not None and (job.lives or comes_back):
         live = Live.ALIVE
     return Sight(
         live,

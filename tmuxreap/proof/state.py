@@ -261,7 +261,7 @@ class States:
         shown: Sequence[ScreenState | None],
     ) -> list[Record]:
         """Return what the agents' own records say; only some keep one."""
-        found = [_told_by_server(sight) for sight in sights]
+        found = [served_record(sight) for sight in sights]
         wanted = [at for at, sight in enumerate(sights) if _keeps_record(sight, profiles[at])]
         if self._records is None:
             many = len(wanted) > CACHED_ABOVE
@@ -384,7 +384,7 @@ def state_of(
     return judge(said, shown, _drawn_at(sight), clock.now(), record)
 
 
-def _told_by_server(sight: Sight) -> Record:
+def served_record(sight: Sight) -> Record:
     """Return what its agent's own server says that the session does."""
     if sight.job is None or sight.job.state is None:
         return NO_RECORD

@@ -35,6 +35,7 @@ class Job:
     folder: str | None = None
     flags: tuple[str, ...] = ()
     ended: bool = False  # by the agent's own word
+    begun: bool = True  # False: no process is named that it would have had
     # Of one that a server runs while it is at work, without a process of its own: that server,
     # where it listens, what it says that the session does, and what it waits for.
     server: ProcessId | None = None

@@ -58,6 +58,7 @@ def _jobs(
             folder=word_at(entry, background.folder) or None,
             flags=_flags(entry, background.flags),
             ended=_has_ended(background, store, number),
+            begun=type(entry.get(background.pid)) is int,
         )
 
 

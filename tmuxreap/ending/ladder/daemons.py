@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure, could_not
+from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import BeginOwnEnd, Follow, Look, ReadServed, Steps, Wait, ask
 from tmuxreap.ending.plan import PlannedRung
@@ -67,6 +68,17 @@ def end_at_server(
                 return False, own_end is not None
             yield from ask(Wait(frozenset(), ending.now + ASK_AGAIN_S))
     return True, own_end is not None
+
+
+def end_turn_at_server(ending: EndingState, wait_s: float) -> Steps[tuple[Outcome, Failure | None]]:
+    """End the turn of a session that the agent's own server runs while it is at work."""
+    job = ending.sight.job
+    assert job is not None  # noqa: S101 - the plan looked
+    until = ending.now + wait_s
+    own_end = yield from ask(BeginOwnEnd(job))
+    if (yield from _is_gone(ending, job, until)):
+        return Outcome.INTERRUPTED, None
+    return Outcome.FAILED, _not_ended(ending, job, own_end)
 
 
 def _goes_on(ending: EndingState, served: Served, own_end: OwnEnd | None) -> Failure:

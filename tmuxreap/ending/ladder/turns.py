@@ -11,6 +11,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ladder.daemons import end_turn_at_server
 from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
 from tmuxreap.ending.ladder.requests import (
     Capture,
@@ -89,6 +90,9 @@ TurnResult = tuple[Outcome, Failure | None]
 
 def end_turn(ending: EndingState) -> Steps[None]:
     """End the turn: from the first look to the screen that proves it."""
+    if ending.in_daemon:
+        ending.outcome, ending.trouble = yield from end_turn_at_server(ending, TURN_ENDS_S)
+        return
     ending.outcome, ending.trouble = yield from _end_turn(ending)
 
 

@@ -285,12 +285,14 @@ def _awaited(item: answers.Awaited, style: Style) -> Iterator[str]:
 
 
 def _interrupted(item: answers.Interrupted, style: Style) -> Iterator[str]:
+    keys = " ".join(item.keys) or "its agent's own server"
     texts = {
-        Outcome.PLANNED: f"would be interrupted by {' '.join(item.keys)}",
+        Outcome.PLANNED: f"would be interrupted by {keys}",
         Outcome.INTERRUPTED: f"interrupted, {item.state} now",
         Outcome.ALREADY_IDLE: "already idle",
     }
     yield f"{item.name}: {texts.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
+    yield from (f"warning       {warning}" for warning in item.warnings)
 
 
 def _sent(item: answers.Sent, style: Style) -> Iterator[str]:
