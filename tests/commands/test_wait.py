@@ -129,3 +129,16 @@ def test_a_process_begun_meanwhile_makes_a_wait_write_nothing(story: Story) -> N
     awaits(story, "gone", *[works] * 3, timeout_s=20_000.0)
     assert len(written) == 3
     assert written[0] == written[1] == written[2]
+
+
+def test_an_agent_whose_pane_was_moved_is_not_gone(story: Story) -> None:
+    agent = story.agent()
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    story.tmux.join(agent.pane, quiet)
+    told, status = awaits(story, "gone", timeout_s=3.0)
+    assert (told[0]["reached"], told[0]["error"]["code"], status) == (False, "timed_out", 1)
+    assert "its pane is in the session quiet now" in told[0]["error"]["message"]
+    told, _ = awaits(story, "idle", timeout_s=3.0)
+    assert (told[0]["reached"], told[0]["error"]["code"]) == (False, "session_replaced")
+    told, _ = awaits(story, "gone", lambda: story.processes.die(agent.process), timeout_s=30.0)
+    assert told[0]["reached"]

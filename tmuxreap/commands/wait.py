@@ -17,6 +17,7 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen, slotted
+from tmuxreap.proof.identity import Moved
 from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import StateReport
 from tmuxreap.registry.targets import Wanted
@@ -68,6 +69,7 @@ class _Awaited:
     processes: frozenset[ProcessId] = frozenset()
     unsure: bool = False  # only another look can tell
     unseen: str | None = None  # why it could not be looked at
+    moved: Moved | None = None  # it lives on under another name
 
     @property
     def pending(self) -> bool:
@@ -163,13 +165,15 @@ def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> No
     unknown = sight.live is Live.UNKNOWN
     one.state = report.state.value if report.state else None
     one.processes = sight.owned.ids.union(process.id for process in sight.unproven)
-    if unknown and sight.trouble:
+    if sight.trouble and (unknown or isinstance(sight.trouble, Moved)):
         one.unseen = sight.trouble.message
     else:
         one.unseen = None
+    one.moved = sight.trouble if isinstance(sight.trouble, Moved) else None
     one.unsure = unknown or not one.processes
     if until is Until.GONE:
-        one.reached = not unknown and sight.session is None and not one.processes
+        elsewhere = unknown or one.moved is not None
+        one.reached = not elsewhere and sight.session is None and not one.processes
     elif until.of_the_living:
         one.reached = one.state == until.value
         one.died = not one.reached and sight.live in DEAD
@@ -187,6 +191,8 @@ def _answer(one: _Awaited, request: WaitRequest, *, in_time: bool, done: bool) -
 def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | None:
     name = one.row.name
     until = request.until.value
+    if one.died and one.moved is not None:
+        return one.moved
     if one.died:
         reason = f"could not wait until {name} is {until}: it is gone"
         hint = "see what became of it: tmuxreap reconcile, then tmuxreap list"

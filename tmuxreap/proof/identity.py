@@ -244,13 +244,17 @@ def _may_be_its_leader(row: Row, leader: Process, world: World, past: Past) -> b
     return shell_of(leader, world) in SHELLS or leader.comm == row.pane.cmd
 
 
+class Moved(Failure):
+    """The failure for a session that lives under another name, or in another session."""
+
+
 def moved_failure(row: Row, holder: ServerSession) -> Failure:
     """Return the failure for a pane that is in another session now (join-pane, move-window), or
     whose session was renamed."""
     reason = f"its pane is in the session {holder.name} now"
-    return _not_taken(
-        row, reason, f"record that one: {command('adopt', holder.name)}, or move the pane back"
-    )
+    hint = f"record that one: {command('adopt', holder.name)}, or move the pane back"
+    failure = _not_taken(row, reason, hint)
+    return Moved(failure.code, failure.message, failure.hint)
 
 
 def _on_another_server(

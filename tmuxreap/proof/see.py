@@ -73,16 +73,13 @@ def see(
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, socket, profile, spares, world, past)
     session = find_session(row, server, profile, world, past)
-    if isinstance(session, ServerSession):
-        outlived = _outlived(row, session, server, spares, world, past)
-        if outlived is not None:
-            return outlived
+    if isinstance(session, Failure) and session.code is not Code.SESSION_REPLACED:
+        return Sight(Live.UNKNOWN, socket, server, trouble=session)
+    outlived = _outlived(row, session, server, spares, world, past)
     if isinstance(session, Failure):
-        if session.code is Code.SESSION_REPLACED:
-            live = Live.REPLACED
-        else:
-            live = Live.UNKNOWN
-        return Sight(live, socket, server, trouble=session)
+        return outlived or Sight(Live.REPLACED, socket, server, trouble=session)
+    if outlived is not None:
+        return outlived
     whole = session
     picked = None
     if session:
@@ -139,15 +136,19 @@ def see(
 
 def _outlived(
     row: Row,
-    session: ServerSession,
+    session: ServerSession | Failure | None,
     server: ServerLook,
     spares: Spares,
     world: World,
     past: Past,
 ) -> Sight | None:
-    """Return what is seen of a row whose recorded processes live, while a session that only has its
-    name is there: that one is another's."""
-    if not has_its_name_only(row, session, server, world, past):
+    """Return what is seen of a running row whose recorded processes live, while a session that only
+    has its name is there: that one is another's."""
+    if session is None or row.status.ended:
+        return None
+    if isinstance(session, ServerSession) and not has_its_name_only(
+        row, session, server, world, past
+    ):
         return None
     reach = reach_of(row, server, None, world, past)
     left = belongings_of(server, None, reach, spares, world)
@@ -155,7 +156,10 @@ def _outlived(
     known = [it.process for it in left.own]
     if not (known or unproven):
         return None
-    trouble = outlived_failure(row, session, [*known, *unproven][0], adopts=not known)
+    if isinstance(session, Failure):
+        trouble = session
+    else:
+        trouble = outlived_failure(row, session, [*known, *unproven][0], adopts=not known)
     return Sight(
         Live.REPLACED, server.socket, server, owned=left, unproven=unproven, trouble=trouble
     )
