@@ -9,9 +9,11 @@ from typing import Any, Union, get_args, get_origin
 import pytest
 
 from tmuxreap.core.answers import Change, Session
-from tmuxreap.core.foreign import DEEPEST, TooDeep, known, parse, read
+from tmuxreap.core.foreign import DEEPEST, TooDeep, known, parse, parse_object, read
+from tmuxreap.core.model import EndVerb, Scope
 from tmuxreap.core.results import Answer, fields_of
 from tmuxreap.core.verbs import ALL
+from tmuxreap.ending.plan import Policy
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,15 @@ def test_a_field_of_another_form_counts_as_absent() -> None:
     assert read(Session, {"name": "a", "error": {"code": "gone"}}) == Session("a")
     assert read(Session, {"name": ["a"]}) is None
     assert read(Session, {}) is None
+
+
+def test_a_word_of_an_enum_is_its_member() -> None:
+    given = {"verb": "kill", "reason": "old", "scope": "pane", "grace_s": 2}
+    assert read(Policy, given) == Policy(EndVerb.KILL, "old", scope=Scope.PANE, grace_s=2.0)
+    assert read(Policy, {**given, "verb": "hug"}) is None
+
+
+def test_only_an_object_is_one() -> None:
+    assert parse_object('{"a": [1]}') == {"a": [1]}
+    with pytest.raises(ValueError, match="no JSON object"):
+        parse_object("[1]")

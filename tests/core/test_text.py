@@ -6,7 +6,16 @@ import pytest
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, RecordedPane
-from tmuxreap.core.text import cut, cut_middle, pad, plain, plain_value, width
+from tmuxreap.core.text import (
+    cut,
+    cut_middle,
+    pad,
+    plain,
+    plain_value,
+    visible,
+    width,
+    would_be_obeyed,
+)
 
 FULL = "日本語"  # two cells each
 ACCENT = "cafe\u0301"  # the accent takes none
@@ -94,3 +103,12 @@ def test_a_value_is_made_plain_to_its_depth() -> None:
     }
     failure = Failure(Code.USAGE, "\x1b")  # told elsewhere
     assert plain_value(failure) is failure
+
+
+def test_invisible_characters_are_not_compared() -> None:
+    assert visible(" a\u200b b\n\u00a0c\ufe0f ") == "abc"
+
+
+def test_of_control_characters_only_a_tab_and_a_line_end_are_part_of_a_prompt() -> None:
+    assert not would_be_obeyed("one\n\ttwo \u00e9")
+    assert would_be_obeyed("one\x1b[2J")

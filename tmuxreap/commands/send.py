@@ -3,8 +3,6 @@ types it twice."""
 
 from __future__ import annotations
 
-import unicodedata
-
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, pause
@@ -12,6 +10,7 @@ from tmuxreap.core.answers import Sent
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Problem, Result
+from tmuxreap.core.text import visible, would_be_obeyed
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.send import send_prompt
 from tmuxreap.registry.targets import Wanted, selects_many
@@ -19,7 +18,6 @@ from tmuxreap.sessions.context import Context
 
 CONFIRM_S = 3.0
 MOST_BYTES = 100_000
-UNSEEN = frozenset("CMZ")
 
 
 @frozen
@@ -53,9 +51,9 @@ def checked_text(text: str) -> str:
     except UnicodeEncodeError:
         raise _unfit("it is not UTF-8") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if any(unicodedata.category(char) == "Cc" and char not in "\t\n" for char in text):
+    if would_be_obeyed(text):
         raise _unfit("a control character is in it, which a terminal would obey")
-    if all(unicodedata.category(char)[0] in UNSEEN for char in text):
+    if not visible(text):
         raise _unfit("it is blank")
     if size > MOST_BYTES:
         raise _unfit(f"it has more than {MOST_BYTES // 1000} kB")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -36,6 +37,14 @@ def parse(text: str) -> object:
         raise TooDeep from None
     if _is_too_deep(value):
         raise TooDeep
+    return value
+
+
+def parse_object(text: str) -> dict[str, object]:
+    """Parse a JSON object; raise ValueError for anything else."""
+    value = parse(text)
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
     return value
 
 
@@ -74,6 +83,8 @@ def _in_form(form: Any, value: object) -> object:
         if isinstance(value, Mapping):
             found = read(form, value)
         return NOTHING if found is None else found
+    if isinstance(form, type) and issubclass(form, Enum):
+        return next((one for one in form if one.value == value), NOTHING)
     if form is float and type(value) is int:
         return float(value)
     if isinstance(value, bool) and form in (int, float):  # in Python it is a number, too

@@ -15,6 +15,7 @@ CUT = "…"
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 JOINERS = frozenset("\u200c\u200d")  # part of how some scripts and many emoji are written
 NO_CELL = frozenset({"Mn", "Me", "Cf"})
+UNDRAWN = frozenset("CMZ")  # Unicode's controls, marks and separators
 JAMO_TAILS = range(0x1160, 0x1200)  # vowels and finals: drawn in the cell of their syllable
 COLORS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", "inverse": "7"}
 
@@ -121,6 +122,20 @@ def _shown(character: str) -> bool:
     from unicodedata import category
 
     return category(character) not in UNSEEN or character in JOINERS
+
+
+def visible(text: str) -> str:
+    """Return the text without what a screen may draw in another way: spaces, line ends, marks."""
+    from unicodedata import category, normalize
+
+    return "".join(char for char in normalize("NFC", text) if category(char)[0] not in UNDRAWN)
+
+
+def would_be_obeyed(text: str) -> bool:
+    """Tell whether a control character is in a prompt; a tab and a line end are part of one."""
+    from unicodedata import category
+
+    return any(category(char) == "Cc" and char not in "\t\n" for char in text)
 
 
 def _escaped(character: str) -> str:

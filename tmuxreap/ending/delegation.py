@@ -284,6 +284,8 @@ def _job(directory: int, job: str) -> Mapping[str, object]:
 
 
 def _object(text: str) -> dict[str, object]:
+    """Parse a job as it is: its file is written again, and what `core.foreign` makes of a number
+    that it does not trust would be lost there."""
     parsed = json.loads(text)
     if not isinstance(parsed, dict):
         raise ValueError("it is no JSON object")

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING
 from tmuxreap.core import model
 from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
+from tmuxreap.core.foreign import parse_object, read
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import EndVerb, Outcome, Row, Scope
+from tmuxreap.core.model import EndVerb, Outcome, Row
 from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
-from tmuxreap.core.results import Item, problem_of
+from tmuxreap.core.results import Item, plain_json, problem_of
 from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.ending.clean_up import CleanUp, note_removed, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
@@ -456,12 +457,14 @@ def wait_for_caller(
 
 
 def to_text(policy: Policy) -> str:
-    return json.dumps({**as_dict(policy), "verb": policy.verb.value, "scope": policy.scope.value})
+    return json.dumps(plain_json(as_dict(policy)))
 
 
 def from_text(text: str) -> Policy:
-    fields = json.loads(text)
-    return Policy(**{**fields, "verb": EndVerb(fields["verb"]), "scope": Scope(fields["scope"])})
+    policy = read(Policy, parse_object(text))
+    if policy is None:
+        raise ValueError("it is no policy")
+    return policy
 
 
 Ended = Sequence[tuple[Row, Intent]]

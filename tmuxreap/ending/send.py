@@ -4,7 +4,6 @@ prompt, never a row."""
 from __future__ import annotations
 
 import contextlib
-import unicodedata
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,6 +13,7 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, Terminal
 from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.results import failure_in, problem_of
+from tmuxreap.core.text import would_be_obeyed
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState
@@ -87,7 +87,7 @@ def send_prompt(
 def type_draft(by: Endings, row: Row, text: str) -> str | None:
     """Type a draft into the input of an agent that has just begun, without Enter, as soon as that
     is idle and empty. Return why it could not be done, or None."""
-    if any(unicodedata.category(char) == "Cc" and char not in "\t\n" for char in text):
+    if would_be_obeyed(text):
         return "a control character is in it, which a terminal would obey"
     until = by.active.clock.monotonic() + DRAFT_S
     while True:

@@ -3,7 +3,7 @@ merges the replies of many hosts into one envelope. Never contacts a host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.outcomes import counts
@@ -128,10 +128,10 @@ def _counts(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object
 def _set(replies: Iterable[Reply]) -> dict[str, object]:
     """Return the set that these endings, or those that were resumed, have in common. Without
     `--set` each host gives those that it ended an ID of its own."""
-    given = [reply.answer["set"] for reply in replies if "set" in reply.answer]
+    given = [reply.envelope.set for reply in replies if "set" in reply.answer]
     if not given:
         return {}
-    names = {name for name in given if isinstance(name, str)}
+    names = {name for name in given if name is not None}
     return {"set": names.pop() if len(names) == 1 else None}
 
 
@@ -140,15 +140,15 @@ def troubles_of(replies: Iterable[Reply]) -> tuple[Failure, ...]:
 
 
 def host_json(reply: Reply) -> dict[str, object]:
-    registry = reply.answer.get("registry")
+    envelope = reply.envelope
     facts: dict[str, object] = {
         "host": reply.host.name,
         "ok": reply.status == 0,
         "exit_code": reply.status,
-        "registry": registry if isinstance(registry, str) else None,
+        "registry": envelope.registry,
         "error": plain_json(problem_of(reply.trouble)),
     }
-    if reply.answer.get("registry_made") is True:
+    if envelope.registry_made:
         facts["registry_made"] = True
     return facts
 
@@ -175,20 +175,20 @@ def _shared(statuses: set[int]) -> int:
 
 
 def _warnings(reply: Reply) -> list[str]:
-    return [f"{reply.host.name}: {warning}" for warning in _list(reply.answer, "warnings")]
+    return [f"{reply.host.name}: {warning}" for warning in reply.envelope.warnings]
 
 
 def _joined(replies: Sequence[Reply]) -> dict[str, object]:
     sums: dict[str, object] = {}
     for key in JOINED:
-        if any(isinstance(reply.answer.get(key), list) for reply in replies):
+        if any(_entries(reply, key) is not None for reply in replies):
             joined: list[object] = []
             for reply in replies:
                 joined += _hosted(reply, key)
             sums[key] = joined
     if any("not_tried" in reply.answer for reply in replies):
         sums["not_tried"] = _not_tried(replies)
-    confirmed = [reply.answer.get("tmux_confirmed") is True for reply in replies if reply.answer]
+    confirmed = [reply.envelope.tmux_confirmed for reply in replies if reply.answer]
     if any("tmux_confirmed" in reply.answer for reply in replies):
         sums["tmux_confirmed"] = all(confirmed)
     return sums
@@ -198,7 +198,7 @@ def _not_tried(replies: Sequence[Reply]) -> list[str]:
     """Return those that halted resumes left alone, as targets."""
     targets: list[str] = []
     for reply in replies:
-        for name in _list(reply.answer, "not_tried"):
+        for name in reply.envelope.not_tried:
             targets.append(f"{name}@{reply.host.name}")
     return targets
 
@@ -206,12 +206,13 @@ def _not_tried(replies: Sequence[Reply]) -> list[str]:
 def _hosted(reply: Reply, key: str) -> list[object]:
     """Return a list of the answer, with the host in each of its entries."""
     host = {"host": reply.host.name}
-    return [{**one, **host} if isinstance(one, dict) else one for one in _list(reply.answer, key)]
+    entries = _entries(reply, key) or []
+    return [{**one, **host} if isinstance(one, dict) else one for one in entries]
 
 
-def _list(answer: Mapping[str, object], key: str) -> list[object]:
-    value = answer.get(key)
-    return value if isinstance(value, list) else []
+def _entries(reply: Reply, key: str) -> list[object] | None:
+    value = reply.answer.get(key)
+    return value if isinstance(value, list) else None
 
 
 # A tag or pattern that matches nothing on one host may match on another.
@@ -238,7 +239,7 @@ def _unmatched(reply: Reply) -> set[str]:
 def drop_sets_found_elsewhere(replies: Sequence[Reply]) -> list[Reply]:
     """Drop a host's "no such set" if another host has a set of this name: not every host has
     agents every evening."""
-    if not any(isinstance(reply.answer.get("set"), str) for reply in replies):
+    if not any(reply.envelope.set for reply in replies):
         return list(replies)
     return [_without_error(reply) if _lacks_the_set(reply) else reply for reply in replies]
 
@@ -275,7 +276,7 @@ def not_waited_for(wanted: HostTargets, reply: Reply) -> Reply:
         names = [target for target in wanted.targets if not selects_many(target)]
         items = tuple(item_of(wanted.host, {"name": name, **facts}) for name in names)
     said = [] if reply.failure is None else [reply.failure.message]
-    warnings = [*_list(reply.answer, "warnings"), *said]
+    warnings = [*reply.envelope.warnings, *said]
     answer = {**reply.answer, "ok": True, "exit_code": 0, "error": None, "warnings": warnings}
     return replace(reply, answer=answer, items=items, failure=None)
 
@@ -308,12 +309,12 @@ def after_plan(plan: Reply, outcome: Reply) -> Reply:
         return plan
     final = tuple(item for item in plan.items if not is_open(item))
     statuses = _statuses(final)
-    if isinstance(status := outcome.answer.get("exit_code"), int):
-        statuses.add(status)
+    if "exit_code" in outcome.answer:
+        statuses.add(outcome.envelope.exit_code)
     answer = {
         **plan.answer,
         **outcome.answer,
-        "warnings": [*_list(plan.answer, "warnings"), *_list(outcome.answer, "warnings")],
+        "warnings": [*plan.envelope.warnings, *outcome.envelope.warnings],
         "exit_code": _shared(statuses),
     }
     items = (*final, *outcome.items)

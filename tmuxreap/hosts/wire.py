@@ -116,12 +116,11 @@ def _object(text: str) -> dict[str, object] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        value = foreign.parse(text)
+        return foreign.parse_object(text)
     except foreign.TooDeep:
         raise
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
 
 
 def _word(facts: Mapping[str, object], key: str) -> str | None:
@@ -140,6 +139,19 @@ WORDS = {
 
 
 @frozen
+class HostEnvelope:
+    """What is read of an answer's envelope; the rest is passed on."""
+
+    registry: str | None = None
+    registry_made: bool = False
+    exit_code: int = int(Exit.FAILED)
+    warnings: tuple[str, ...] = ()
+    set: str | None = None
+    not_tried: tuple[str, ...] = ()
+    tmux_confirmed: bool = False
+
+
+@frozen
 class Reply:
     """A host's reply. `answer` is its envelope, empty if there is none; `items` are its results."""
 
@@ -153,6 +165,10 @@ class Reply:
     took_s: float = 0.0
 
     @property
+    def envelope(self) -> HostEnvelope:
+        return foreign.read(HostEnvelope, self.answer) or HostEnvelope()
+
+    @property
     def trouble(self) -> Failure | None:
         """The failure of the host itself."""
         return self.failure or failure_of(self.answer.get("error"), self.host.name)
@@ -161,10 +177,7 @@ class Reply:
     def status(self) -> int:
         if self.failure is not None:
             return int(self.failure.code.exit)
-        status = self.answer.get("exit_code")
-        if isinstance(status, int):
-            return status
-        return int(Exit.FAILED)
+        return self.envelope.exit_code
 
 
 def reply_of(host: Host, facts: Mapping[str, object], version: str) -> Reply:

@@ -6,7 +6,7 @@ import pytest
 
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.ending.ladder.prompts import holds_alone, visible, why_not_empty
+from tmuxreap.ending.ladder.prompts import holds_alone, why_not_empty
 
 AGENTS = load_profiles(None).agents
 LINES = "\n".join(f"line {number}" for number in range(1, 13))
@@ -85,7 +85,3 @@ def test_only_an_idle_and_empty_input_is_typed_into() -> None:
         Screen(State.IDLE, limit="5pm"),
     )
     assert all(why_not_empty(screen) for screen in others)
-
-
-def test_invisible_characters_are_not_compared() -> None:
-    assert visible(" a\u200b b\n\u00a0c\ufe0f ") == "abc"

@@ -7,12 +7,12 @@ second could answer a dialog."""
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from tmuxreap.agents.profiles import Key, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, Outcome
+from tmuxreap.core.text import visible
 from tmuxreap.core.values import slotted
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.keys import confirmed_screen
@@ -36,7 +36,6 @@ LOOK_S = 0.05  # a turn may be over after a tenth of a second
 SHOWN_S = 5.0  # from a paste until the input shows it
 SETTLES_S = 0.5  # between the text and its Enter: an agent may still be taking in the paste
 UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
-UNSEEN = frozenset("CMZ")  # Unicode's controls, marks and separators
 ENTER = Key("Enter")
 
 Delivered = tuple[Outcome, Failure | None]
@@ -192,12 +191,6 @@ def _counts_agree(shown: re.Match[str], text: str) -> bool:
     due = {"lines": {lines}, "more": {lines - 1}, "chars": {len(text), len(text.encode())}}
     told = shown.groupdict()
     return all(int(told[name]) in due[name] for name in due if told.get(name))
-
-
-def visible(text: str) -> str:
-    """Return the text without what a screen may draw in another way: spaces, line ends, marks."""
-    composed = unicodedata.normalize("NFC", text)
-    return "".join(char for char in composed if unicodedata.category(char)[0] not in UNSEEN)
 
 
 def _confirm(

@@ -23,7 +23,7 @@ from tmuxreap.core.answers import Change
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.outcomes import failed_target
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, plain_json
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import VERBS, changes, is_endless
@@ -33,7 +33,7 @@ from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import result_of
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger import requests
-from tmuxreap.ledger.records import is_owned
+from tmuxreap.ledger.records import from_json, is_owned
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import DEAD
 from tmuxreap.system.environment import Settings
@@ -356,7 +356,7 @@ def _refused(request: WireRequest) -> dict[str, Item]:
         refused: dict[str, Item] = {}
         for name, identity in (request.identities or {}).items():
             row = rows.get(name)
-            if row is None or json.loads(json.dumps(_identity(row))) != identity:
+            if row is None or plain_json(_identity(row)) != identity:
                 reason = "it is not the session any more that was confirmed"
                 hint = "look at it again, then say it again"
                 changed = could_not("end", name, reason, hint, Code.SESSION_REPLACED)
@@ -389,7 +389,7 @@ def _send_outcome(output: Output, request: WireRequest) -> None:
             if record is None or record.is_void:
                 return output.say(Say.UNKNOWN if record is None else Say.NEVER)
             if record.answer is not None:
-                return output.say(Say.ANSWER, id=request_id, **json.loads(record.answer))
+                return output.say(Say.ANSWER, id=request_id, **from_json(record.answer))
             if not is_owned(record, context.processes, boot_id):
                 return output.say(Say.UNKNOWN)
             context.processes.wait({record.owner}, LOOK_S)
