@@ -74,8 +74,19 @@ class Daemon:
                 number: {"own": own, "cwd": cwd, **told},
             },
         )
-        until(f"the session {number}", lambda: self.pid(number) is not None)
-        return self.pid(number) or 0
+        return self.lives(number)
+
+    def lives(self, number: str = "w1") -> int:
+        """Wait until it lives, and return its process."""
+        found: list[int] = []
+
+        def seen() -> bool:
+            pid = self.pid(number)
+            found.extend([] if pid is None else [pid])
+            return bool(found)
+
+        until(f"the session {number}", seen)
+        return found[0]
 
     def pid(self, number: str = "w1") -> int | None:
         """Return its process, once that has said what it does."""

@@ -190,10 +190,10 @@ def test_a_list_that_cannot_be_read_is_unknown(real: Real, daemon: Daemon) -> No
 
 def test_a_session_that_ended_by_itself_is_found_dead(real: Real, daemon: Daemon) -> None:
     said(real)
-    daemon.begin()
+    pid = daemon.begin()
     adopted(real)
     (daemon.store / "wanted.json").write_text("{}")
-    os.kill(daemon.pid() or 0, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
     until("its end", lambda: "w1" not in daemon.list()["workers"])
     with real.app() as app:
         drifts = reconcile.run(app).as_json()["drifts"]
@@ -474,10 +474,10 @@ def test_a_resume_that_the_agent_refuses_is_a_failure_with_its_words(
 
 
 def test_a_look_starts_no_daemon(real: Real, daemon: Daemon) -> None:
-    daemon.begin()
+    pid = daemon.begin()
     adopted(real)
     daemon.kill()
-    os.kill(daemon.pid() or 0, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
     until("its end", lambda: daemon.pid() is None)
     assert real.list()[0]["live"] == "gone"
     real.show()

@@ -18,7 +18,7 @@ import pytest
 
 from tests import served, stub_server
 from tests.background import ONE, TWO, said
-from tests.real import Real, answer, until
+from tests.real import PATIENCE_S, Real, answer, until
 from tests.served import Server
 from tmuxreap.commands import adopt, attach, interrupt, stop
 from tmuxreap.commands import list as listing
@@ -30,6 +30,12 @@ from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 
 pytestmark = pytest.mark.live
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may be busy: a server that answers is waited for."""
+    monkeypatch.setattr("tmuxreap.agents.conversations.servers.ANSWER_S", PATIENCE_S)
 
 
 @pytest.fixture(params=["http", "socket"])
