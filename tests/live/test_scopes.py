@@ -75,7 +75,8 @@ def test_the_whole_session_is_ended(real: Real, verb: EndVerb) -> None:
     agent, other = real.pid(), beside(real, "sh", "-c", "trap '' HUP; sleep 600")
     end = real.stop if verb is EndVerb.STOP else real.kill
     result = answer(end(scope=Scope.SESSION))
-    assert result["stopped_by"] == {EndVerb.STOP: real.leaves_by, EndVerb.KILL: "sigterm"}[verb]
+    by = {EndVerb.STOP: real.leaves_by, EndVerb.KILL: "sigterm"}[verb]
+    assert result["stopped_by"] == by, result
     assert not alive(agent) and not alive(other)
     assert other in [one["pid"] for one in result["swept"]]
     assert (alive(stranger), real.sessions()) == (True, {"quiet"})
@@ -103,7 +104,8 @@ def test_the_agent_s_pane_alone(real: Real, verb: EndVerb) -> None:
     (helper,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
     end = real.stop if verb is EndVerb.STOP else real.kill
     result = answer(end(scope=Scope.PANE))
-    assert result["stopped_by"] == {EndVerb.STOP: real.leaves_by, EndVerb.KILL: "sigterm"}[verb]
+    by = {EndVerb.STOP: real.leaves_by, EndVerb.KILL: "sigterm"}[verb]
+    assert result["stopped_by"] == by, result
     assert not alive(agent) and not alive(int(helper))
     assert other not in [one["pid"] for one in (*result["swept"], *result["survivors"])]
     assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (
