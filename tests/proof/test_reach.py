@@ -10,7 +10,7 @@ from tests.fakes import Story, row_of, sight
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Spares
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.model import ProcessId
+from tmuxreap.core.model import ProcessId, Scope
 from tmuxreap.proof.reach import spare_reason
 from tmuxreap.proof.see import see
 from tmuxreap.proof.sight import Past
@@ -72,6 +72,31 @@ def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -
     )
     reasons = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
     assert reasons == ["a shared claude daemon", None]
+
+
+@pytest.mark.parametrize(
+    ("argv", "ended"),
+    [
+        (("tmux", "-f", "/dev/null", "new"), True),  # the server's own: nothing is executed yet
+        (("sh", "-c", "make"), True),  # executed between the list and the command line
+        (("/usr/bin/tmux", "-D", "-L", "inner"), False),
+        (("tmux-3.6", "-D"), False),
+        ((), False),
+    ],
+)
+def test_a_pane_whose_program_is_just_being_executed_is_no_tmux_server(
+    story: Story, argv: tuple[str, ...], ended: bool
+) -> None:
+    agent = story.agent()
+    server = story.tmux.servers[story.SOCKET]
+    story.processes.table[server.process.pid].argv = ("tmux", "-f", "/dev/null", "new")
+    pane = story.tmux.split(story.SOCKET, server.sessions[0], "tmux: server")
+    assert pane.now.pid is not None
+    story.processes.table[pane.now.pid].argv = argv
+    (result,) = story.kill(scope=Scope.SESSION).results
+    assert (result.as_json()["outcome"] == "killed") is ended
+    assert story.processes.alive(pane.process) is not ended
+    assert story.processes.alive(agent.process) is not ended
 
 
 # A server that may be the pane's own

@@ -17,6 +17,7 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.ownership import (
     EVERYTHING,
     NO_TRACE,
+    TMUX_SERVER,
     Index,
     Names,
     Sought,
@@ -136,6 +137,9 @@ class Observer:
             ttys[pane.tty] = terminal_number(pane.tty)
         paths = {socket: canonical(socket) for socket in servers}
         named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
+        # A server's copy that has not executed its pane's program yet is known by their names.
+        above = {processes[pid].ppid for pid in named if processes[pid].comm == TMUX_SERVER}
+        named |= above & processes.keys()
         tracked = wanted.identified_by_start & processes.keys()
         epochs = {pid: self._processes.started_epoch(processes[pid].id) for pid in tracked}
         self.latest = World(

@@ -287,6 +287,8 @@ def _was_put_out(process: Process, server: ServerLook, world: World) -> bool:
 def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
+            if _is_being_started(process, world):
+                return None
             return "a tmux server"
         match = _match(spares, process, world)
         if match is None:
@@ -296,6 +298,19 @@ def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None
         return f"a shared {match.program}"
 
     return reason
+
+
+def _is_being_started(process: Process, world: World) -> bool:
+    """Tell whether it is the program of a new pane: until it is executed, it is a copy of its tmux
+    server. A server that a pane runs in the foreground has a command line of its own."""
+    server = world.index.processes.get(process.ppid)
+    if server is None or server.comm != TMUX_SERVER:
+        return False
+    argv = world.names_of(process).argv
+    if not argv or argv == world.names_of(server).argv:
+        return bool(argv)
+    # Executed since the processes were listed, unless it is a tmux.
+    return not any(name.startswith("tmux") for name in program_names(argv[:1], "", None))
 
 
 def is_certainly_gone(row: Row, server: ServerLook, world: World, past: Past) -> bool:
