@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.starting.breaker import LEFT_WITHIN_S, Breaker
+from tmuxreap.commands.resume import LEFT_WITHIN_S, Breaker
 from tmuxreap.core.answers import Launched
 from tmuxreap.core.errors import Code
 from tmuxreap.core.results import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.commands.starting.shells import FISH_SCRIPT, SCRIPT, below, shell_of_pane
+from tmuxreap.commands.starting.respawn import FISH_SCRIPT, SCRIPT, below, shell_of_pane
 
 WORDS = ("claude", "--resume", "it's $1")
 

@@ -1,14 +1,17 @@
 """Brings an agent back into its own pane, which a restart has left dead: runs its resume command
-there, confirms that it lives, and records it. Where it does not come, the pane is closed, and the
-row stays ended.
+there, below a shell if it ran below one, confirms that it lives, and records it. Where it does not
+come, the pane is closed, and the row stays ended.
 
 Never replaces a program that lives, and never types into a shell."""
 
 from __future__ import annotations
 
+import shlex
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.launch import BEGINNING_S, agent_failed
 from tmuxreap.commands.starting.row import (
@@ -19,7 +22,6 @@ from tmuxreap.commands.starting.row import (
     open_intent,
     record_session,
 )
-from tmuxreap.commands.starting.shells import below, shell_of_pane
 from tmuxreap.commands.starting.take_up import take_up
 from tmuxreap.core import answers, faults, model
 from tmuxreap.core.errors import Code, Failure, command, could_not
@@ -288,3 +290,54 @@ def close_pane(context: Context, row: Row, verb: EndVerb = EndVerb.KILL) -> bool
     """End what is in the pane of this provisional row, and close it; tell whether it is gone."""
     options = EndingOptions("start_failed", grace=1.0, pane_only=True)
     return endings_of(context).end_unregistered(row, make_policy(verb, options, {})).error is None
+
+
+# The agent is a job of the shell, in its own process group, as if it had been typed there. A C-z
+# would leave it behind without a shell that knows of it: it goes on at once.
+SCRIPT = '"$@"; while jobs %1 >/dev/null 2>&1; do fg %1; done; exec '
+FISH_SCRIPT = "status job-control full; $argv; while jobs -q; fg; end; exec "
+POSIX = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"})
+FISH = "fish"
+INTERACTIVE = "-i"
+LOGIN = "-l"
+COMMAND = "-c"
+
+
+def shell_of_pane(argv: Sequence[str], default: str | None) -> tuple[str, ...]:
+    """Return the shell that a pane's program is, with its flags; empty for any other program.
+    `default`: the user's shell, which takes the place of one that runs a script."""
+    if not argv or _name(argv[0]) not in SHELLS:
+        return ()
+    own = argv[0].lstrip("-")
+    login = [LOGIN] if argv[0].startswith("-") else []
+    if all(word.startswith("-") and not _takes_command(word) for word in argv[1:]):
+        flags = [word for word in argv[1:] if word not in login]
+        return (own, *login, *flags)
+    for word in argv[1:]:
+        for script in (SCRIPT, FISH_SCRIPT):
+            if word.startswith(script):
+                return tuple(shlex.split(word.removeprefix(script)))
+    return (default or own,)
+
+
+def below(shell: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that runs these words below the shell; the words alone without one."""
+    if not shell:
+        return tuple(words)
+    own, *flags = shell
+    name = _name(own)
+    asks = [] if INTERACTIVE in flags else [INTERACTIVE]
+    then = shlex.join(shell)
+    if name == FISH:
+        return (*shell, *asks, COMMAND, FISH_SCRIPT + then, *words)
+    if name not in POSIX:  # one with another language: its start files come after the agent
+        return ("sh", INTERACTIVE, COMMAND, SCRIPT + then, "sh", *words)
+    return (own, *flags, *asks, COMMAND, SCRIPT + then, name, *words)
+
+
+def _name(program: str) -> str:
+    return program.lstrip("-").rsplit("/", 1)[-1]
+
+
+def _takes_command(flag: str) -> bool:
+    return flag.startswith("--command") or (not flag.startswith("--") and "c" in flag)
