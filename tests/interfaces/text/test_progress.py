@@ -8,7 +8,8 @@ import pytest
 
 from tests.fakes import FakeClock
 from tmuxreap.ending.plan import RungKind
-from tmuxreap.interfaces.text.progress import WORDS, ProgressText
+from tmuxreap.interfaces.text.progress import ProgressText
+from tmuxreap.interfaces.text.receipt import RUNGS
 
 
 class Watched:
@@ -35,7 +36,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_rung_has_its_words() -> None:
-    assert set(WORDS) == set(RungKind)
+    assert set(RUNGS) == {rung.value for rung in RungKind}
 
 
 def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:

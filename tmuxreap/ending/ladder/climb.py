@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.core.errors import Code
+from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.ending.ending import EndingState, RungReport
@@ -50,6 +51,14 @@ STOPPED_BY: dict[RungKind, StoppedBy] = {
     RungKind.HANGUP: StoppedBy.HANGUP,
     RungKind.TERM: StoppedBy.SIGTERM,
     RungKind.KILL: StoppedBy.SIGKILL,
+}
+# Where tests break a rung.
+FAULT_OF_RUNG = {
+    RungKind.DAEMON: Step.HANGUP,
+    RungKind.KEYS: Step.KEYS,
+    RungKind.HANGUP: Step.HANGUP,
+    RungKind.TERM: Step.HANGUP,
+    RungKind.KILL: Step.KILL,
 }
 
 

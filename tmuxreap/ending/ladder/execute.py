@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import faults, model
-from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Deed, ProcessId
 from tmuxreap.core.ports import DRAW_S, PaneQuestion, Processes, Progress, SignalSent, Tmux
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder import requests
-from tmuxreap.ending.ladder.climb import climb
+from tmuxreap.ending.ladder.climb import FAULT_OF_RUNG, climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
-from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS, RungKind
+from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.proof.observe import Observer
 from tmuxreap.proof.panes import in_foreground
@@ -114,14 +113,6 @@ T = TypeVar("T")
 # wait goes on while exits follow each other closely, up to a limit.
 COALESCE_S = 0.005
 PATIENCE_S = 0.1
-
-FAULT_OF_RUNG = {
-    RungKind.DAEMON: Step.HANGUP,
-    RungKind.KEYS: Step.KEYS,
-    RungKind.HANGUP: Step.HANGUP,
-    RungKind.TERM: Step.HANGUP,
-    RungKind.KILL: Step.KILL,
-}
 
 
 Ladder = Callable[[EndingState], Steps[None]]

@@ -21,7 +21,7 @@ from tmuxreap.core.text import Style, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import RungKind
+from tmuxreap.interfaces.text.receipt import RUNGS
 from tmuxreap.interfaces.text.report import lines, to_resume
 from tmuxreap.interfaces.text.table import totals
 
@@ -182,13 +182,6 @@ PADDING = 2  # per column
 MOST_ROWS = 200  # a table of thousands is slow and unreadable
 MORE_NAME = 8  # extra cells that a name gets before less important columns
 NAME_CELLS = 24
-RUNGS: dict[Enum, str] = {
-    RungKind.DAEMON: "own daemon",
-    RungKind.KEYS: "exit keys",
-    RungKind.HANGUP: "hanging up",
-    RungKind.TERM: "SIGTERM",
-    RungKind.KILL: "SIGKILL",
-}
 DOING = {
     EndVerb.STOP: "stopping",
     EndVerb.KILL: "killing",
@@ -276,7 +269,7 @@ def state(one: Session) -> Text:
 def step_text(verb: EndVerb | None, rung: tuple[Enum, float] | None, now: float) -> str:
     if rung is None:
         return f"{DOING[verb]} ..."
-    return f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
+    return f"{RUNGS[rung[0].value].briefly} {max(0.0, now - rung[1]):.1f} s"
 
 
 def host_messages(troubles: Sequence[Failure], waiting: int) -> list[str]:

@@ -11,16 +11,9 @@ from typing import TextIO
 from tmuxreap.core.ports import DRAW_S
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.values import field, slotted
-from tmuxreap.ending.plan import RungKind
+from tmuxreap.interfaces.text.receipt import RUNGS
 from tmuxreap.interfaces.text.report import terminal_columns
 
-WORDS: dict[Enum, str] = {
-    RungKind.DAEMON: "its agent's own daemon ends it",
-    RungKind.KEYS: "sending its exit keys",
-    RungKind.HANGUP: "ending what is left of it",  # its session may be gone
-    RungKind.TERM: "sending SIGTERM",
-    RungKind.KILL: "sending SIGKILL",
-}
 SHOWN_NAMES = 6
 LONG_S = 2.0  # off a terminal, faster endings only print a receipt
 
@@ -48,7 +41,9 @@ class ProgressText:
         started = self.at.get(name, (rung, now))[1]
         self.at[name] = (rung, started)
         if not self.live and now - started >= LONG_S:
-            self._say(f"{name}: still there after {now - started:.0f} s, {WORDS[rung]}\n")
+            self._say(
+                f"{name}: still there after {now - started:.0f} s, {RUNGS[rung.value].doing}\n"
+            )
         self.draw()
 
     def strays(self, name: str, programs: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from tmuxreap.core.model import Outcome, StoppedBy
 from tmuxreap.core.results import Process
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import short_duration
+from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import RecordedPlan
 
 WAYS: dict[str, str] = {
@@ -20,12 +21,24 @@ WAYS: dict[str, str] = {
     StoppedBy.SIGKILL: "ended by SIGKILL",
     StoppedBy.ALREADY_GONE: "had exited before",
 }
-STEPS = {
-    "daemon": "own daemon",
-    "keys": "exit keys",
-    "hangup": "hangup",
-    "term": "SIGTERM",
-    "kill": "SIGKILL",
+
+
+@frozen
+class RungWords:
+    """A rung in a receipt, while it runs, and in a cell of the popup meanwhile."""
+
+    name: str
+    doing: str
+    briefly: str
+
+
+RUNGS = {
+    "daemon": RungWords("own daemon", "its agent's own daemon ends it", "own daemon"),
+    "keys": RungWords("exit keys", "sending its exit keys", "exit keys"),
+    # Its session may be gone.
+    "hangup": RungWords("hangup", "ending what is left of it", "hanging up"),
+    "term": RungWords("SIGTERM", "sending SIGTERM", "SIGTERM"),
+    "kill": RungWords("SIGKILL", "sending SIGKILL", "SIGKILL"),
 }
 SHOWN_NAMES = 6
 
@@ -82,10 +95,11 @@ def _fact(key: str, value: str | int | float) -> str:
 
 def _details(one: Ending) -> Iterator[str]:
     for rung in one.rungs:
+        step = RUNGS[rung.name].name
         if rung.enough:
-            yield f"step          {STEPS[rung.name]} worked after {rung.waited_ms / 1000:.1f} s"
+            yield f"step          {step} worked after {rung.waited_ms / 1000:.1f} s"
         elif rung.waited_ms > 0 and rung.skipped is None:
-            yield f"step          {STEPS[rung.name]}: no exit within {rung.waited_ms / 1000:.1f} s"
+            yield f"step          {step}: no exit within {rung.waited_ms / 1000:.1f} s"
     if one.swept:
         yield f"also ended    {_names(one.swept)}, left over in its session"
     yield from _kept(one)
@@ -139,7 +153,7 @@ def planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
         skipped = None
         if rung.skipped:
             skipped = f"skipped: {rung.skipped}"
-        yield f"  {STEPS[rung.name]:<12}  {skipped or waits}"
+        yield f"  {RUNGS[rung.name].name:<12}  {skipped or waits}"
     words = {"ends": plan.processes, "spares": plan.spared, "names only": plan.unproven or ()}
     for word, found in words.items():
         for process in found:
