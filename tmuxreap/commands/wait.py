@@ -14,7 +14,7 @@ from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.answers import Awaited
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live, ProcessId, Row
+from tmuxreap.core.model import AgentState, Live, ProcessId, Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen, slotted
 from tmuxreap.proof.identity import Moved
@@ -62,7 +62,7 @@ class AnyWaiter(Protocol):
 @slotted
 class _Awaited:
     row: Row
-    state: str | None = None
+    state: AgentState | None = None
     reached: bool = False
     died: bool = False
     waited_s: float = 0.0
@@ -163,7 +163,7 @@ def _look(context: Context, until: Until, pending: Sequence[_Awaited], waited_s:
 
 def _judge(one: _Awaited, until: Until, sight: Sight, report: StateReport) -> None:
     unknown = sight.live is Live.UNKNOWN
-    one.state = report.state.value if report.state else None
+    one.state = report.state
     one.processes = sight.owned.ids.union(process.id for process in sight.unproven)
     if sight.trouble and (unknown or isinstance(sight.trouble, Moved)):
         one.unseen = sight.trouble.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.model import Status
+from tmuxreap.core.model import Outcome, Status
 from tmuxreap.core.results import (
     Answer,
     Author,
@@ -18,6 +18,7 @@ from tmuxreap.core.results import (
     Used,
 )
 from tmuxreap.core.values import frozen
+from tmuxreap.core.words import LiveText, OutcomeText, StateText
 
 
 @frozen
@@ -36,7 +37,7 @@ class Ending(Item):
 
     RARE = frozenset({"plan", "verdict", "evidence"})
 
-    outcome: str | None = None
+    outcome: OutcomeText = Outcome.UNKNOWN
     status: str | None = None
     agent: str | None = None
     pid: int | None = None
@@ -130,7 +131,7 @@ class Interrupted(Item):
 
     outcome: str = ""
     agent: str | None = None
-    state: str | None = None
+    state: StateText | None = None
     keys: tuple[str, ...] = ()
     draft: Draft | None = None
     duration_ms: int = 0
@@ -144,7 +145,7 @@ class Sent(Item):
 
     outcome: str = ""
     agent: str | None = None
-    state: str | None = None
+    state: StateText | None = None
     chars: int = 0
     submitted: bool = False
     waited_ms: int = 0
@@ -155,7 +156,7 @@ class Sent(Item):
 class Awaited(Item):
     """The state of a session's agent, and whether it is an awaited one."""
 
-    state: str | None = None
+    state: StateText | None = None
     reached: bool = False
     waited_ms: int = 0
 
@@ -189,9 +190,9 @@ class Change(Answer):
     cause: str | None = None
     registry: str | None = None
     count: int | None = None
-    outcome: str | None = None
+    outcome: OutcomeText | None = None
     verdict: str | None = None
-    state: str | None = None
+    state: StateText | None = None
     before: str | None = None
     source: str | None = None
     until: str | None = None
@@ -343,7 +344,7 @@ class Session(Item):
 
     agent: str | None = None
     status: str | None = None
-    live: str | None = None
+    live: LiveText | None = None
     tmux_server: str | None = None
     pane_id: str | None = None
     pid: int | None = None
@@ -356,7 +357,7 @@ class Session(Item):
     attached: bool = False
     memory_mb: float = 0.0
     drift: str | None = None
-    state: str | None = None
+    state: StateText | None = None
     state_since: str | None = None
     state_source: str | None = None
     until: str | None = None
@@ -419,7 +420,7 @@ class Launched(Session):
 
     RARE = frozenset({"outcome", "command"})
 
-    outcome: str | None = None
+    outcome: OutcomeText | None = None
     command: str | None = None
 
 
