@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -56,6 +57,14 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def freeze(pid: int) -> None:
+    """Stop a process that tmux does not let go on at once, and wait until it stands: on a busy
+    machine it has to get a processor first."""
+    os.kill(pid, signal.SIGSTOP)
+    stat = Path(f"/proc/{pid}/stat")
+    until("its stop", lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
 
 
 def answer(result: Result) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.hosts.test_morning import Morning, begun
+from tests.live.test_carriers import skip_without_terminals
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import EndVerb, Live
@@ -149,6 +150,7 @@ def morning(tmp_path: Path) -> Iterator[Morning]:
 
 @pytest.fixture
 def seat(morning: Morning) -> Iterator[Seat]:
+    skip_without_terminals()  # it goes to a host
     found = Seat(morning.fleet)
     found.run(str(PROGRAM), "popup")
     yield found

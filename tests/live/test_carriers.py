@@ -295,6 +295,11 @@ def terminals_belong_to_tty() -> bool:
     return group == grp.getgrnam("tty").gr_gid
 
 
+def skip_without_terminals() -> None:
+    if os.getuid() and not terminals_belong_to_tty():
+        pytest.skip("an SSH server that is not root's needs terminals of the group tty")
+
+
 class Far:
     """A real sshd on loopback with its own keys."""
 
@@ -302,8 +307,7 @@ class Far:
         program = shutil.which("sshd", path="/usr/sbin:/usr/bin")
         if program is None or shutil.which("ssh") is None:
             pytest.skip("no SSH server or client")
-        if os.getuid() and not terminals_belong_to_tty():
-            pytest.skip("an SSH server that is not root's needs terminals of the group tty")
+        skip_without_terminals()
         self.folder, self.port = folder, free_port()
         for key in ("host", "mine"):
             words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]

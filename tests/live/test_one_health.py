@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.background import Daemon
-from tests.real import Real, alive, answer, until
+from tests.real import Real, alive, answer, freeze, until
 from tmuxreap.commands import adopt, show, wait
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import report as reporting
@@ -55,7 +55,7 @@ def draft(real: Real) -> None:
 def frozen(real: Real) -> None:
     line = shlex.join(real.program)
     real.start(command=["sh", "-c", f"{line}; exit $?"])  # tmux lets go on what it started itself
-    os.kill(agent_of(real), signal.SIGSTOP)
+    freeze(agent_of(real))
 
 
 def shell_left(real: Real) -> None:

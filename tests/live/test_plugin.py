@@ -197,7 +197,7 @@ def without_textual(folder: Path) -> str:
     ("command", "told"),
     [
         (without_textual, "pipx install --force '.[all]'"),
-        (lambda folder: f"{folder}/nowhere", "nowhere"),
+        (lambda _: "no-such-tmuxreap", "no-such-tmuxreap"),
     ],
 )
 def test_a_missing_program_is_named_in_the_popup(

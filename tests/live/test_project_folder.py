@@ -116,7 +116,9 @@ def test_a_hook_written_without_a_program_imports_nothing_there(folder: Path) ->
 
 def test_a_copy_that_is_not_installed_runs_its_own_modules(folder: Path) -> None:
     copy = folder.parent / "copy" / "tmuxreap"
-    shutil.copytree(ROOT / "tmuxreap", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    ignored = shutil.ignore_patterns("__pycache__")
+    # without the modes: the checkout may be one that cannot be written
+    shutil.copytree(ROOT / "tmuxreap", copy, ignore=ignored, copy_function=shutil.copyfile)
     (copy / "__init__.py").write_text('"""A copy."""\n\n__version__ = "9.9"\n')
     done = run(folder, sys.executable, str(copy / "__main__.py"), "--version")
     assert done.stdout == "tmuxreap 9.9\n"

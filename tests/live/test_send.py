@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.real import Real, answer, until
+from tests.real import Real, answer, freeze, until
 from tmuxreap.commands import send
 from tmuxreap.commands.send import SendRequest
 from tmuxreap.core.errors import Failure
@@ -83,7 +83,7 @@ def test_a_frozen_agent_gets_no_key(real: Real) -> None:
     command = ("sh", "-c", f"{real.words}; exec sh")  # tmux lets go on what it started itself
     real.start("acme", command=command)
     agent = real.agent_pid()
-    os.kill(agent, signal.SIGSTOP)
+    freeze(agent)
     try:
         one = sent(real, "go on")
     finally:
@@ -102,7 +102,7 @@ def test_an_agent_that_freezes_meanwhile_gets_no_enter(real: Real) -> None:
 
         def frozen(socket: str, deeds: Any) -> bool:
             if any(type(deed).__name__ == "PasteText" for deed in deeds):
-                os.kill(agent, signal.SIGSTOP)
+                freeze(agent)
                 threading.Timer(7.0, os.kill, (agent, signal.SIGCONT)).start()
             return plain(socket, deeds)
 

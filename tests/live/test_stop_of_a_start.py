@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.real import DEMO, Real, until
+from tests.real import DEMO, Real, freeze, until
 from tmuxreap.core.results import Result
 from tmuxreap.sessions import one_at_a_time
 
@@ -53,7 +53,7 @@ def test_a_start_that_hangs_is_named_after_a_while(
     real.bystander()
     monkeypatch.setattr(one_at_a_time, "START_WAIT_S", 0.3)
     begun = begin(real, "start")
-    os.kill(begun.pid, signal.SIGSTOP)
+    freeze(begun.pid)
     told = real.stop()
     os.kill(begun.pid, signal.SIGCONT)
     (item,) = told.results

@@ -8,12 +8,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from signal import SIGKILL, SIGSTOP, SIGTERM
+from signal import SIGKILL, SIGTERM
 
 import pytest
 
 from tests.kinds import ALL, FEW, for_each
-from tests.real import DEMO, Real, alive, answer, until
+from tests.real import DEMO, Real, alive, answer, freeze, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Scope
 
@@ -129,9 +129,7 @@ def suspended(real: Real, *options: str) -> int:
     real.start(command=["sh", "-c", f"{line}; exit $?"])
     (file,) = (real.store / "sessions").glob("*.json")
     pid = int(file.stem)
-    os.kill(pid, SIGSTOP)
-    state = Path(f"/proc/{pid}/stat")
-    until("its sleep", lambda: state.read_text().rpartition(")")[2].split()[0] == "T")
+    freeze(pid)
     return pid
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kinds import FEW, for_each
-from tests.real import Real, alive, answer, until
+from tests.real import Real, alive, answer, freeze, until
 from tmuxreap.core.results import Result
 from tmuxreap.system.tmux.server import RealTmux
 
@@ -68,7 +68,7 @@ def test_the_socket_was_deleted_and_the_server_lives(real: Real, agent: int) -> 
 @for_each(FEW)
 def test_the_server_hangs(real: Real, agent: int) -> None:
     server = server_pid(real)
-    os.kill(server, signal.SIGSTOP)
+    freeze(server)
     try:
         real.other_tmux = RealTmux(os.environ, timeout_s=0.2)
         refuses(real, "tmux_unreachable", 4)
