@@ -24,6 +24,7 @@ from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import as_trees
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.elsewhere import copied_books, project_of
 
 SORT_KEYS: dict[str, Callable[[Session], object]] = {
     "name": lambda one: one.name,
@@ -110,9 +111,6 @@ def _children(
 
 def _everywhere(context: Context, request: ListRequest) -> Result:
     """List the sessions of every registry of the user's, each with its project. Only reads."""
-    # imported late: it copies ledgers
-    from tmuxreap.sessions.elsewhere import copied_books, project_of
-
     found: list[Session] = []
     warnings: list[str] = []
     missing: list[Item] = []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.errors import Code, Failure, could_not
+from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.model import EndVerb, Outcome, Process, ProcessId, Row, Server, StoppedBy
 from tmuxreap.core.results import Conversation, Draft, Item
 from tmuxreap.core.results import Process as ProcessAnswer
@@ -166,8 +167,6 @@ class EndingState:
             return None
         if not carrier.argv:
             return carrier.program
-        from tmuxreap.core.masking import mask_secrets  # late: few agents are behind a carrier
-
         line = mask_secrets(plain(" ".join(carrier.argv)))
         return f"{carrier.program} ({line[:LONGEST_LINE]})"
 

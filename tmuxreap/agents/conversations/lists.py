@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tmuxreap.agents.conversations.find import is_id
 from tmuxreap.agents.conversations.jobs import ID, NO_JOBS, Entry, Job, Jobs, value_at, word_at
 from tmuxreap.agents.conversations.records import read_json
 from tmuxreap.agents.profiles import Background, Profile
@@ -63,8 +64,6 @@ def _jobs(
 
 
 def _conversation(profile: Profile, background: Background, entry: Entry) -> str | None:
-    from tmuxreap.agents.conversations.find import is_id  # late: it imports databases
-
     found = word_at(entry, background.conversation)
     if found and is_id(profile, found):
         return found

@@ -51,7 +51,7 @@ from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of
+from tmuxreap.sessions.elsewhere import owners_of, project_of
 from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
@@ -363,8 +363,6 @@ def session_exists(
 
 def _taken(context: Context, name: str, server: Server, session: ServerSession) -> Failure:
     """Return the failure for a name that a session has; if it is another project's, name that."""
-    from tmuxreap.sessions.elsewhere import project_of
-
     ours = context.own_registry
     boot_id = context.place.boot_id
     owner = owners_of(context.tmux, ours, boot_id, server, [session]).get(session.id)

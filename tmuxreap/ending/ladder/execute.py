@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from signal import Signals
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tmuxreap.agents.conversations.jobs import NO_JOBS
+from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import faults, model
 from tmuxreap.core.model import Deed, ProcessId
@@ -259,9 +261,6 @@ class Executor:
         return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
 
     def _read_served(self, ending: EndingState) -> Jobs:
-        from tmuxreap.agents.conversations.jobs import NO_JOBS
-        from tmuxreap.agents.conversations.lists import read_jobs  # late: few need it
-
         if ending.served is None:
             return NO_JOBS
         return read_jobs(ending.keys, ending.served.store, self._processes)
