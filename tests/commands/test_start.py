@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import FakeSession, Story
 from tmuxreap.commands import start
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.start import StartRequest
+from tmuxreap.core import faults
 from tmuxreap.core.errors import Failure
 
 
@@ -88,3 +91,22 @@ def test_a_replacement_leaves_the_panes_that_a_person_opened_meanwhile(story: St
     assert not story.processes.alive(agent.process)
     (theirs,) = session.panes
     assert story.processes.alive(theirs.process)
+
+
+def test_the_reason_of_a_stop_that_was_cut_off_outlives_a_start_that_fails(story: Story) -> None:
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    agent = story.agent()
+    faults.arm(f"{faults.Step.PROVEN.value}=EIO")
+    try:
+        with contextlib.suppress(OSError):
+            story.stop(reason="done for good")
+    finally:
+        faults.arm("")
+    assert not story.processes.alive(agent.process)
+    assert story.row()["status"] == "running"
+    wish = StartRequest("acme", agent="claude", cwd="/", confirm_s=0.1, command=("mystery",))
+    with pytest.raises(Failure) as failed:
+        start.run(story.app(), wish)
+    assert failed.value.code.text == "start_failed"
+    reconcile.run(story.app())
+    assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "done for good")

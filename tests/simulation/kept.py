@@ -128,4 +128,10 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "swaps", "a", 3),
         ("act", "stop", "b", AGENT, (), ""),
     ],
+    "a start meets the row of a stop that was killed": [
+        ("live", "a", "plain", 0, "", CALM),
+        ("row", "a", "full"),
+        ("act", "stop", "a", ("agent", False, None), ((114, "killed"),), ""),
+        ("act", "start", "a", ("mystery", "", False), (), ""),
+    ],
 }

@@ -12,10 +12,11 @@ from tmuxreap.agents.conversations.command_lines import launch_words, launched_w
 from tmuxreap.commands.starting.launch import check_encodable, existing_folder, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch, registered
 from tmuxreap.core.errors import Code, Failure, could_not
-from tmuxreap.core.model import Row, Terminal
+from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import START
 from tmuxreap.registry.look import RegistryLook
 from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
@@ -90,12 +91,19 @@ def run(context: Context, request: StartRequest) -> Result:
 
 
 def _is_settled(context: Context, row: Row) -> bool:
-    """Settle a restart of this session that was cut off, and tell whether there was one."""
-    if not row.status.ended or row.name not in context.active.abandoned():
+    """Settle a restart or an ending of this session that was cut off, and tell whether there was
+    one: the start takes over its intent, and its reason would be lost."""
+    intent = context.active.abandoned().get(row.name)
+    if intent is None or intent.verb == START:
         return False
-    from tmuxreap.commands.reconcile.reconcile import settle_restarts  # few starts need it
+    from tmuxreap.commands.reconcile.reconcile import settle, settle_restarts  # few starts need it
 
-    return settle_restarts(context, [row.name])
+    if row.status.ended:
+        return settle_restarts(context, [row.name])
+    if context.sights.of_row(row).live is not Live.GONE:
+        return False  # it lives, and the start is refused
+    settle(context, only=frozenset([row.name]))
+    return True
 
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:
