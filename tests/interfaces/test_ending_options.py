@@ -147,7 +147,6 @@ def test_no_interface_makes_a_policy_of_its_own() -> None:
     }
     assert makers == {
         "ending/plan.py",
-        "ending/end.py",  # reads one that it wrote for the finisher
         "ending/interrupt.py",  # ends a turn: nothing to choose
         "ending/hold.py",  # the first half of a restart: nothing to choose
         "ending/send.py",  # gives a prompt: nothing to choose
