@@ -94,14 +94,14 @@ def _is_settled(context: Context, row: Row) -> bool:
     """Settle a restart or an ending of this session that was cut off, and tell whether there was
     one: the start takes over its intent, and its reason would be lost."""
     intent = context.active.abandoned().get(row.name)
-    if intent is None or intent.verb == START:
+    if intent is None:
         return False
     from tmuxreap.commands.reconcile.reconcile import settle, settle_restarts  # few starts need it
 
     if row.status.ended:
         return settle_restarts(context, [row.name])
-    if context.sights.of_row(row).live is not Live.GONE:
-        return False  # it lives, and the start is refused
+    if intent.verb == START or context.sights.of_row(row).live is not Live.GONE:
+        return False  # nothing was ended, or it lives: then this start is refused
     settle(context, only=frozenset([row.name]))
     return True
 
