@@ -126,3 +126,10 @@ def test_a_word_in_reverse_video_is_drawn_on_a_box_of_its_own(tmp_path: Path) ->
     (ground,) = re.findall(r'<rect width="100%"[^>]* fill="(#\w+)"', svg)
     assert ink == ground
     assert behind != ground
+
+
+def test_the_picture_of_a_daemon_shows_a_child_that_is_named_and_ended(tmp_path: Path) -> None:
+    shown = seen("background")
+    assert "children_running: it launched the background session 1a2b3c4d" in shown
+    assert "api/1a2b3c4d: stopped, " in shown
+    assert squeezed(WAYS[StoppedBy.DAEMON]) in squeezed(shown)

@@ -118,3 +118,19 @@ def test_a_conversation_is_found_in_a_database(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     path.write_text("no database")
     assert not with_path(opencode, tmp_path, "ses_1", "exit-banner").exists
+
+
+def test_the_service_of_opencode_2_is_no_pane_s_own() -> None:
+    for name in ("opencode", "opencode2"):
+        argv = [name, "serve", "--service"]
+        spare = next(it for it in AGENTS["opencode"].spare if it.matches([name], " ".join(argv)))
+        assert not spare.private
+        assert not AGENTS["opencode"].recognises(argv, name, None)
+
+
+def test_a_server_of_opencode_is_no_agent_and_its_clients_are() -> None:
+    opencode = AGENTS["opencode"]
+    for line in ("opencode serve", "opencode serve --port 0", "/usr/bin/opencode web"):
+        assert not opencode.recognises(line.split(), "opencode", None)
+    for line in ("opencode", "opencode attach http://127.0.0.1:4096", "opencode --prompt serve"):
+        assert opencode.recognises(line.split(), "opencode", None)

@@ -19,6 +19,7 @@ from typing import Any
 from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.jobs import Job
 from tmuxreap.agents.screens import State
+from tmuxreap.registry.rows import conversation_field
 
 WATCHED_S = 120.0
 SLOWLY = "please BE_SLOW"
@@ -294,7 +295,7 @@ def left(bench: Bench) -> str:
         bench.start(*words)
         bench.until("its prompt", lambda: bench.seen().state is State.IDLE)
         bench.settle(2.0)
-        nobody = f"{bench.agent}_conversation_id_own: null"
+        nobody = f"{conversation_field(bench.agent)}: null"
         text = bench.registry.read_text()
         assert nobody in text, text
         bench.registry.write_text(text.replace(nobody, nobody.replace("null", number)))
