@@ -7,7 +7,7 @@ from signal import SIGHUP, SIGTERM
 import pytest
 
 from tests.ending.test_plan import KILL, STOP
-from tests.fakes import Story
+from tests.fakes import DEMO, Story
 from tmuxreap.commands.stop import EndRequest, is_inside, run
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
@@ -61,6 +61,20 @@ def test_stop_asks_nothing_when_nothing_would_end(story: Story, target: str) -> 
     request = EndRequest((target,), STOP, ask=lambda plan: pytest.fail("there is nothing to ask"))
     result = run(story.app(), request)
     assert int(result.exit) == (0 if target == "all" else 3)
+
+
+@pytest.mark.parametrize("at_terminal", [True, False])
+def test_a_person_with_nothing_to_stop_hears_where_agents_run(
+    story: Story, at_terminal: bool
+) -> None:
+    stray = story.tmux.open(story.SOCKET, "stray", *DEMO).panes[0].process
+    ask = (lambda plan: True) if at_terminal else None
+    result = run(story.app(), EndRequest(("all",), STOP, ask=ask))
+    nothing = f"nothing to stop in {story.path}"
+    others = f"; agents run that are not registered; 1 on {story.SOCKET}: tmuxreap adopt --all"
+    assert result.greeting == (nothing + others if at_terminal else None)
+    assert int(result.exit) == 0
+    assert story.processes.alive(stray)
 
 
 def test_a_named_session_is_stopped_without_a_question(story: Story) -> None:

@@ -163,18 +163,8 @@ def _none_found(
     said = f"no agent runs in a session that is not registered, on {' or '.join(sockets)}"
     if request.server:
         return said
-    folder = Path(context.servers.socket(None)).parent
-    others = []
-    for path in sorted(folder.glob("*")):
-        if path.is_socket():
-            others.append(str(path))
-    found = context.newcomers.of(rows, [], [one for one in others if one not in sockets])
-    found = [one for one in found if one.seat is None]
-    for socket in dict.fromkeys(one.socket for one in found):
-        count = sum(one.socket == socket for one in found)
-        flags = shlex.join(("tmuxreap", "adopt", "--all", *context.servers.flag(socket)))
-        said += f"; {count} on {socket}: {flags}"
-    return said
+    others = [one for one in context.newcomers.sockets() if one not in sockets]
+    return said + context.newcomers.described(rows, others)
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:

@@ -84,7 +84,21 @@ def run(context: Context, request: EndRequest) -> Result:
             return refused
         items = _ended(context, chosen.rows, request.policy)
     items = warned_of_children(look, items)
-    return _result(context, request, [*items, *rest, *_unregistered_items(context, names, request)])
+    items = [*items, *rest, *_unregistered_items(context, names, request)]
+    result = _result(context, request, items)
+    if items or request.ask is None:
+        return result
+    return replace(result, greeting=_nobody(context, look, request.policy.verb))
+
+
+def _nobody(context: Context, look: RegistryLook, verb: EndVerb) -> str:
+    """Tell a person that nothing is registered here, and where agents run that are not."""
+    sockets = dict.fromkeys((*context.default_sockets, *context.newcomers.sockets()))
+    unregistered = context.newcomers.described(look.usable, [*sockets])
+    said = f"nothing to {verb.phrase} in {look.path}"
+    if unregistered:
+        said += f"; agents run that are not registered{unregistered}"
+    return said
 
 
 def _ended(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:

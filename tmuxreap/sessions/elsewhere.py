@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -156,6 +157,22 @@ class Newcomers:
         if more:
             servers |= self.observer.look(more, 0, servers).servers
         return [*self.without_row(rows, sights, servers), *self.in_daemons(rows, sights)]
+
+    def sockets(self) -> list[str]:
+        """Return the sockets of the user's servers in the default folder."""
+        folder = Path(self.servers.socket(None)).parent
+        return [str(path) for path in sorted(folder.glob("*")) if path.is_socket()]
+
+    def described(self, rows: Sequence[Row], sockets: Sequence[str]) -> str:
+        """Describe how many run in panes of these servers, as the end of a sentence; each with the
+        command that adopts them."""
+        said = ""
+        found = [one for one in self.of(rows, [], sockets) if one.seat is None]
+        for socket in dict.fromkeys(one.socket for one in found):
+            count = sum(one.socket == socket for one in found)
+            said += f"; {count} on {socket}: "
+            said += shlex.join(("tmuxreap", "adopt", "--all", *self.servers.flag(socket)))
+        return said
 
     def in_daemons(self, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Newcomer]:
         """Find the sessions in agents' own daemons that no row means."""
