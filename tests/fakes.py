@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sqlite3
 from collections.abc import Mapping
@@ -141,7 +142,8 @@ def plans_of(registry: Path) -> list[str]:
 
 
 class Story:
-    SOCKET = "/tmp/tmux-1000/default"
+    UID = os.getuid() or 1000  # who writes the files; root's are trusted by all
+    SOCKET = f"/tmp/tmux-{UID}/default"
     HOST, BOOT = "here", "this-boot"
 
     def __init__(self, folder: Path) -> None:
@@ -228,7 +230,9 @@ class Story:
         self, pid: int = OWN_PID, *, tool: str = "cli", progress: Progress | None = None
     ) -> Context:
         environ = {"HOME": str(self.folder), "TMUX_TMPDIR": "/tmp"}
-        settings = Settings(environ=environ, cwd=self.folder, uid=1000, pid=pid, platform="linux")
+        settings = Settings(
+            environ=environ, cwd=self.folder, uid=self.UID, pid=pid, platform="linux"
+        )
         place = Place(self.HOST, self.BOOT, pid)
         ports = self.tmux, self.processes, self.clock, place
         app = Context(settings, str(self.path), *ports, tool=tool, progress=progress)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.fakes import Story, row_of
 from tmuxreap.core.values import replace
 
+WORK = f"/tmp/tmux-{Story.UID}/work"
+
 
 def test_a_socket_counts_as_recorded_while_this_boot_lasts(story: Story) -> None:
     story.agent()
@@ -13,7 +15,7 @@ def test_a_socket_counts_as_recorded_while_this_boot_lasts(story: Story) -> None
     assert app.servers.of(moved) == "/tmp/other"
     before = replace(moved, tmux=replace(moved.tmux, boot_id="an-older-boot"))
     assert app.servers.of(before) == story.SOCKET
-    assert app.servers.of(replace(before, tmux_server="work")) == "/tmp/tmux-1000/work"
+    assert app.servers.of(replace(before, tmux_server="work")) == WORK
 
 
 def test_a_server_that_is_a_path_is_recorded_whole(story: Story) -> None:
@@ -25,6 +27,6 @@ def test_a_server_that_is_a_path_is_recorded_whole(story: Story) -> None:
 def test_a_flag_names_every_server_but_the_default_one(story: Story) -> None:
     servers = story.app().servers
     assert servers.flag(story.SOCKET) == ()
-    assert servers.flag("/tmp/tmux-1000/work") == ("--server", "work")
+    assert servers.flag(WORK) == ("--server", "work")
     assert servers.flag("/elsewhere/work") == ("--server", "/elsewhere/work")
-    assert servers.default_sockets("work") == [story.SOCKET, "/tmp/tmux-1000/work"]
+    assert servers.default_sockets("work") == [story.SOCKET, WORK]

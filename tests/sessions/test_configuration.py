@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,8 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def settings(file: Path, **environ: str) -> Settings:
-    return Settings(
-        {"XDG_CONFIG_HOME": str(file.parent.parent), **environ}, file.parent, 1000, 1, "linux"
-    )
+    given = {"XDG_CONFIG_HOME": str(file.parent.parent), **environ}
+    return Settings(given, file.parent, os.getuid(), 1, "linux")
 
 
 def values(found: dict[str, Given]) -> dict[str, object]:

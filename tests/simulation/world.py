@@ -23,7 +23,7 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.database import Database
 from tmuxreap.sessions.context import Context
 
-SOCKETS = (Story.SOCKET, "/tmp/tmux-1000/other")
+SOCKETS = (Story.SOCKET, f"/tmp/tmux-{Story.UID}/other")
 SERVER_NAMES = (None, "other")
 STORE = ".tmuxreap-demo"
 MOST = 6  # commands at a time

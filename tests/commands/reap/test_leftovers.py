@@ -113,13 +113,13 @@ def test_a_shared_process_is_no_orphan(story: Story, spared: str) -> None:
 
 def strangers(story: Story) -> dict[str, ProcessId]:
     """Return unrelated processes that resemble orphans in some way."""
-    add, other = story.processes.add, "/tmp/tmux-1000/other"
+    add, other = story.processes.add, f"/tmp/tmux-{story.UID}/other"
     ours = {"TMUXREAP_ID": "lost", "TMUXREAP_REGISTRY": str(story.path)}
     pane = story.tmux.open(other, "mine", "zsh", environ=ours).panes[0]
-    inherited = story.tmux.open("/tmp/tmux-1000/marked", "x", "zsh").panes[0]
-    server = story.tmux.servers["/tmp/tmux-1000/marked"].process
+    inherited = story.tmux.open(f"/tmp/tmux-{story.UID}/marked", "x", "zsh").panes[0]
+    server = story.tmux.servers[f"/tmp/tmux-{story.UID}/marked"].process
     story.processes.table[server.pid].environ = ours
-    tmux = f"/tmp/tmux-1000/marked,{server.pid},0"
+    tmux = f"/tmp/tmux-{story.UID}/marked,{server.pid},0"
     return {
         "an agent in a plain terminal": add("claude", tty=99, new_session=True),
         "one in a terminal that an agent opened": add(
@@ -153,7 +153,7 @@ def test_a_server_that_could_not_be_read_whole_makes_no_orphan(
     story: Story, monkeypatch: pytest.MonkeyPatch, read: str
 ) -> None:
     """The pane may be in the line that could not be parsed, or on the server that was there."""
-    other = "/tmp/tmux-1000/other"
+    other = f"/tmp/tmux-{story.UID}/other"
     story.tmux.open(other, "mine", "zsh")
     server = story.tmux.servers[other].process
     ours = {"TMUXREAP_ID": "lost", "TMUXREAP_REGISTRY": str(story.path)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.commands.watch.watch import WatchRequest
 from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.values import replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.sessions.context import Context
@@ -211,7 +209,6 @@ def test_old_heartbeats_are_dropped_after_the_users_own_time(
     file.parent.mkdir(parents=True)
     file.write_text("retention: 30d\n")
     app = story.app()
-    app.settings = replace(app.settings, uid=os.getuid())  # who wrote the file
     app.configure()
     changes(app, Told())
     assert dropped == [90 * 86400.0, 30 * 86400.0]
