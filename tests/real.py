@@ -207,9 +207,11 @@ class Real:
 
     def tmux(self, *words: str, socket: str | None = None) -> str:
         where = ["tmux", "-u", "-f", "/dev/null", "-S", socket or self.socket]
-        return subprocess.run(
-            [*where, *words], capture_output=True, text=True, timeout=60, check=True
-        ).stdout.rstrip()
+        told = subprocess.run(
+            [*where, *words], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert told.returncode == 0, f"tmux {words}: {told.stderr}"
+        return told.stdout.rstrip()
 
     def sessions(self, socket: str | None = None) -> set[str]:
         """Return the session names, or None if no server runs; fail if it does not answer."""
@@ -232,7 +234,9 @@ class Real:
         return self.tmux("display-message", "-p", "-t", f"={name}:", format_)
 
     def pid(self, name: str = "acme") -> int:
-        return int(self.ask(name, "#{pane_pid}"))
+        told = self.ask(name, "#{pane_pid}")
+        assert told, f"no session {name} among {self.sessions()}"
+        return int(told)
 
     def screen(self, name: str = "acme") -> str:
         return self.tmux("capture-pane", "-p", "-t", f"={name}:")

@@ -191,8 +191,9 @@ def test_a_window_that_another_got_meanwhile_is_left(
     window = kitty.open(*DEMO)
     until("the agent", lambda: kitty.shows(window, "demo agent"))
     adopted(real, kitty, window, monkeypatch)
-    os.kill(kitty.windows()[window], 9)
-    until("its end", lambda: window not in kitty.windows())
+    agent = kitty.windows()[window]
+    os.kill(agent, 9)
+    until("its end", lambda: not alive(agent) and window not in kitty.windows())
     (other,) = kitty.windows()
     real.edit(f'id: "{window}"', f'id: "{other}"')
     assert answer(real.kill())["stopped_by"] == "already_gone"
