@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from benchmark.hcom import Hcom
-from benchmark.timing import Samples, in_turns, peak_mb, timed
+from benchmark.timing import Samples, in_turns, memory_mb, peak_mb, timed
 from benchmark.world import HERE, World
 
 LEAVES_S = 0.1
@@ -22,23 +23,43 @@ STOP_PY = 16.0  # at most, of a stop beyond the agent's own time
 CHANGE_PY = 25.0  # of one row changed among many
 LIST_LS, LIST_PY = 8.0, 10.0  # of a list of a thousand: so many `tmux ls`, and so many py
 PLAIN = [sys.executable, "-c", "pass"]
+KILLS = "kill-session in one tmux client"
 
 
 @dataclass
 class Line:
-    """One line of the table: a time, its ratio to another time of the same run, and its limit."""
+    """One line of the table: a value, its ratio to another one of the same run, and its limit."""
 
     what: str
     who: str
-    milliseconds: float
-    p95: float
+    value: float  # the median
+    measure: str = "ms"
+    samples: int = 1
+    p95: float | None = None
     ratio: float | None = None
-    unit: str = "py"
-    limit: float | None = None
+    unit: str = ""  # of the ratio
+    limit: float | None = None  # of the ratio; without one of the value
+
+    @property
+    def judged(self) -> float:
+        return self.value if self.ratio is None else self.ratio
 
     @property
     def kept(self) -> bool | None:
-        return None if self.limit is None or self.ratio is None else self.ratio <= self.limit
+        return None if self.limit is None else self.judged <= self.limit
+
+
+def line_of(
+    what: str,
+    who: str,
+    found: Samples,
+    ratio: float | None = None,
+    unit: str = "",
+    limit: float | None = None,
+) -> Line:
+    p95 = None if found.p95 is None else found.p95 * 1000
+    count = len(found.seconds)
+    return Line(what, who, found.median * 1000, "ms", count, p95, ratio, unit, limit)
 
 
 class Case:
@@ -47,20 +68,7 @@ class Case:
         self.py = 0.0
         self.points: dict[str, list[tuple[int, float]]] = {}
 
-    def lines(self) -> Iterator[Line]:
-        yield from self.start_up()
-        yield from self.stop_one()
-        yield from self.kill_one()
-        yield from self.stop_many()
-        yield from self.listed()
-        yield from self.one_among_many()
-        yield from self.hundred_writers()
-        yield from self.watched()
-
     # Small things
-
-    def plain(self) -> Samples:
-        return in_turns({"py": lambda: self.spawn(PLAIN)}, 15)["py"]
 
     def spawn(self, command: list[str], folder: Path | None = None) -> None:
         cwd = folder or self.world.folder
@@ -81,8 +89,7 @@ class Case:
         return samples
 
     def line(self, what: str, who: str, samples: Samples, limit: float | None = None) -> Line:
-        ratio = samples.median / self.py
-        return Line(what, who, samples.median * 1000, samples.p95 * 1000, ratio, "py", limit)
+        return line_of(what, who, samples, samples.median / self.py, "py", limit)
 
     def start_up(self) -> Iterator[Line]:
         self.world.sessions(["one"], str(self.world.sleeper) + " 1000", prompt=False)
@@ -133,7 +140,7 @@ class Case:
                 "of these: all that stop loads": lambda: self.spawn(_loading("ending", "stop")),
                 "of these: all that list loads": lambda: self.spawn(_loading("looking", "list")),
             },
-            7 if self.quick else 21,
+            7 if self.quick else 25,
         )
         self.py = samples["python -c pass"].median
         limits = {"heartbeat": 4.0, "hook": 4.0, "completion": 11.0}
@@ -209,7 +216,7 @@ class Case:
         if self.hcom is not None:
             other = Hcom(self.world, self.hcom)
             launched = iter([other.launch() for _ in range(turns)])
-            ways[f"{other.version}, waits for nobody's death"] = lambda: other.kill(next(launched))
+            ways[other.version] = lambda: other.kill(next(launched))
         for who, found in self.turns(ways, turns).items():
             yield self.line("kill one", who, found)
         if self.hcom is not None:
@@ -238,41 +245,30 @@ class Case:
         register: Callable[[], None] | None = None,
         kind: str = "",
     ) -> Iterator[Line]:
-        turns = 1 if self.quick else 3
         names = [f"m{number}" for number in range(count)]
-        agent = agent or self.world.agent
-        ours, theirs = Samples(less=LEAVES_S if verb == "stop" else 0.0), Samples()
-        for _ in range(turns):
-            self.world.sessions(names, f"{agent} {LEAVES_S}")
-            (register or self.world.register)()
-            ours.seconds.append(timed(lambda: self.world.run(verb, "all", "--yes")))
-            self.world.sessions(names, f"{agent} {LEAVES_S}")
-            script = "".join(f"kill-session -t ={name}\n" for name in names)
-            theirs.seconds.append(timed(lambda: self.world.tmux("source-file", "-", given=script)))  # noqa: B023
+        script = "".join(f"kill-session -t ={name}\n" for name in names)
+
+        def begin() -> None:
             self.world.clear()
+            self.world.sessions(names, f"{agent or self.world.agent} {LEAVES_S}")
+            (register or self.world.register)()
+
+        ways: dict[str, Callable[[], object]] = {
+            "tmuxreap": lambda: self.world.run(verb, "all", "--yes"),
+            KILLS: lambda: self.world.tmux("source-file", "-", given=script),
+        }
+        turns = 1 if self.quick else 5
+        found = in_turns(ways, turns, before=dict.fromkeys(ways, begin))
+        ours, theirs = found["tmuxreap"], found[KILLS]
+        ours.less = LEAVES_S if verb == "stop" else 0.0
+        self.world.clear()
         if not kind:
             self.points.setdefault(f"{verb} all", []).append((count, ours.median))
         ratio = ours.median / theirs.median
         limit = 2.5 if (verb, count) == ("stop", 100) else None
         what = f"{verb} {count} at once{kind}"
-        yield Line(
-            what,
-            "tmuxreap",
-            ours.median * 1000,
-            ours.p95 * 1000,
-            ratio,
-            "kills in one client",
-            limit,
-        )
-        yield Line(
-            what,
-            "kill-session in one tmux client",
-            theirs.median * 1000,
-            theirs.p95 * 1000,
-            1.0,
-            "",
-            None,
-        )
+        yield line_of(what, "tmuxreap", ours, ratio, "kills in one client", limit)
+        yield line_of(what, KILLS, theirs)
 
     # Looks
 
@@ -299,21 +295,11 @@ class Case:
                 limit = None
                 if (who, count) == ("list --json", 1000):
                     limit = LIST_LS + LIST_PY * self.py / ls
-                yield Line(
-                    f"{count} sessions",
-                    who,
-                    found.median * 1000,
-                    found.p95 * 1000,
-                    found.median / ls,
-                    "tmux ls",
-                    limit,
-                )
+                yield line_of(f"{count} sessions", who, found, found.median / ls, "tmux ls", limit)
                 if who not in ("tmux ls", "script of the same libraries"):
                     self.points.setdefault(who, []).append((count, found.median))
             peak = peak_mb(["tmuxreap", "list", "--json"], self.world.env, self.world.folder)
-            yield Line(
-                f"{count} sessions", "peak memory of list --json (MB)", peak, peak, None, "", None
-            )
+            yield Line(f"{count} sessions", "peak memory of list --json", peak, "MB")
         self.world.clear()
 
     # Writes
@@ -331,47 +317,61 @@ class Case:
 
     def hundred_writers(self) -> Iterator[Line]:
         names = [f"w{number}" for number in range(100)]
-        times = {}
-        for words in (("forget", "--dry-run"), ("forget",)):
+        lost = refused = 0
+
+        def begin() -> None:
             self.world.register(dict.fromkeys(names, "bench"))
-            times[words] = timed(
-                partial(self._at_once, [["tmuxreap", *words, name] for name in names])
-            )
-        lost = self.world.registry.read_text().count("- name:")
-        ratio = times[("forget",)] / times[("forget", "--dry-run")]
-        what = f"100 processes change 100 rows at once ({lost} lost)"
-        yield Line(
-            what, "tmuxreap", times[("forget",)] * 1000, 0.0, ratio, "the same with --dry-run", 3.0
-        )
+
+        def change() -> None:
+            nonlocal lost, refused
+            said = self._at_once([["tmuxreap", "forget", name] for name in names])
+            text = self.world.registry.read_text()
+            left = [f"- name: {name}\n" in text for name in names]
+            lost += sum(there and not status for there, status in zip(left, said, strict=True))
+            refused += sum(map(bool, said))
+
+        ways = {
+            "--dry-run": lambda: self._at_once(
+                [["tmuxreap", "forget", "--dry-run", name] for name in names]
+            ),
+            "forget": change,
+        }
+        turns = 1 if self.quick else 3
+        found = in_turns(ways, turns, before=dict.fromkeys(ways, begin))
+        ratio = found["forget"].median / found["--dry-run"].median
+        what = "100 processes change 100 rows at once"
+        yield line_of(what, "tmuxreap", found["forget"], ratio, "the same with --dry-run", 3.0)
+        yield Line(what, "lost changes", lost, "", turns, limit=0.0)
+        yield Line(what, "refused: no lock in 10 s", refused, "", turns)
 
     # Watching
 
     def watched(self) -> Iterator[Line]:
-        count = 10 if self.quick else 50
+        count = 20 if self.quick else 50
         names = [f"d{number}" for number in range(count)]
         self.world.sessions(names, f"{self.world.sleeper} 1000", prompt=False)
         self.world.register()
         pids = {line.split()[0]: int(line.split()[1]) for line in self.world.panes()}
-        watcher = subprocess.Popen(
-            ["tmuxreap", "watch", "--json"],
-            env=self.world.env,
-            cwd=self.world.folder,
-            stdout=subprocess.DEVNULL,
-        )
-        try:
+        with self.watch() as watcher:
             time.sleep(2)
             samples = Samples([timed(partial(self._death, name, pids[name])) for name in names])
-            held = int(_status(watcher.pid, "VmHWM").split()[0]) / 1024
+            held = memory_mb(watcher, "VmHWM")
+        what = "death of an agent until its row is written"
+        yield line_of(what, "watch", samples, limit=100.0)
+        yield Line(what, "peak memory of watch", held, "MB", limit=60.0)
+        self.world.clear()
+
+    @contextmanager
+    def watch(self) -> Iterator[int]:
+        """Run `watch`, and yield its process."""
+        env, folder = self.world.env, self.world.folder
+        words = ["tmuxreap", "watch", "--json"]
+        watcher = subprocess.Popen(words, env=env, cwd=folder, stdout=subprocess.DEVNULL)
+        try:
+            yield watcher.pid
         finally:
             watcher.terminate()
             watcher.wait()
-        ratio = samples.median / 0.1
-        what = f"death of an agent until its row is written, {count} of them"
-        yield Line(
-            what, "watch", samples.median * 1000, samples.p95 * 1000, ratio, "of 100 ms", 1.0
-        )
-        yield Line(what, "peak memory of watch (MB)", held, held, held / 60, "of 60 MB", 1.0)
-        self.world.clear()
 
     def _death(self, name: str, pid: int) -> None:
         os.kill(pid, 9)
@@ -382,7 +382,8 @@ class Case:
                 return
             time.sleep(0.001)
 
-    def _at_once(self, commands: list[list[str]]) -> None:
+    def _at_once(self, commands: list[list[str]]) -> list[int]:
+        """Return their exit statuses."""
         quiet = subprocess.DEVNULL
         running = [
             subprocess.Popen(
@@ -390,15 +391,9 @@ class Case:
             )
             for command in commands
         ]
-        for process in running:
-            process.wait()
+        return [process.wait() for process in running]
 
 
 def _loading(declared: str, verb: str) -> list[str]:
     modules = ("interfaces.cli.main", f"interfaces.cli.verbs.{declared}", f"commands.{verb}")
     return [sys.executable, "-c", "".join(f"import tmuxreap.{name};" for name in modules)]
-
-
-def _status(pid: int, field: str) -> str:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{field}:"))

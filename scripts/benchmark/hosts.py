@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmark.cases import Case, Line
+import tmuxreap
+from benchmark.cases import Case, Line, line_of
 from benchmark.timing import in_turns
 
 MOST = 50
@@ -102,7 +103,7 @@ class Fleet:
 
     def played(self) -> Path:
         """Return the command of a simulated host: a fixed listing after a delay."""
-        hello = {"schema": "tmuxreap/1", "at": "hello", "version": "0.1.0"}
+        hello = {"schema": "tmuxreap/1", "at": "hello", "version": tmuxreap.__version__}
         row = {"name": "a", "status": "running", "live": "alive", "tags": [], "error": None}
         answer = {"exit_code": 0, "warnings": [], "results": [row]}
         told = {"schema": "tmuxreap/1", "at": "answer", "answer": answer}
@@ -162,14 +163,14 @@ def _listed(fleet: Fleet, kind: str, alone: str) -> Iterator[Line]:
         ways |= {f"{n} hosts": fleet.listing(names, warm=warm) for n, names in named.items()}
         ways["5 hosts and one that refuses"] = fleet.listing([*named[5], "dead"], warm=warm)
         if warm:
-            ways[f"{counts[-1]} hosts"]()  # opens their connections
+            for way in ("one ssh alone", f"{counts[-1]} hosts"):
+                ways[way]()  # opens the connections
         samples = in_turns(ways, 3)
         one = samples["one ssh alone"].median
         for name, found in samples.items():
-            times = (found.median * 1000, found.p95 * 1000)
             what = f"list --host, {how} ({kind})"
             bound = 1.5 if warm and name == "20 hosts" and "played" in kind else None
-            yield Line(what, name, *times, found.median / one, "of one ssh", bound)
+            yield line_of(what, name, found, found.median / one, "of one ssh", bound)
     fleet.forget_connections()
 
 
@@ -193,8 +194,8 @@ def _stopped(fleet: Fleet) -> Iterator[Line]:
         last = max((at for n in range(hosts) for at in _stops(fleet, n, each)), default=0.0)
         beside = " beside one that never answers" if other else ""
         what = f"stop of {len(names)} sessions on {hosts} hosts{beside}"
-        yield Line(what, "until the last is recorded", (last - begun) * 1000, 0.0)
-        yield Line(what, "until it is told", took * 1000, 0.0)
+        yield Line(what, "until the last is recorded", (last - begun) * 1000)
+        yield Line(what, "until it is told", took * 1000)
         world.clear()
 
 

@@ -1,5 +1,5 @@
-"""Further cases: registries just written by another tool, ten thousand rows, waiting, and other
-hosts."""
+"""Further cases: registries just written by another tool, ten thousand rows, thousands of deaths,
+waiting, restarts, and the test command."""
 
 from __future__ import annotations
 
@@ -11,23 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmark import hosts
-from benchmark.cases import CHANGE_PY, LIST_LS, LIST_PY, STOP_PY, Case, Line
-from benchmark.timing import Samples, peak_mb, timed
+from benchmark.cases import CHANGE_PY, LIST_LS, LIST_PY, STOP_PY, Case, Line, line_of
+from benchmark.timing import Samples, memory_mb, peak_mb, timed
 
 PER_HUNDRED = 2.0  # py that a cold registry may cost per 100 rows
+CROWD, WARM_DEATHS = 100, 500
+CORES, TESTS_S = 2, 180.0
+ROOT = Path(__file__).parent.parent.parent
 PAUSE_S, PROOF_S = 1.0, 1.0  # before the first restart; how long a new agent must live
 TICKS = os.sysconf("SC_CLK_TCK")
 HOOK = json.dumps({"hook_event_name": "PostToolUse", "session_id": "none", "cwd": "/"})
-
-
-def lines(case: Case) -> Iterator[Line]:
-    yield from foreign(case)
-    yield from cold_list(case)
-    yield from ten_thousand(case)
-    yield from waiting(case)
-    yield from restarting(case)
-    yield from hosts.lines(case)
 
 
 def written_by_another(case: Case, rows: int) -> Callable[[], None]:
@@ -117,57 +110,79 @@ def cold_list(case: Case) -> Iterator[Line]:
         found, ls = samples["list"], samples["tmux ls"].median
         limit = LIST_LS + (LIST_PY + more) * case.py / ls if count == 1000 else None
         what = f"list --json, {count} sessions in rows of another tool, {state}"
-        times = (found.median * 1000, found.p95 * 1000)
-        yield Line(what, "tmuxreap", *times, found.median / ls, "tmux ls", limit)
+        yield line_of(what, "tmuxreap", found, found.median / ls, "tmux ls", limit)
     case.world.clear()
 
 
 def ten_thousand(case: Case) -> Iterator[Line]:
     count, turns = (1000, 3) if case.quick else (10_000, 5)
+    write = written_by_another(case, count)
+    ways = {"t": lambda: case.world.run("forget", "x1")}
+    cold = case.turns(ways, turns, before={"t": write})["t"]
+    yield case.line(f"one row changed among {count}, cold", "tmuxreap", cold)
     case.world.register({f"r{number}": "bench" for number in range(count)})
     names = iter(f"r{number}" for number in range(2 * turns + 1))
-
-    def forget() -> None:
-        case.world.run("forget", next(names))
-
-    cold = Samples([timed(forget)])
-    warm = case.turns({"t": forget}, turns)["t"]
-    limit = CHANGE_PY + PER_HUNDRED * count / 100
-    yield case.line(f"one row changed among {count}, cold", "tmuxreap", cold, limit)
+    warm = case.turns({"t": lambda: case.world.run("forget", next(names))}, turns)["t"]
     yield case.line(f"one row changed among {count}, warm", "tmuxreap", warm, CHANGE_PY)
     peak = peak_mb(["tmuxreap", "forget", next(names)], case.world.env, case.world.folder)
     what = f"one row changed among {count}, warm"
-    yield Line(what, "peak memory (MB)", peak, peak, peak / 80, "of 80 MB", 1.0)
+    yield Line(what, "peak memory", peak, "MB", limit=80.0)
     yield from _at_rest(case, count)
     text = case.world.registry.read_text().replace("status: stopped", "status: running")
     case.world.registry.write_text(text)
     dead = Samples([timed(lambda: case.spawn(["tmuxreap", "reconcile", "--quiet"]))])
-    what, times = f"{count} dead at once, recorded by reconcile", (dead.median * 1000, 0.0)
-    yield Line(what, "tmuxreap", *times, dead.median, "of 1 s", 1.0)
+    what = f"{count} dead at once, recorded by reconcile"
+    yield line_of(what, "tmuxreap", dead, limit=1000.0)
 
 
 def _at_rest(case: Case, count: int) -> Iterator[Line]:
     """Wait for the first look, which belongs to the start."""
-    watch = subprocess.Popen(
-        ["tmuxreap", "watch", "--json"],
-        env=case.world.env,
-        cwd=case.world.folder,
-        stdout=subprocess.DEVNULL,
-    )
     rest_s = 20 if case.quick else 40
-    try:
+    with case.watch() as pid:
         time.sleep(12)
-        before = _cpu_s(watch.pid)
+        before = _cpu_s(pid)
         time.sleep(rest_s)
-        share = 100 * (_cpu_s(watch.pid) - before) / rest_s
-        pages = int(Path(f"/proc/{watch.pid}/statm").read_text().split()[1])
-    finally:
-        watch.terminate()
-        watch.wait()
-    held = pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
+        share = 100 * (_cpu_s(pid) - before) / rest_s
+        held = memory_mb(pid)
     what = f"watch at rest, {count} rows"
-    yield Line(what, "CPU (% of one core)", share, share, share / 0.5, "of 0.5 %", 1.0)
-    yield Line(what, "memory (MB)", held, held, held / 60, "of 60 MB", 1.0)
+    yield Line(what, "CPU, of one core", share, "%", limit=0.5)
+    yield Line(what, "memory", held, "MB", limit=60.0)
+
+
+def deaths(case: Case) -> Iterator[Line]:
+    """Measure how `watch` grows while agents of another tool die, a hundred at a time."""
+    most = 1000 if case.quick else 5000
+    seen = {}
+    case.world.register()
+    with case.watch() as pid:
+        for died in range(CROWD, most + 1, CROWD):
+            names = [f"d{died}-{number}" for number in range(CROWD)]
+            case.world.sessions(names, f"{case.world.sleeper} 1000", prompt=False)
+            case.world.replace(case.world.rows_by_hand())
+            _until_rest(pid)
+            case.world.clear()
+            _until_recorded(case)
+            seen[died] = memory_mb(pid)
+    what = f"watch, {most} deaths"
+    yield Line(what, "memory at the end", seen[most], "MB", limit=60.0)
+    grown = seen[most] - seen[WARM_DEATHS]
+    yield Line(what, f"memory grown since the first {WARM_DEATHS}", grown, "MB", limit=1.0)
+
+
+def _until_rest(pid: int) -> None:
+    """Wait until it has used no CPU for half a second: then it has seen what is there."""
+    spent, since = _cpu_s(pid), time.monotonic()
+    while time.monotonic() < since + 0.5:
+        time.sleep(0.05)
+        if (now := _cpu_s(pid)) != spent:
+            spent, since = now, time.monotonic()
+
+
+def _until_recorded(case: Case) -> None:
+    until = time.monotonic() + 60
+    while case.world.registry.read_text().count("terminated_at:") < CROWD:
+        assert time.monotonic() < until, "deaths are not recorded"
+        time.sleep(0.05)
 
 
 def _cpu_s(pid: int) -> float:
@@ -187,11 +202,9 @@ def waiting(case: Case) -> Iterator[Line]:
             tmux.seconds.append(_killed(case, names, wait=False))
             ours.seconds.append(_killed(case, names, wait=True))
         ours.less = tmux.median
-        times = (tmux.median * 1000, tmux.p95 * 1000)
-        yield Line(f"{what}, until it lists none of them", "tmux itself", *times, None, "")
-        times = (ours.median * 1000, ours.p95 * 1000)
+        yield line_of(f"{what}, until it lists none of them", "tmux itself", tmux)
         told = f"wait --until gone: {what}, from then on until it says so"
-        yield Line(told, "tmuxreap", *times, ours.median / 0.05, "of 50 ms", 1.0)
+        yield line_of(told, "tmuxreap", ours, limit=50.0)
 
 
 def _killed(case: Case, names: list[str], *, wait: bool) -> float:
@@ -241,3 +254,18 @@ def restarting(case: Case) -> Iterator[Line]:
         "death of an agent until it runs again, beyond its pause and proof", "watch", samples
     )
     case.world.clear()
+
+
+def test_command(case: Case) -> Iterator[Line]:
+    """Run all tests on two cores. Their CPU is that of all processes that somebody waited for."""
+    cores = ["taskset", "-c", "0,1"] if (os.cpu_count() or 1) > CORES else []
+    before = os.times()
+    begun = time.monotonic()
+    done = subprocess.run([*cores, ROOT / "scripts" / "test"], capture_output=True, check=False)
+    taken, after = time.monotonic() - begun, os.times()
+    spent = after.children_user + after.children_system
+    spent -= before.children_user + before.children_system
+    what = f"the whole test command, on {CORES} cores"
+    yield Line(what, "./scripts/test", taken, "s", limit=TESTS_S)
+    yield Line(what, "its CPU", spent, "s")
+    yield Line(what, "its exit status", done.returncode, "", limit=0.0)

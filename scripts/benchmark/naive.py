@@ -30,9 +30,10 @@ def _stop(row: dict[str, object]) -> None:
     if session is not None:
         process = psutil.Process(int(session.active_pane.pane_pid or 0))
         session.active_pane.send_keys("q", enter=False)
-        try:
-            process.wait(3)
-        except psutil.TimeoutExpired:
+        until = time.monotonic() + 3
+        while process.is_running() and time.monotonic() < until:
+            time.sleep(0.02)
+        if process.is_running():
             process.kill()
         if libtmux.Server().has_session(str(row["name"])):
             session.kill()

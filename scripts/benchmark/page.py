@@ -9,26 +9,42 @@ from benchmark.cases import Line
 
 HEAD = """# Figures
 
-What `./scripts/bench` measured in one run, on {date}, with Python {python} and {tmux} on a small
-shared machine of {cores} cores ({machine}) with a load of {load} at its end: medians and 95th
-percentiles in milliseconds, and ratios. `py` is the time of `python -c pass` in the same minute.
-Trust the ratios; the milliseconds are of that machine. A load beyond its cores slows what
-waits for several others (tmux, a watch being woken, many at once) more than it slows `py`.
-The time that an agent takes to exit is subtracted: nothing can save it. Contenders take turns,
-each on its own sessions.
+What `./scripts/bench --page docs/reports/figures.md` measured on {date} in one run of {minutes}
+minutes, with tmuxreap {version} at the commit {commit}, Python {python} and {tmux}, on {cores}
+cores ({machine}). The load of the machine was {load} before it and {load_after} at its end. Beyond
+the number of cores, what waits for several others (tmux, a watch, many at once) slows more than
+`py` does.
 
-- *script of the same libraries*: an afternoon's work with typer, libtmux, psutil and PyYAML. It
-  kills by name, trusts tmux and rewrites the whole registry
-  ([naive.py](../../scripts/benchmark/naive.py)).
-- *shell loop*: `send-keys`, a check every 0.1 s, `kill-session`. It proves and records nothing.
-- *floor*: the minimum that Python must do, without lock, proof or check
-  ([floor.py](../../scripts/benchmark/floor.py)).
-- *hcom*: signals the process, closes the pane and answers `sent`; it waits for no death and keeps
-  no registry.
+How to read it:
 
-| what | who | median | p95 | ratio | at most |
-|---|---|---|---|---|---|
+- *median* is the middle one of so many *samples*. With twenty or more of them, *p95* is the time
+  that one in twenty exceeds; with fewer there is none.
+- *ratio* says how many times as long it takes as something else that was measured in the same
+  minute. `10 py` is ten times as long as `python -c pass`; `3 tmux ls` is three times as long as
+  that command. Milliseconds are of this machine, ratios hold on others, too.
+- *at most* is the project's own limit, for the ratio, or for the value where there is no ratio. One
+  that is broken says **above**, and the run fails. That of a list of a thousand sessions is 8
+  `tmux ls` and 10 py, written as `tmux ls` of this run.
+- The 100 ms that an agent takes to exit are subtracted from a stop; nothing can save them. They are
+  not subtracted from `kill-session`, which does not wait for them.
+- Contenders take turns, each on its own sessions. No real agent is played here; how long stops of
+  those take is in [real-agents.md](real-agents.md).
+
+{who}
+| what | who | samples | median | p95 | ratio | at most |
+|---|---|---|---|---|---|---|
 """
+WHO = {
+    "script of the same libraries": """an afternoon's work with typer, libtmux, psutil and
+  PyYAML. It kills by name, trusts tmux and rewrites the whole registry
+  ([naive.py](../../scripts/benchmark/naive.py)).""",
+    "shell loop": """`send-keys`, a check every 0.1 s, `kill-session`. It proves and records
+  nothing.""",
+    "floor": """the minimum that Python must do, without lock, proof or check
+  ([floor.py](../../scripts/benchmark/floor.py)).""",
+    "hcom": """signals the process, closes the pane and answers `sent`; it waits for no death and
+  keeps no registry.""",
+}
 WHERE = """
 Where a stop spends its time, from the lines above. Work that overlaps the agent's own exit costs
 nothing: the last part may be negative.
@@ -41,9 +57,7 @@ Importing typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. I
 every line but those of `hook` and `heartbeat`, completes them, and prints help and errors.
 """
 TAIL = """
-`at most` is the project's own limit; beyond it the line says **above**. That of a list of a
-thousand sessions is 8 `tmux ls` and 10 py, written as `tmux ls` of this run. How cost grows with
-the work:
+How cost grows with the work:
 
 ![cost against the number of sessions or rows](../pictures/cost.svg)
 """
@@ -51,12 +65,28 @@ the work:
 
 def page(lines: Sequence[Line], about: Mapping[str, str]) -> str:
     date = datetime.date.today().isoformat()
-    return HEAD.format(date=date, **about) + "".join(map(_row, lines)) + where(lines) + TAIL
+    there = {line.who.split(" ")[0] for line in lines} | {line.who for line in lines}
+    who = "".join(f"- *{name}*: {text}\n" for name, text in WHO.items() if name in there)
+    head = HEAD.format(date=date, who=who, **about)
+    return head + "".join(map(_row, lines)) + where(lines) + TAIL
+
+
+def number(value: float | None) -> str:
+    """Return a number with at least two digits that count."""
+    if value is None:
+        return ""
+    if value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def ratio_of(line: Line) -> str:
+    return "" if line.ratio is None else f"{number(line.ratio)} {line.unit}"
 
 
 def where(lines: Sequence[Line]) -> str:
     """Return how a stop spends its time: the cost of each part beyond the one above it."""
-    found = {(line.what, line.who): line.milliseconds for line in lines}
+    found = {(line.what, line.who): line.value for line in lines}
     stop = "stop one, agent takes 100 ms"
     parts = (
         ("Python itself", ("python -c pass", "")),
@@ -83,12 +113,15 @@ def _reader(found: Mapping[tuple[str, str], float]) -> str:
 
 
 def _row(line: Line) -> str:
-    ratio = "" if line.ratio is None or not line.unit else f"{line.ratio:.1f} {line.unit}"
-    times = f"{line.milliseconds:.1f} | {line.p95:.1f}"
-    return f"| {line.what} | {line.who} | {times} | {ratio} | {_limit(line)} |\n"
+    value = f"{number(line.value)} {line.measure}".rstrip()
+    p95 = "" if line.p95 is None else f"{line.p95:.1f}"
+    cells = (line.what, line.who, str(line.samples), value, p95, ratio_of(line), _limit(line))
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _limit(line: Line) -> str:
     if line.kept is None:
         return ""
-    return f"{line.limit:.3g}" if line.kept else f"{line.limit:.3g} **above**"
+    measure = line.measure if line.ratio is None else ""
+    limit = f"{line.limit:.3g} {measure}".rstrip()
+    return limit if line.kept else f"{limit} **above**"

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+ENOUGH = 20  # samples, for a 95th percentile
+
 
 @dataclass
 class Samples:
@@ -21,14 +23,14 @@ class Samples:
 
     @property
     def median(self) -> float:
-        return max(statistics.median(self.seconds) - self.less, 0.0)
+        return statistics.median(self.seconds) - self.less
 
     @property
-    def p95(self) -> float:
-        ordered = sorted(self.seconds)
-        return max(
-            ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))] - self.less, 0.0
-        )
+    def p95(self) -> float | None:
+        """Return None where it would only be the slowest of a few."""
+        if len(self.seconds) < ENOUGH:
+            return None
+        return statistics.quantiles(self.seconds, n=20)[-1] - self.less
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -52,6 +54,12 @@ def in_turns(
                 before[name]()
             samples[name].seconds.append(timed(contenders[name]))
     return samples
+
+
+def memory_mb(pid: int, field: str = "VmRSS") -> float:
+    """Return what a process holds now, or with `VmHWM` the most that it ever held."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:"))
 
 
 def peak_mb(command: Sequence[str], env: Mapping[str, str], folder: Path) -> float:

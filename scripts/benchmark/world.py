@@ -178,9 +178,12 @@ class World:
         self.run("list")
 
     def register_by_hand(self) -> None:
-        """Write the rows of another tool: a name, a status, and the pane's process."""
         for path in self.registry.parent.iterdir():
             path.unlink()
+        self.registry.write_text(self.rows_by_hand())
+
+    def rows_by_hand(self) -> str:
+        """Return the rows of another tool: a name, a status, and the pane's process."""
         rows = []
         for line in self.panes():
             name, pid = line.split()[:2]
@@ -188,7 +191,13 @@ class World:
                 f"  - name: {name}\n    status: running\n"
                 f"    pane: {{pid: {pid}, cmd: claude, cwd: {self.folder}}}\n"
             )
-        self.registry.write_text("tmux_sessions:\n" + "".join(rows))
+        return "tmux_sessions:\n" + "".join(rows)
+
+    def replace(self, text: str) -> None:
+        """Write the registry like another tool, in one step; the ledger stays."""
+        fresh = self.registry.with_suffix(".fresh")
+        fresh.write_text(text)
+        fresh.rename(self.registry)
 
     def adopt_all(self) -> None:
         """Write the rows that `adopt` makes of all sessions, into an empty registry."""
