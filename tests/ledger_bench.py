@@ -9,8 +9,7 @@ from tests.fakes import FakeClock
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Busy, Closing, NewEvent, NewIntent
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.file import RegistryFile, RegistryLook, edited
 from tmuxreap.registry.transitions import Changes
 
 TEXT = (

@@ -10,7 +10,7 @@ from tests.fakes import Story, row_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Row
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.lives import life_of
+from tmuxreap.registry.transitions import life_of
 from tmuxreap.system.environment import user_here
 
 

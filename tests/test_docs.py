@@ -19,11 +19,11 @@ from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
-from tmuxreap.core import answers
-from tmuxreap.core.answers import Ending, Session
+from tmuxreap.core import results
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Exit
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Conversation, Item, Result
+from tmuxreap.core.results import Conversation, Ending, Item, Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
@@ -238,7 +238,7 @@ STOPPED = Ending(
     resumable=True,
     conversation=Conversation(CONVERSATION, "pidfile", None, exists=True),
     duration_ms=196,
-    rungs=(answers.Rung("keys", 125, enough=True),),
+    rungs=(results.Rung("keys", 125, enough=True),),
 )
 AGAIN = replace(
     STOPPED,

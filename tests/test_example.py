@@ -12,8 +12,7 @@ from tmuxreap.core.model import Row, Status, StoppedBy, Terminal
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.registry import edits
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.file import RegistryFile, RegistryLook, edited
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     TRANSITIONS,

@@ -23,8 +23,8 @@ ROOMS = {
         "files lock own_files environment whereabouts git headless machine terminals"
         " programs asking timed_masks tmux.sockets tmux.versions processes.procfs"
     ),
-    "registry": "file look lives rows transitions targets edits",
-    "ledger": "books records requests surroundings database schema tables copy",
+    "registry": "file rows transitions targets edits",
+    "ledger": "books records requests surroundings database schema",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
     "proof": "observe ownership servers identity panes reach sight see seats state",
     "sessions": (
@@ -46,7 +46,7 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 
 # Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
-core.* registry.rows registry.lives registry.targets registry.transitions registry.edits
+core.* registry.rows registry.targets registry.transitions registry.edits
 registry.yaml.* agents.profiles agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
 proof.sight proof.see proof.reach ending.plan ending.ending ending.ladder.climb ending.ladder.keys

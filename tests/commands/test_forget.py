@@ -11,8 +11,7 @@ from tests.fakes import Story
 from tmuxreap.commands import show
 from tmuxreap.commands.forget import ForgetRequest, run
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryFile, RegistryLook
 
 
 def forget(story: Story, **request: object) -> tuple[object, str | None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers import Change, Ending
+from tmuxreap.core.answers import Change
+from tmuxreap.core.results import Ending
 
 ALWAYS = {"name", "event", "timestamp", "error"}
 DRIFT = {"drift", "evidence", "settled", "hint", "cause"}

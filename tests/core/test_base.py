@@ -6,9 +6,19 @@ import json
 
 import pytest
 
-from tmuxreap.core.answers import Ending, Launched, Listed, Rung, Session, Shown
+from tmuxreap.core.answers import Launched, Listed, Session, Shown
 from tmuxreap.core.model import Outcome, Status
-from tmuxreap.core.results import Answer, Counts, Draft, Problem, Process, fields_of, read
+from tmuxreap.core.results import (
+    Answer,
+    Counts,
+    Draft,
+    Ending,
+    Problem,
+    Process,
+    Rung,
+    fields_of,
+    read,
+)
 from tmuxreap.core.schema import ANSWERING, answer_schema
 from tmuxreap.core.values import as_dict
 from tmuxreap.core.verbs import VERBS

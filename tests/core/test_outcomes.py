@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Outcome, StoppedBy
-from tmuxreap.core.outcomes import counts, failed_target
-from tmuxreap.core.results import Counts
+from tmuxreap.core.results import Counts, Ending, counts, failed_target
 
 
 def ended(name: str, by: StoppedBy) -> Ending:

@@ -10,8 +10,7 @@ from jsonschema import Draft202012Validator
 
 from tests.command_line import tmuxreap
 from tests.schemas import check_answer, troubles
-from tmuxreap.core.answers import Ending
-from tmuxreap.core.results import read
+from tmuxreap.core.results import Ending, read
 from tmuxreap.core.schema import ANSWERING, DIALECT, document
 from tmuxreap.core.verbs import PUBLIC
 

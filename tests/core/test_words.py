@@ -6,9 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from tmuxreap.core.model import AgentState, Live, Outcome
+from tmuxreap.core.model import AgentState, Live, LiveName, Outcome, OutcomeName, StateName
 from tmuxreap.core.values import Word
-from tmuxreap.core.words import LiveName, OutcomeName, StateName
 
 
 @pytest.mark.parametrize(

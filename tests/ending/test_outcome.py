@@ -9,9 +9,8 @@ from tests.ending.test_prepare import ending
 from tests.fakes import Story
 from tmuxreap.agents.conversations.purge import Purged
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.model import Outcome, Status, StoppedBy
-from tmuxreap.core.results import Draft
+from tmuxreap.core.results import Draft, Ending
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState, RungReport
 from tmuxreap.ending.outcome import (

@@ -10,10 +10,9 @@ import pytest
 from tests.ending.test_plan import STOP
 from tests.fakes import Story
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.model import Outcome, Status, StoppedBy
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Ending, Result
 from tmuxreap.ending.record import renewed, taken_over, unrecorded, vanished
 
 DONE = Ending("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ledger_records import NOW, Ledger, execute
-from tmuxreap.ledger.copy import copy_of, mark_in
+from tmuxreap.ledger.database import copy_of, mark_in
 
 
 @pytest.fixture

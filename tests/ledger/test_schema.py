@@ -64,7 +64,7 @@ def test_the_view_of_lives(ledger: Ledger, path: Path) -> None:
 
 
 def test_the_view_without_json_functions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tmuxreap.ledger.tables.supports_json", lambda db: False)
+    monkeypatch.setattr("tmuxreap.ledger.schema.supports_json", lambda db: False)
     monkeypatch.setattr("tmuxreap.ledger.ledger.supports_json", lambda db: False)
     with Ledger.open(path, now=NOW) as ledger:
         ledger.mirror([row("api", "stopped", termination_mode="kill")], "d1")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.ledger_records import NOW, Ledger, execute, rows_of, run_in_processes
-from tmuxreap.ledger import schema, tables
+from tmuxreap.ledger import schema
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.file import RegistryFile
 
@@ -35,7 +35,7 @@ def test_it_is_complete_and_private_as_soon_as_it_has_its_name(
     monkeypatch.setattr(os, "link", look)
     before = os.umask(0)
     try:
-        tables.create(str(path), NOW)
+        schema.create(str(path), NOW)
     finally:
         os.umask(before)
     assert seen == [(schema.VERSION,), ("wal",)]
@@ -46,7 +46,7 @@ def test_it_is_complete_and_private_as_soon_as_it_has_its_name(
 def test_an_existing_table_is_kept(path: Path) -> None:
     with Ledger.open(path, now=NOW) as ledger:
         ledger.record_event(NewEvent("api", "kept"), NOW)
-    tables.create(str(path), NOW + 1)
+    schema.create(str(path), NOW + 1)
     with Ledger.open(path, now=NOW) as ledger:
         assert [event.kind for event in ledger.events()] == ["kept"]
 
@@ -76,7 +76,7 @@ def test_a_maker_that_is_killed_leaves_nothing_that_looks_like_a_ledger(path: Pa
 
     def work(number: int) -> None:
         os.link = die
-        tables.create(str(path), NOW)
+        schema.create(str(path), NOW)
 
     assert run_in_processes(1, work) == [-signal.SIGKILL]
     assert not path.exists()
@@ -92,9 +92,9 @@ def test_a_failed_table_creation_leaves_nothing(
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(tables, "bring_up_to_date", full)
+    monkeypatch.setattr(schema, "bring_up_to_date", full)
     with pytest.raises(sqlite3.OperationalError, match="full"):
-        tables.create(str(path), NOW)
+        schema.create(str(path), NOW)
     assert list(path.parent.iterdir()) == []
 
 
@@ -103,8 +103,8 @@ def test_a_failed_step_of_an_older_ledger_leaves_it_as_it_was(
 ) -> None:
     execute(path, "CREATE TABLE sessions (name TEXT)")
     monkeypatch.setattr(schema, "FIRST_NUMBER", "no SQL")
-    db = tables.connect(str(path), 0.1)
+    db = schema.connect(str(path), 0.1)
     with pytest.raises(sqlite3.OperationalError, match="syntax"):
-        tables.bring_up_to_date(db, NOW)
+        schema.bring_up_to_date(db, NOW)
     db.close()
     assert rows_of(path, "SELECT name FROM sqlite_master") == [("sessions",)]

@@ -16,8 +16,7 @@ from tests import plain_yaml
 from tests.command_line import Child, command, temporaries
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.ledger.ledger import Ledger
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.file import RegistryFile, RegistryLook, edited
 from tmuxreap.system import lock
 
 AT_ONCE = 50

@@ -22,7 +22,7 @@ from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry import edits, excerpts
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
 from tmuxreap.registry.excerpts import CachedRows, EditedText, Excerpt
-from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.file import RegistryLook, edited
 from tmuxreap.registry.rows import BadRow
 from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.registry.yaml.parse import Document, parse

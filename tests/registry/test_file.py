@@ -15,8 +15,7 @@ from tests.registry_text import ROWS as TEXT
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.registry import edits
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.file import RegistryFile, RegistryLook, edited
 from tmuxreap.system import files, lock
 
 

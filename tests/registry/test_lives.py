@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from tmuxreap.core.model import Row
-from tmuxreap.registry.lives import life_changes, life_of, newer_lives, with_life
 from tmuxreap.registry.rows import read_row
-from tmuxreap.registry.transitions import Remove
+from tmuxreap.registry.transitions import Remove, life_changes, life_of, newer_lives, with_life
 
 ENDED = {"stopped_at": "2026-11-18T09:12:33Z", "stop_reason": "done", "termination_mode": "kill"}
 

@@ -9,8 +9,7 @@ import pytest
 from tests.registry_text import ROWS as TEXT
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import edited, edited_where_safe
+from tmuxreap.registry.file import RegistryFile, edited, edited_where_safe
 from tmuxreap.registry.rows import folder_of
 from tmuxreap.registry.transitions import Remove
 

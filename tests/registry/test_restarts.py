@@ -14,8 +14,9 @@ from tmuxreap.registry.rows import (
     pause_s,
     policy_of,
     read_row,
+    wants_restart,
 )
-from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.registry.transitions import is_lost
 
 
 def row(**data: object) -> Row:

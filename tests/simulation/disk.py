@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from tmuxreap.ledger import tables
+from tmuxreap.ledger import schema
 
 SIDECAR = "-wal"
 State = dict[str, bytes]
@@ -132,9 +132,9 @@ def followed(disk: Disk) -> Iterator[None]:
             return done
 
     os.fsync, os.replace = synced, replaced  # type: ignore[assignment]
-    tables.sqlite3.connect = lambda *words, **more: connect(*words, factory=Followed, **more)  # type: ignore[attr-defined]
+    schema.sqlite3.connect = lambda *words, **more: connect(*words, factory=Followed, **more)  # type: ignore[attr-defined]
     try:
         yield
     finally:
         os.fsync, os.replace = fsync, replace
-        tables.sqlite3.connect = connect  # type: ignore[attr-defined]
+        schema.sqlite3.connect = connect  # type: ignore[attr-defined]

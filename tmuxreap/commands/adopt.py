@@ -37,7 +37,7 @@ from tmuxreap.proof.observe import BY_PANES
 from tmuxreap.proof.ownership import Sought
 from tmuxreap.proof.panes import agent_in
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import RowEvent, Value

@@ -13,10 +13,10 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ledger import surroundings
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import ended_epoch, unsafe
+from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.rows import ended_epoch, wants_restart
 from tmuxreap.registry.targets import Wanted
-from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.context import Context
 
 
@@ -133,7 +133,7 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
                 return look.without(*(row.index for row in rows))
             return look.text
         except Unsafe as error:
-            raise unsafe(look.path, error) from None
+            raise error.failure(look.path) from None
 
     before, after = context.registry.change(edit)
     context.books.forget_seen(names)

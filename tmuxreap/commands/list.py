@@ -20,7 +20,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import as_trees
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context

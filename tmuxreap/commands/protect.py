@@ -9,7 +9,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.look import RegistryLook, edited_where_safe
+from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import Remove

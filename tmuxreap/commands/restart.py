@@ -14,10 +14,10 @@ from tmuxreap.commands.starting.row import CONFIRM_S
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import check_spares, choose_rows, not_chosen
 from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, pause
-from tmuxreap.core.answers import Ending, Session
+from tmuxreap.core.answers import Session
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not, declined
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Terminal
-from tmuxreap.core.results import Item, Restarted, Result, failure_in, problem_of
+from tmuxreap.core.results import Ending, Item, Restarted, Result, failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.hold import check_recordable, end_and_hold, note_job_over, prepared

@@ -19,9 +19,9 @@ from tmuxreap.core.model import Outcome, ProcessId, Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.sets import Members, members_of
-from tmuxreap.registry.rows import ended_epoch
+from tmuxreap.registry.rows import ended_epoch, wants_restart
 from tmuxreap.registry.targets import Chosen, Wanted
-from tmuxreap.registry.transitions import MODES, RowEvent, wants_restart
+from tmuxreap.registry.transitions import MODES, RowEvent
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import newer_rows
 

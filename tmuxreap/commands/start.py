@@ -17,10 +17,10 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import START
-from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import Restart, parse_limit, parse_restart
+from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.rows import Restart, parse_limit, parse_restart, wants_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
-from tmuxreap.registry.transitions import RowEvent, Value, wants_restart
+from tmuxreap.registry.transitions import RowEvent, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import note_registry
 from tmuxreap.system.git import find_worktree

@@ -15,15 +15,15 @@ from tmuxreap.commands.targets import (
 )
 from tmuxreap.core.errors import Code, Failure, could_not, declined
 from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
-from tmuxreap.core.outcomes import counts, failed_target
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Item, Result, counts, failed_target
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import in_new_set
 from tmuxreap.ending.plan import Policy
 from tmuxreap.proof.identity import unreadable_failure
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.rows import wants_restart
 from tmuxreap.registry.targets import SWEEPING, Chosen, Questions, Wanted, choose
-from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.context import Context
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import EndVerb, Row
-from tmuxreap.core.outcomes import failed_target
-from tmuxreap.core.results import Item, problem_of
+from tmuxreap.core.results import Ending, Item, failed_target, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import below, parent_of, row_invalid, running_below
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.core.model import Outcome, Status
+from tmuxreap.core.model import LiveText, OutcomeText, StateText, Status
 from tmuxreap.core.results import (
     Answer,
     Author,
-    Conversation,
     Counts,
     Draft,
+    Ending,
     Item,
     LocatorAnswer,
     Problem,
@@ -18,59 +18,6 @@ from tmuxreap.core.results import (
     Used,
 )
 from tmuxreap.core.values import frozen
-from tmuxreap.core.words import LiveText, OutcomeText, StateText
-
-
-@frozen
-class Rung(Answer):
-    """How one step of the ladder went."""
-
-    name: str
-    waited_ms: int = 0
-    enough: bool = False
-    skipped: str | None = None
-
-
-@frozen
-class Ending(Item):
-    """What became of one session that `stop`, `kill` or `reap` was to end."""
-
-    RARE = frozenset({"plan", "verdict", "evidence"})
-
-    outcome: OutcomeText = Outcome.UNKNOWN
-    status: str | None = None
-    agent: str | None = None
-    pid: int | None = None
-    stopped_by: str | None = None
-    stop_reason: str | None = None
-    termination_mode: str | None = None
-    task_id: str | None = None
-    ended_at: str | None = None
-    set: str | None = None
-    grace_s: float | None = None
-    conversation: Conversation = Conversation()
-    resumable: bool = False
-    resume_command: str | None = None
-    rungs: tuple[Rung, ...] = ()
-    swept: tuple[Process, ...] = ()
-    spared: tuple[Process, ...] = ()
-    survivors: tuple[Process, ...] = ()
-    draft: Draft | None = None
-    freed_mb: float = 0.0
-    purged: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    joined: bool = False
-    duration_ms: int = 0
-    warnings: tuple[str, ...] = ()
-    plan: Mapping[str, object] | None = None
-    verdict: str | None = None
-    evidence: Mapping[str, object] | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the session has reached the goal, now or earlier."""
-        return self.error is None
 
 
 @frozen

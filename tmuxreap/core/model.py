@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tmuxreap.core.values import Word, field, frozen
 
@@ -447,3 +447,32 @@ class Created:
     session: str
     pane: str
     pid: int  # 0: the pane died immediately
+
+
+OutcomeName = Literal[
+    "stopped",
+    "killed",
+    "terminated",
+    "already_stopped",
+    "handed_over",
+    "taken_over",
+    "planned",
+    "refused",
+    "survived",
+    "failed",
+    "interrupted",
+    "already_idle",
+    "sent",
+    "restarted",
+    "unknown",
+]
+LiveName = Literal["alive", "agent_gone", "gone", "unknown", "replaced"]
+StateName = Literal["working", "waiting", "limited", "idle", "unknown"]
+
+if TYPE_CHECKING:
+    # A type checker of users knows the words; a member of ours equals its text.
+    OutcomeText = Outcome | OutcomeName
+    LiveText = Live | LiveName
+    StateText = AgentState | StateName
+else:
+    OutcomeText = LiveText = StateText = str  # a newer host may have other words

@@ -1,15 +1,17 @@
-"""A command's answer as values: its envelope, the types that several answers share, and their
-conversion to JSON and back. Never decides or prints anything."""
+"""A command's answer as values: its envelope, the types that several answers share (first of all an
+ending), what outcomes mean, and their conversion to JSON and back. Never decides or prints
+anything."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tmuxreap.core.errors import Code, Exit, Failure, shared_exit
+from tmuxreap.core.model import Outcome, OutcomeText, StoppedBy
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, field, frozen
 
@@ -143,6 +145,58 @@ class Restarted(Item):
     duration_ms: int = 0
     warnings: tuple[str, ...] = ()
     plan: Mapping[str, object] | None = None
+
+
+@frozen
+class Rung(Answer):
+    """How one step of the ladder went."""
+
+    name: str
+    waited_ms: int = 0
+    enough: bool = False
+    skipped: str | None = None
+
+
+@frozen
+class Ending(Item):
+    """What became of one session that `stop`, `kill` or `reap` was to end."""
+
+    RARE = frozenset({"plan", "verdict", "evidence"})
+
+    outcome: OutcomeText = Outcome.UNKNOWN
+    status: str | None = None
+    agent: str | None = None
+    pid: int | None = None
+    stopped_by: str | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    task_id: str | None = None
+    ended_at: str | None = None
+    set: str | None = None
+    grace_s: float | None = None
+    conversation: Conversation = Conversation()
+    resumable: bool = False
+    resume_command: str | None = None
+    rungs: tuple[Rung, ...] = ()
+    swept: tuple[Process, ...] = ()
+    spared: tuple[Process, ...] = ()
+    survivors: tuple[Process, ...] = ()
+    draft: Draft | None = None
+    freed_mb: float = 0.0
+    purged: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    joined: bool = False
+    duration_ms: int = 0
+    warnings: tuple[str, ...] = ()
+    plan: Mapping[str, object] | None = None
+    verdict: str | None = None
+    evidence: Mapping[str, object] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the session has reached the goal, now or earlier."""
+        return self.error is None
 
 
 @frozen
@@ -305,3 +359,47 @@ def local(item: Item) -> Item:
     if isinstance(item, RemoteResult) and item.shown is not None:
         return item.shown
     return item
+
+
+def counts(items: Iterable[Item]) -> Counts:
+    """Count endings: how many ended, by which means, and how many targets failed."""
+    items = tuple(items)
+    found = map(local, items)
+    ended = []
+    for one in found:
+        if isinstance(one, Ending) and one.outcome in ENDED:
+            ended.append(one)
+    by = [one.stopped_by for one in ended]
+    return Counts(
+        ended=len(ended),
+        by_keys=by.count(StoppedBy.EXIT_KEYS),
+        by_term=by.count(StoppedBy.HANGUP) + by.count(StoppedBy.SIGTERM),
+        by_kill=by.count(StoppedBy.SIGKILL),
+        failed=sum(item.error is not None for item in items),
+    )
+
+
+ENDED = frozenset({Outcome.STOPPED, Outcome.KILLED, Outcome.TERMINATED})
+
+
+def failed_target(name: str, failure: Failure) -> Ending:
+    if failure.code in REFUSALS:
+        outcome = Outcome.REFUSED
+    else:
+        outcome = Outcome.FAILED
+    return Ending(name=name, outcome=outcome, error=problem_of(failure))
+
+
+REFUSALS = frozenset(
+    {
+        Code.SESSION_ALIVE,
+        Code.SESSION_REPLACED,
+        Code.OWN_SESSION,
+        Code.FOREIGN_PANES,
+        Code.AMBIGUOUS_PANE,
+        Code.REGISTERED_ELSEWHERE,
+        Code.BEYOND_REACH,
+        Code.NOT_INTERRUPTIBLE,
+        Code.NOT_IDLE,
+    }
+)

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.conversations.purge import Purged, purge, why_not_purgeable
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import EndVerb, Live, Outcome, Process, Row, Terminal
 from tmuxreap.core.ports import Processes
-from tmuxreap.core.results import Item, problem_of
+from tmuxreap.core.results import Ending, Item, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.ending import EndingState, out_of_reach
 from tmuxreap.ledger.books import Books

@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.model import EndVerb, Outcome, Row
+from tmuxreap.core.results import Ending
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books

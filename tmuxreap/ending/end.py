@@ -18,14 +18,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tmuxreap.core import model
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, could_not
 from tmuxreap.core.foreign import parse_object, read
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Outcome, Row
-from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
-from tmuxreap.core.results import Item, plain_json, problem_of
+from tmuxreap.core.results import Ending, Item, failed_target, plain_json, problem_of
 from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.ending.clean_up import CleanUp, note_removed, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
@@ -37,10 +35,9 @@ from tmuxreap.ending.record import Recorder
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, Intent, PaneOption
 from tmuxreap.proof.sight import Past
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook
-from tmuxreap.registry.rows import row_invalid
-from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.registry.file import RegistryFile, RegistryLook
+from tmuxreap.registry.rows import row_invalid, wants_restart
+from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.conversation import Finder
 from tmuxreap.sessions.look import Sights

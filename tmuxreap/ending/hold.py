@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, could_not
 from tmuxreap.core.model import EndVerb, Row, Scope, Status
-from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState, one_of_each_pane

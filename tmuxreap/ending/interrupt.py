@@ -10,9 +10,8 @@ from tmuxreap.agents.profiles import Key
 from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope
-from tmuxreap.core.outcomes import REFUSALS
 from tmuxreap.core.ports import Clock, Processes
-from tmuxreap.core.results import Item, failure_in, problem_of
+from tmuxreap.core.results import REFUSALS, Item, failure_in, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
-from tmuxreap.core.answers import Ending, Rung
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import is_blind, kept_screen
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, StoppedBy, Terminal
 from tmuxreap.core.ports import Clock, Processes
-from tmuxreap.core.results import Conversation, Item, Process, megabytes, problem_of
+from tmuxreap.core.results import Conversation, Ending, Item, Process, Rung, megabytes, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState, RungReport, as_answer, out_of_reach

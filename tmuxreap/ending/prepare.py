@@ -13,12 +13,10 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.purge import would_purge
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status
-from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Tmux
-from tmuxreap.core.results import Item
+from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import why_no_purge_yet
 from tmuxreap.ending.ending import EndingState
@@ -28,8 +26,7 @@ from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneO
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.proof.state import visible_screen, with_record
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook, not_editable
+from tmuxreap.registry.file import RegistryFile, RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
 from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command

@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from enum import Enum
 
 from tmuxreap.core import faults
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Outcome, Row, Status, Terminal
 from tmuxreap.core.ports import Clock, Processes
-from tmuxreap.core.results import Item, Problem
+from tmuxreap.core.results import Ending, Item, Problem
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import CleanUp, purge_now
 from tmuxreap.ending.delegation import report_ended
@@ -24,10 +23,16 @@ from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_scr
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
-from tmuxreap.registry.lives import is_same_process, life_changes, life_of, with_life
-from tmuxreap.registry.look import RegistryLook, edited_where_safe
+from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import row_invalid
-from tmuxreap.registry.transitions import Changes, RowEvent
+from tmuxreap.registry.transitions import (
+    Changes,
+    RowEvent,
+    is_same_process,
+    life_changes,
+    life_of,
+    with_life,
+)
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.conversation import Finder
 from tmuxreap.sessions.look import Sights, lives_after

@@ -11,8 +11,7 @@ from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Sent
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, Terminal
-from tmuxreap.core.outcomes import REFUSALS
-from tmuxreap.core.results import failure_in, problem_of
+from tmuxreap.core.results import REFUSALS, failure_in, problem_of
 from tmuxreap.core.text import would_be_obeyed
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import Endings

@@ -10,7 +10,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import LAST
 from tmuxreap.ledger.books import Books
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 
 
 @frozen

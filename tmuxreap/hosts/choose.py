@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.outcomes import counts
-from tmuxreap.core.results import Item, RemoteResult, Result, local, plain_json, problem_of
+from tmuxreap.core.results import Item, RemoteResult, Result, counts, local, plain_json, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
 from tmuxreap.hosts.wire import Reply, failure_of, item_of

@@ -4,6 +4,5 @@ Never decides what is true of a session: where they disagree, the registry wins 
 rebuilt.
 
 Doors: `books` (writes registry and ledger together), `records` (the values in it), `requests` and
-`surroundings` (tables that few registries have), `database`, `schema` and `tables` (the file, and
-how it is made), `copy` (reading without write access). Main types: `Books`,
-`Intent`, `RecordedEvent`."""
+`surroundings` (tables that few registries have), `database` (the file, also read without write
+access), `schema` (how it is made). Main types: `Books`, `Intent`, `RecordedEvent`."""

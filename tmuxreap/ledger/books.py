@@ -1,6 +1,6 @@
 """Keeps registry and ledger in step: the registry is the source of truth and written first. Its
-rows are mirrored in the ledger, for readers of SQL; what is true of one the mirror never decides.
-"""
+rows are mirrored in the ledger, for readers of SQL; what is true of one the mirror never
+decides."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ from tmuxreap.ledger.records import (
     from_json,
     to_json,
 )
-from tmuxreap.ledger.tables import supports_json
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.ledger.schema import supports_json
+from tmuxreap.registry.file import RegistryFile, RegistryLook
 from tmuxreap.registry.rows import folder_of
 
 NO_OWNER = ProcessId(0, 0)

@@ -1,6 +1,7 @@
 """The ledger's SQLite file: whether it is trusted, how it is opened when first needed, set aside,
-and what SQLite's errors mean. An unavailable one never fails a command. Never knows what a row, an
-event or an intent is.
+and what SQLite's errors mean; and how it is read without being touched, by a checked copy
+elsewhere. An unavailable one never fails a command. Never knows what a row, an event or an intent
+is.
 
 Commits are synchronous=NORMAL: in WAL mode they survive our SIGKILL, and a power failure loses the
 last ones at most, never the file. Durable ones are FULL. A connection belongs to one thread and
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ from typing import Any, TypeVar
 
 from tmuxreap.core.ports import Clock
 from tmuxreap.ledger import schema
-from tmuxreap.ledger.tables import MODE, connect, create, prepare, version_of
+from tmuxreap.ledger.schema import MODE, connect, create, prepare, version_of
 from tmuxreap.system.whereabouts import ledger_beside
 
 T = TypeVar("T")
@@ -269,3 +271,57 @@ def _check(ledger: Path, path: Path) -> None:
         raise LedgerUnavailable(ledger, reason)
     if status.st_uid == os.geteuid() and status.st_mode & 0o077:
         path.chmod(MODE)
+
+
+TRIES = 3  # a writer may change the files while they are copied
+
+
+def copy_of(ledger: Path, folder: Path) -> tuple[Path, str | None]:
+    """Copy a ledger into a folder; return the copy's path, and what is wrong with it. Either file
+    may be missing."""
+    copy = folder / "ledger.db"
+    reason: str | None = None
+    for _ in range(TRIES):
+        try:
+            _copy(ledger, copy)
+        except OSError as error:
+            return folder / "none.db", error.strerror or str(error)
+        reason = _problem(copy)
+        if reason is None:
+            return copy, None
+    return folder / "none.db", reason
+
+
+def _copy(ledger: Path, copy: Path) -> None:
+    for suffix in ("", "-wal"):
+        source, target = (path.with_name(path.name + suffix) for path in (ledger, copy))
+        target.unlink(missing_ok=True)
+        if suffix == "" or source.exists():
+            shutil.copyfile(source, target)
+    copy.with_name(copy.name + "-shm").unlink(missing_ok=True)
+
+
+def _problem(copy: Path) -> str | None:
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as db:
+            (problem,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as error:
+        return str(error)
+    if problem != "ok":
+        return str(problem)
+    is_newer = version > schema.VERSION
+    if is_newer:
+        return f"it was written by a newer version (schema {version})"
+    return None
+
+
+def mark_in(copy: Path, name: str) -> str | None:
+    """Return the mark of the latest start under that name."""
+    query = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC"
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as db:
+            row = db.execute(query, (name,)).fetchone()
+    except sqlite3.Error:
+        return None
+    return str(row[0]) if row else None

@@ -28,8 +28,8 @@ from tmuxreap.ledger.records import (
     Survivor,
     to_json,
 )
-from tmuxreap.ledger.tables import supports_json
-from tmuxreap.registry.lives import end_key, is_ended
+from tmuxreap.ledger.schema import supports_json
+from tmuxreap.registry.transitions import end_key, is_ended
 
 SAME_CHANGE_S = 30.0  # two watches look at different moments, at most 10 s apart
 FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered

@@ -6,8 +6,10 @@ everything else must still mean the same. Knows no field's purpose, and never to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.registry.yaml.parse import (
     LIST_KEY,
     Document,
@@ -52,6 +54,18 @@ class Unsafe(Trouble):
     def __init__(self, reason: str, line: int, column: int, index: int | None = None) -> None:
         super().__init__(reason, line, column)
         self.index = index
+
+    def failure(self, path: Path) -> Failure:
+        place = f"could not edit the registry {path}: line {self.line}, column {self.column}"
+        if "surrogate" in self.reason:  # undecodable bytes of a file name
+            reason = f"{place}: a word for it is not UTF-8, and the registry is"
+            hint = "give it in UTF-8, or rename that folder, then try again"
+            return Failure(Code.REGISTRY_UNWRITABLE, reason, hint)
+        hint = (
+            "write that row plainly (keys before their colons on one line, no tags, and no anchor"
+            " on a value that other rows repeat), then try again"
+        )
+        return Failure(Code.ROW_INVALID, f"{place}: {self.reason}", hint)
 
 
 def new_document() -> str:

@@ -9,17 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 from tmuxreap.core.times import epoch_of, parse_duration
 from tmuxreap.core.values import frozen
-from tmuxreap.registry.transitions import wants_restart
-
-if TYPE_CHECKING:
-    from tmuxreap.registry.edits import Unsafe  # it loads YAML
-
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # a cheap first test on every field of thousands of rows
@@ -372,6 +367,11 @@ def parse_limit(text: str) -> Limit:
     return Limit(count, within_s)
 
 
+def wants_restart(row: Row) -> bool:
+    """Tell whether the row has any restart policy; cheap, as it is called for every row."""
+    return row.data.get("restart") not in (None, "", False, "never")
+
+
 def policy_of(row: Row) -> RestartPolicy | None:
     """Return a row's restart policy, or None; raise ValueError if another tool wrote an unknown
     word."""
@@ -421,16 +421,3 @@ def row_invalid(path: Path, row: BadRow) -> Failure:
         f" {row.column})",
         f"edit line {row.line} of {path}, then try again",
     )
-
-
-def unsafe(path: Path, error: Unsafe) -> Failure:
-    place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
-    if "surrogate" in error.reason:  # undecodable bytes of a file name
-        reason = f"{place}: a word for it is not UTF-8, and the registry is"
-        hint = "give it in UTF-8, or rename that folder, then try again"
-        return Failure(Code.REGISTRY_UNWRITABLE, reason, hint)
-    hint = (
-        "write that row plainly (keys before their colons on one line, no tags, and no anchor on a"
-        " value that other rows repeat), then try again"
-    )
-    return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)

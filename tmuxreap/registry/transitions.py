@@ -1,15 +1,18 @@
 """The state machine of a row: the table of states and events, and the fields that each event
-writes. Pure."""
+writes; and a row's life: the fields that say what session it means and how that ended, as the
+ledger keeps them with each start and each end. Tells whether a row shows an older life than the
+ledger knows. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from tmuxreap.core.model import EndVerb, Row, Status, StoppedBy
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
+from tmuxreap.registry.rows import fields_of, read_row
 
 Path = tuple[str, ...]
 
@@ -130,11 +133,6 @@ def revive_changes(present: set[str]) -> Changes:
     return changes
 
 
-def wants_restart(row: Row) -> bool:
-    """Tell whether the row has any restart policy; cheap, as it is called for every row."""
-    return row.data.get("restart") not in (None, "", False, "never")
-
-
 def is_lost(row: Row) -> bool:
     return row.status.ended and row.data.get("termination_mode") == MODES[RowEvent.FOUND_DEAD]
 
@@ -152,3 +150,132 @@ def _conversation(ending: End) -> dict[str, str | bool | None]:
 
 def _word(stopped_by: StoppedBy | None) -> str | None:
     return None if stopped_by is None else stopped_by.value
+
+
+Life = Mapping[str, object]
+
+SAME_START_S = 1.0
+NESTED = ("pane", "tmux")
+BEGINNING = ("agent", "terminal", "tmux_server", "start_command", "store", "conversation_source")
+SAME_END = ("status", *END_FIELDS[: END_FIELDS.index("resumable")])
+
+
+def life_of(row: Row) -> Life:
+    own = {field for field, _ in row.conversations}
+    kept = {"status", *END_FIELDS, *BEGINNING, *NESTED, *own}
+    return {name: value for name, value in row.data.items() if name in kept}
+
+
+def with_life(row: Row, life: Life) -> Row:
+    """Return the row as it was in this life, with all its other fields as they are now."""
+    data = {}
+    for name, value in row.data.items():
+        if name not in END_FIELDS:
+            data[name] = value
+    inner = {name: {**_inner(row.data, name), **_inner(life, name)} for name in NESTED}
+    return read_row(row.index, {**data, **life, **inner})
+
+
+def with_beginning(row: Row, life: Life) -> Row:
+    """Return the row with what it was begun with in this life, and nothing else of it."""
+    inner = {name: {**_inner(row.data, name), **_inner(life, name)} for name in NESTED}
+    kept = {}
+    for name, value in row.data.items():
+        if name not in BEGINNING:
+            kept[name] = value
+    begun = {name: life[name] for name in BEGINNING if name in life}
+    return read_row(row.index, {**kept, **begun, **inner})
+
+
+def life_changes(row: Row, life: Life) -> Changes:
+    """Return the changes that give the row this life; what is the same is not written."""
+    changes: dict[Path, Value] = {
+        (name,): Remove.KEY for name in END_FIELDS if name in fields_of(row) and name not in life
+    }
+    for name, value in life.items():
+        if name in NESTED:
+            then = _inner(life, name)
+            now = _inner(row.data, name)
+            changes.update({(name, key): one for key, one in _differing(now, then).items()})
+        else:
+            changes.update(
+                {(key,): one for key, one in _differing(row.data, {name: value}).items()}
+            )
+    return changes
+
+
+def is_ended(life: Life) -> bool:
+    return life.get("status") != Status.RUNNING.value
+
+
+def newer_lives(row: Row, lives: Sequence[Life], before: Sequence[Life]) -> list[Life]:
+    """Return the lives that may be newer than the row's, the best first; none if the row says the
+    newest, or something that the ledger does not know. `lives`: in their order; `before`: what the
+    row said when each of them began."""
+    if not lives:
+        return []
+    newest = lives[-1]
+    older = [*lives[:-1], *before]
+    if row.status.ended:
+        known = not _is_same_end(row, newest) and any(_is_same_end(row, life) for life in older)
+        # Without a time, an end that another hand wrote now looks like one from before the start.
+        told = row.ended_at is not None or not is_same_process(row, newest)
+        return [newest] if known and told else []
+    ends = [life for life in lives if is_ended(life) and is_same_process(row, life)]
+    if is_ended(newest):
+        return [newest] if ends else []
+    if is_same_process(row, newest) or not any(is_same_process(row, life) for life in older):
+        return []
+    return [newest, *ends[-1:]]
+
+
+def is_same_process(row: Row, life: Life) -> bool:
+    """Tell whether both mean one process: by its pid, and by its start where both have it."""
+    pane = _inner(life, "pane")
+    tmux = _inner(life, "tmux")
+    if row.pane.pid is None or row.pane.pid != pane.get("pid"):
+        return False
+    for mine, known in ((row.tmux.host, tmux.get("host")), (row.tmux.boot_id, tmux.get("boot_id"))):
+        if None not in (mine, known) and mine != known:
+            return False
+    ticks = pane.get("start_ticks")
+    started = pane.get("created_epoch")
+    if row.pane.start_ticks is not None and ticks is not None:
+        return row.pane.start_ticks == ticks
+    if row.pane.created_epoch is not None and isinstance(started, (int, float)):
+        return abs(row.pane.created_epoch - started) <= SAME_START_S
+    return True
+
+
+def end_key(life: Life) -> str:
+    """Return one text that is the same for a row and for a life that show the same end."""
+    shown = [life.get(name) for name in SAME_END]
+    return repr([*map(_text, shown), _text(_inner(life, "pane").get("pid"))])
+
+
+def end_key_of(row: Row) -> str:
+    return end_key(row.data)
+
+
+def _is_same_end(row: Row, life: Life) -> bool:
+    return end_key_of(row) == end_key(life)
+
+
+def _differing(now: Life, then: Life) -> dict[str, Value]:
+    """Return the plain values that differ; one that is empty on both sides does not."""
+    found: dict[str, Value] = {}
+    for name, value in then.items():
+        if (value is None or isinstance(value, (str, int, float))) and _text(
+            now.get(name)
+        ) != _text(value):
+            found[name] = value
+    return found
+
+
+def _inner(data: Life, name: str) -> Mapping[str, object]:
+    value = data.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

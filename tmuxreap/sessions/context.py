@@ -19,8 +19,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.ledger.books import Books
 from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.servers import RowAgents, Servers, row_of_report
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryFile, RegistryLook
 from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 

@@ -107,7 +107,7 @@ def _recorded_mark(path: Path, name: str) -> str | None:
     """Read a copy of the other ledger: opening a ledger would write files next to it."""
     import tempfile  # late: rarely needed, and slow
 
-    from tmuxreap.ledger.copy import copy_of, mark_in
+    from tmuxreap.ledger.database import copy_of, mark_in
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
         copy, trouble = copy_of(ledger_path(path), Path(folder))
@@ -306,7 +306,7 @@ def copied_books(registry: Path, clock: Clock, warnings: list[str]) -> Iterator[
     """Yield the books of another registry, as a copy: nothing is remembered there."""
     import tempfile  # late: rarely needed, and slow
 
-    from tmuxreap.ledger.copy import copy_of
+    from tmuxreap.ledger.database import copy_of
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
         copy, _ = copy_of(ledger_path(registry), Path(folder))

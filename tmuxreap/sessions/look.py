@@ -21,7 +21,7 @@ from tmuxreap.proof.reach import is_certainly_gone
 from tmuxreap.proof.see import see
 from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.proof.sight import Past, Sight, news_of, past_of, wanted_by
-from tmuxreap.registry.lives import Life, end_key_of, is_ended, newer_lives, with_life
+from tmuxreap.registry.transitions import Life, end_key_of, is_ended, newer_lives, with_life
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"

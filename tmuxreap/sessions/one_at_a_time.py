@@ -6,12 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not
 from tmuxreap.core.model import SUSPENDED, EndVerb
-from tmuxreap.core.outcomes import failed_target
 from tmuxreap.core.ports import Clock, Processes, Progress
-from tmuxreap.core.results import Item, read
+from tmuxreap.core.results import Ending, Item, failed_target, read
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import START, Intent, is_owned

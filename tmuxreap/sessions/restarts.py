@@ -15,9 +15,8 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Moment, NewEvent, RecordedEvent, moment_of
 from tmuxreap.proof.observe import Place
-from tmuxreap.registry.lives import Life, is_same_process, with_beginning
 from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, loss_key, policy_of
-from tmuxreap.registry.transitions import is_lost
+from tmuxreap.registry.transitions import Life, is_lost, is_same_process, with_beginning
 from tmuxreap.system.environment import user_here
 
 RESTARTING = "restarting"

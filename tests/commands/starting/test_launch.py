@@ -12,8 +12,7 @@ from tmuxreap.commands import adopt, start
 from tmuxreap.commands.starting.launch import existing_folder
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Unreachable
-from tmuxreap.registry.file import RegistryFile
-from tmuxreap.registry.look import edited
+from tmuxreap.registry.file import RegistryFile, edited
 
 
 @pytest.mark.parametrize(

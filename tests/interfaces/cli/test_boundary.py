@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Ending, Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
 from tmuxreap.interfaces.cli.verbs import looking

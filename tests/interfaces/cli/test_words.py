@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.core.answers import Ending
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Ending, Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
 

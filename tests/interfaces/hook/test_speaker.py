@@ -16,7 +16,7 @@ from tests.hook_desk import ID, Desk, me, process
 from tmuxreap.core.model import ProcessId
 from tmuxreap.interfaces.hook import speaker
 from tmuxreap.ledger.records import MirrorRow, NewIntent, News
-from tmuxreap.ledger.tables import connect
+from tmuxreap.ledger.schema import connect
 from tmuxreap.system.processes import procfs
 
 

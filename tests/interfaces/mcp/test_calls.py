@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
-from tmuxreap.core.answers import Ending
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Ending, Result
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.mcp import calls
 from tmuxreap.interfaces.mcp.arguments import Arguments

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Counts, RemoteResult, Result, problem_of
+from tmuxreap.core.results import Counts, Ending, RemoteResult, Result, problem_of
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.interfaces.popup.view import (

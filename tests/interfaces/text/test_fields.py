@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin
 
 import pytest
 
-from tmuxreap.core import answers
+from tmuxreap.core import answers, results
 from tmuxreap.core.results import (
     Author,
     Conversation,
@@ -27,13 +27,13 @@ from tmuxreap.interfaces.text.formatters import item_lines
 
 ALIVE = answers.Shown("a", status="running", live="alive", agent="demo", state="idle")
 OVER = answers.Shown("a", status="stopped", live="gone", agent="demo", conversation_id="c1")
-ENDED = answers.Ending(
+ENDED = results.Ending(
     "a", "stopped", agent="demo", stopped_by="exit_keys", conversation=Conversation("c1")
 )
 # Fields that people are not shown, and why.
 LEFT_OUT: Mapping[type, Mapping[str, str]] = {
     answers.Shown: {"error": "it is printed as an error"},
-    answers.Ending: {
+    results.Ending: {
         "error": "it is printed as an error",
         "agent": "`show` tells it; the receipt is about the end",
         "pid": "it is gone; `also ended` names what else there was",
@@ -62,7 +62,7 @@ OTHER: dict[type, object] = {
     Problem: Problem("bug", "other", "hint"),
     LocatorAnswer: LocatorAnswer("c2", "pidfile", "/c2.jsonl", True, ("c3",)),
     Author: Author("ann", "vm", "cli", "b"),
-    answers.Rung: answers.Rung("keys", 100, True, None),
+    results.Rung: results.Rung("keys", 100, True, None),
 }
 
 

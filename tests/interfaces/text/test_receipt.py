@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tests.ending.test_plan import DEMO, SIGHT, STOP
-from tmuxreap.core.answers import Ending, Rung
 from tmuxreap.core.model import Outcome, Status, StoppedBy
-from tmuxreap.core.results import Conversation, Draft, Process, Result
+from tmuxreap.core.results import Conversation, Draft, Ending, Process, Result, Rung
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import make_plan

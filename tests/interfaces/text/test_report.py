@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.core.answers import Drift, Ending, Event, Finding, Forgotten, Session, Shown, Skill
+from tmuxreap.core.answers import Drift, Event, Finding, Forgotten, Session, Shown, Skill
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import (
+    Ending,
     Item,
     Problem,
     Process,

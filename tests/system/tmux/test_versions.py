@@ -19,7 +19,6 @@ from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.start import check_name
 from tmuxreap.core import answers
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import (
     Created,
@@ -32,6 +31,7 @@ from tmuxreap.core.model import (
     ServerSession,
     Unreachable,
 )
+from tmuxreap.core.results import Ending
 from tmuxreap.system.tmux.server import RealTmux
 from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings, unpadded
 

@@ -21,8 +21,7 @@ from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.copy import copy_of
-from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.database import copy_of, ledger_path
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.context import Context
 

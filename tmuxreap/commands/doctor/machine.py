@@ -26,7 +26,7 @@ from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import ProcessId, Server, ServerLook, Terminal, Unreachable
 from tmuxreap.core.values import Word, frozen
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import project_of
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path

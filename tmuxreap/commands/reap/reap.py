@@ -10,11 +10,10 @@ from tmuxreap.commands.reap.candidates import Candidate, find_leftovers, judge_r
 from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
 from tmuxreap.commands.targets import left_out, warned_of_children
-from tmuxreap.core.answers import Change, Ending, Kept
+from tmuxreap.core.answers import Change, Kept
 from tmuxreap.core.errors import Failure, command
 from tmuxreap.core.model import EndVerb, Live
-from tmuxreap.core.outcomes import counts
-from tmuxreap.core.results import Item, Result
+from tmuxreap.core.results import Ending, Item, Result, counts
 from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import in_new_set
@@ -25,7 +24,7 @@ from tmuxreap.ending.plan import (
     Seconds,
     make_policy,
 )
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context
 

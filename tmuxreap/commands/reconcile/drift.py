@@ -28,8 +28,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy, recorded_policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.lives import life_changes
-from tmuxreap.registry.rows import conversation_field, recorded_conversation
+from tmuxreap.registry.rows import conversation_field, recorded_conversation, wants_restart
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
     Changes,
@@ -37,7 +36,7 @@ from tmuxreap.registry.transitions import (
     RowEvent,
     Value,
     end_changes,
-    wants_restart,
+    life_changes,
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of

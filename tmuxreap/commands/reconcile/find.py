@@ -20,7 +20,7 @@ from tmuxreap.core.model import Live, NoServer, Row, Server, Status, Terminal
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import SEND, START, Intent
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import Newer, newer_rows
 from tmuxreap.sessions.restarts import SERVER

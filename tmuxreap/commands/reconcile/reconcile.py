@@ -17,9 +17,8 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import end
 from tmuxreap.ending.plan import set_of
 from tmuxreap.ledger.records import START, Closing, NewEvent, PaneOption
-from tmuxreap.registry.lives import life_of
-from tmuxreap.registry.look import RegistryLook, edited_where_safe
-from tmuxreap.registry.transitions import Changes
+from tmuxreap.registry.file import RegistryLook, edited_where_safe
+from tmuxreap.registry.transitions import Changes, life_of
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT
 from tmuxreap.system.files import Stamp

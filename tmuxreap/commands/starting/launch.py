@@ -49,7 +49,7 @@ from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import START
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of, project_of
 from tmuxreap.sessions.look import BANNER_OPTION

@@ -12,7 +12,7 @@ from tmuxreap.ledger.records import Intent
 from tmuxreap.proof.ownership import TMUX_SERVER, Owned
 from tmuxreap.proof.panes import agent_among
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.look import RegistryLook
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.terminals import find_pane
 

@@ -32,9 +32,8 @@ from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import Closing, Intent, RecordedStart
 from tmuxreap.proof.sight import Sight
-from tmuxreap.registry.lives import with_life
 from tmuxreap.registry.rows import conversation_field
-from tmuxreap.registry.transitions import RowEvent
+from tmuxreap.registry.transitions import RowEvent, with_life
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.one_at_a_time import MarkInProgress
 from tmuxreap.system.environment import PARENT

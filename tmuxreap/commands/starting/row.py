@@ -34,8 +34,7 @@ from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewEvent, NewI
 from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.edits import Unsafe
-from tmuxreap.registry.lives import life_of
-from tmuxreap.registry.look import RegistryLook, edited
+from tmuxreap.registry.file import RegistryLook, edited
 from tmuxreap.registry.rows import (
     BadRow,
     conversation_field,
@@ -43,9 +42,9 @@ from tmuxreap.registry.rows import (
     has_field,
     recorded_conversation,
     row_invalid,
-    unsafe,
+    wants_restart,
 )
-from tmuxreap.registry.transitions import Changes, RowEvent, Value, revive_changes, wants_restart
+from tmuxreap.registry.transitions import Changes, RowEvent, Value, life_of, revive_changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.one_at_a_time import under_way
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, user_here
@@ -139,7 +138,7 @@ def record_session(
         try:
             return look.with_row(_nested(fields, spec))  # type: ignore[arg-type]
         except Unsafe as error:
-            raise unsafe(look.path, error) from None
+            raise error.failure(look.path) from None
 
     before, after = context.registry.change(edit)
     if start is not None:

@@ -15,8 +15,8 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import popen_outside
 from tmuxreap.ledger.records import RecordedEvent
-from tmuxreap.registry.rows import loss_key, pause_s
-from tmuxreap.registry.transitions import is_lost, wants_restart
+from tmuxreap.registry.rows import loss_key, pause_s, wants_restart
+from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import (
     FAILED,

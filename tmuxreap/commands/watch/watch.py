@@ -27,7 +27,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import NOTHING, StateReport
-from tmuxreap.registry.transitions import wants_restart
+from tmuxreap.registry.rows import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
 

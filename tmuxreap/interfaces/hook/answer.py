@@ -17,7 +17,7 @@ import time
 from tmuxreap.agents.hooks import events as words_of
 from tmuxreap.interfaces.hook import speaker as speaking
 from tmuxreap.interfaces.hook.speaker import Facts, read_facts
-from tmuxreap.ledger import schema, tables
+from tmuxreap.ledger import schema
 
 BUSY_S = 2.0  # how long to wait for a locked ledger
 INPUT_S = 2.0  # a pipe that is never closed must not delay the agent
@@ -156,7 +156,7 @@ def _open_ledger(registry: str, name: str | None = None) -> sqlite3.Connection |
         path = _create_ledger(registry)
     if path is None:
         return None
-    return tables.open_ledger(path, BUSY_S, time.time())
+    return schema.open_ledger(path, BUSY_S, time.time())
 
 
 def _create_ledger(registry: str) -> str | None:
@@ -165,7 +165,7 @@ def _create_ledger(registry: str) -> str | None:
     folder = os.path.dirname(path)  # noqa: PTH120
     if os.stat(folder).st_uid != os.geteuid() or not os.access(folder, os.W_OK):  # noqa: PTH116
         return None
-    tables.create(path, time.time())
+    schema.create(path, time.time())
     return speaking.ledger_of(registry)
 
 

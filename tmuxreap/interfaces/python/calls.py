@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tmuxreap.app import real_app
 from tmuxreap.core import answers
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
-from tmuxreap.core.outcomes import failed_target
-from tmuxreap.core.results import Result, failure_in, read
+from tmuxreap.core.results import Ending, Result, failed_target, failure_in, read
 from tmuxreap.interfaces.python.options import error_of
 from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from tmuxreap.commands.reap.verdicts import kinds_wanted
-from tmuxreap.core.answers import Ending, Interrupted, Sent
+from tmuxreap.core.answers import Interrupted, Sent
 from tmuxreap.core.model import EndVerb
-from tmuxreap.core.results import Restarted, Result
+from tmuxreap.core.results import Ending, Restarted, Result
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.interfaces.python.calls import (
     Several,

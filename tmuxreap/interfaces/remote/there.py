@@ -22,8 +22,7 @@ from tmuxreap.app import real_app
 from tmuxreap.core.answers import Change
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import ProcessId, Row
-from tmuxreap.core.outcomes import failed_target
-from tmuxreap.core.results import Item, Result, plain_json
+from tmuxreap.core.results import Item, Result, failed_target, plain_json
 from tmuxreap.core.text import Style
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import VERBS, changes, is_endless

@@ -16,7 +16,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.interfaces.text.receipt import planned, receipt, verdict
 from tmuxreap.ledger.records import RecordedPlan
 
-WITH_ERROR = (answers.Ending, answers.Session, answers.Shown)  # printed even if they have an error
+WITH_ERROR = (results.Ending, answers.Session, answers.Shown)  # printed even if they have an error
 
 
 def item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str]:
@@ -31,7 +31,7 @@ def item_lines(item: Item, style: Style, *, brief: bool = False) -> Iterator[str
         yield from FORMATTERS[kind](item, style)
 
 
-def _ending(item: answers.Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
+def _ending(item: results.Ending, style: Style, *, brief: bool = False) -> Iterator[str]:
     if item.verdict is not None:
         yield from verdict(item, style)
     if item.joined:
@@ -411,7 +411,7 @@ def _event_words(data: Mapping[str, object]) -> str:
 
 # The short forms, for many results: one line, and what needs attention.
 BRIEFLY: dict[type, Callable[[Any, Style], Iterator[str]]] = {
-    answers.Ending: partial(_ending, brief=True),
+    results.Ending: partial(_ending, brief=True),
     answers.Session: _session_in_a_line,
     results.Restarted: _restarted_in_a_line,
 }
@@ -422,7 +422,7 @@ FORMATTERS: dict[type, Callable[[Any, Style], Iterator[str]]] = {
     answers.Beat: _beat,
     answers.Default: _default,
     answers.Drift: _drift,
-    answers.Ending: _ending,
+    results.Ending: _ending,
     answers.Event: _event,
     answers.Finding: _finding,
     answers.Forgotten: _forgotten,

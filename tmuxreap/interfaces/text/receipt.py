@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tmuxreap.core.answers import Ending
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Outcome, StoppedBy
-from tmuxreap.core.results import Process
+from tmuxreap.core.results import Ending, Process
 from tmuxreap.core.text import Style
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen

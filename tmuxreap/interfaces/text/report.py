@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tmuxreap.core.answers import Freed, Session
 from tmuxreap.core.errors import Exit, Failure, command, printing
-from tmuxreap.core.outcomes import ENDED
-from tmuxreap.core.results import Counts, Item, Problem, RemoteResult, Result, local
+from tmuxreap.core.results import ENDED, Counts, Item, Problem, RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
 from tmuxreap.interfaces.text.formatters import item_lines
