@@ -195,6 +195,9 @@ class FakeProcesses:
     def refresh(self, process: ProcessId) -> Process | None:
         return self._seen(self.table[process.pid]) if self.alive(process) else None
 
+    def start_now(self) -> int:
+        return round(self.clock.uptime() * TICKS)
+
     def identify(self, pid: int) -> ProcessId | None:
         return self.table[pid].now.id if pid in self.table else None
 

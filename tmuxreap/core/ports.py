@@ -105,6 +105,9 @@ class Processes(Protocol):
 
     def started_epoch(self, process: ProcessId) -> float: ...
 
+    def start_now(self) -> int:
+        """Return a start as in `ProcessId` that no process which begins from now on is before."""
+
     def identify(self, pid: int) -> ProcessId | None:
         """Return the process that has this pid now; None for no process or a zombie."""
 

@@ -81,6 +81,7 @@ class Observer:
         """Take one look. `since`: of processes that started before it, and before every pane of a
         wanted session, no trace is read. `known`: servers that need not be asked. `wanted`: the
         sessions that it is for."""
+        asked = self._processes.start_now()
         servers = {**(known or {}), **self._ask_servers(sockets)}
         panes = panes_of(servers.values())
         leaders = set()
@@ -90,7 +91,7 @@ class Observer:
         processes, traces = self._processes_and_traces(since, leaders)
         # After the processes: a pid reused in between then means a listed process that is dead.
         self._add_scopes(traces, processes, leaders, wanted.scopes)
-        return self._world(servers, processes, Index.of(processes, traces), {}, wanted)
+        return self._world(servers, processes, Index.of(processes, traces, asked), {}, wanted)
 
     def look_for_output(
         self,
@@ -103,6 +104,7 @@ class Observer:
         """Take one look that nothing is ended by. Traces are read only of processes without a
         terminal, of the `expected` pids where no pane on their socket has them, and then of the
         panes that may be meant instead."""
+        asked = self._processes.start_now()
         answers = self._ask_in_background(sockets)
         processes = self._list_processes()
         names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
@@ -121,7 +123,8 @@ class Observer:
         for p in recent:
             if not p.tty or p.pid in missing:
                 traces[p.pid] = self._trace(p)
-        return self._world(servers, processes, Index.of(processes, traces), names, wanted)
+        index = Index.of(processes, traces, asked)
+        return self._world(servers, processes, index, names, wanted)
 
     def _world(
         self,

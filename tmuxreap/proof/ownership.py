@@ -115,14 +115,16 @@ class Index:
         return None
 
     @classmethod
-    def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
+    def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace], asked: int) -> Index:
+        """`asked`: the start of processes that began when tmux was asked for its panes. The number
+        of a terminal that was closed since may be another's: of a later process it says nothing."""
         children = defaultdict(list)
         by_session = defaultdict(list)
         by_tty = defaultdict(list)
         for pid, process in processes.items():
             children[process.ppid].append(pid)
             by_session[process.sid].append(pid)
-            if process.tty:
+            if process.tty and process.id.start < asked:
                 by_tty[process.tty].append(pid)
         by_mark = defaultdict(list)
         by_pane = defaultdict(list)
@@ -135,8 +137,9 @@ class Index:
                 by_pane[(trace.tmux, trace.pane)].append(pid)
             if trace.scope:
                 by_scope[trace.scope].append(pid)
-            for terminal in trace.terminals:
-                by_terminal[terminal].append(pid)
+            if processes[pid].id.start < asked:
+                for terminal in trace.terminals:
+                    by_terminal[terminal].append(pid)
         return cls(
             processes, traces, children, by_session, by_tty, by_mark, by_pane, by_terminal, by_scope
         )

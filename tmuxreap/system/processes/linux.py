@@ -171,6 +171,9 @@ class LinuxProcesses:
     def started_epoch(self, process: ProcessId) -> float:
         return procfs.boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")
 
+    def start_now(self) -> int:
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") // 10**9
+
     def signal(self, process: ProcessId, number: signals.Signals) -> SignalSent:
         if process.pid <= 1 or process.pid == os.getpid():
             raise ValueError(f"pid {process.pid} is never signalled")
