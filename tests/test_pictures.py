@@ -62,13 +62,16 @@ def test_the_film_shows_the_ladder_a_survivor_and_a_kept_draft() -> None:
     for typed in ("adopt --all", "stop all", "resume api"):
         assert squeezed(f"tmuxreap {typed}") in shown
     assert squeezed("3 registered") in shown
+    for agent in ("claude", "codex", "gemini"):
+        assert squeezed(f"running, alive ({agent}, ") in shown
     assert squeezed("tmux kill-session -t web") in shown
+    assert squeezed("gemini running gone (survivors)") in shown
     for line in (
         "draft kept 'and one for the lock'",
         "exit keys: no exit within",
         "hangup: no exit within",
         "SIGKILL worked after",
-        "also ended mcp-server",
+        "also ended dev-server",
         "3 ended (",
     ):
         assert squeezed(line) in shown
