@@ -26,7 +26,7 @@ ROOMS = {
     "registry": "file rows transitions targets edits",
     "ledger": "books records requests surroundings database schema",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
-    "proof": "observe ownership servers identity panes reach sight see seats state",
+    "proof": "observe ownership servers identity panes reach sight see daemons seats state",
     "sessions": (
         "context caller look conversation results elsewhere configuration restarts one_at_a_time"
     ),

@@ -1,12 +1,20 @@
 """Builds the block `background` of a profile: how an agent's own daemon lists, ends and shows its
-sessions. Reads no list, and asks no daemon."""
+sessions, and where it records itself. Reads no list, and asks no daemon."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tmuxreap.agents.blocks import Block
-from tmuxreap.agents.profiles import Background, OwnServer, ServerCall, Spare, Transport
+from tmuxreap.agents.profiles import (
+    Background,
+    Folder,
+    OwnDaemon,
+    OwnServer,
+    ServerCall,
+    Spare,
+    Transport,
+)
 
 
 def background_of(data: Block) -> Background:
@@ -46,7 +54,36 @@ def background_of(data: Block) -> Background:
         state=data.text("state") or default.state,
         ended=data.words("ended"),
         respawn_s=data.number("respawn_s", 0.0),
+        record=_record(data.inner("record")),
     )
+
+
+def _record(data: Block) -> OwnDaemon | None:
+    if not data.data:
+        return None
+    data.only(OwnDaemon.__match_args__)
+    file = data.text("file")
+    programs = tuple(_programs(data))
+    if not file or not programs:
+        raise data.bad("file", "a daemon is told by its programs, and by the file that records it")
+    data.check_in_store("file")
+    folder = None
+    place = data.inner("folder").only(Folder.__match_args__)
+    if place.data:
+        folder = Folder(place.text("variable"), place.text("default"), place.text("under") or "")
+    return OwnDaemon(
+        programs=programs,
+        file=file,
+        folder=folder,
+        pid=data.text("pid") or "pid",
+        started=data.text("started"),
+        mend=data.words("mend"),
+    )
+
+
+def _programs(data: Block) -> Iterator[Spare]:
+    for block in data.entries("programs", "program"):
+        yield _spare(block, "a daemon")
 
 
 def _server(data: Block) -> OwnServer:
@@ -96,11 +133,15 @@ def _transport(data: Block) -> Transport:
 
 
 def _program(data: Block) -> Spare:
-    block = data.inner("program").only(("program", "arguments"))
+    return _spare(data.inner("program"), "a server")
+
+
+def _spare(block: Block, what: str) -> Spare:
+    block.only(("program", "arguments"))
     program = block.text("program")
     arguments = block.pattern("arguments")
     if not program or arguments is None:
-        raise data.bad("program", "a server is told by its program and its arguments")
+        raise block.bad("program", f"{what} is told by its program and its arguments")
     return Spare(program, arguments)
 
 

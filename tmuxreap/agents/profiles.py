@@ -274,6 +274,32 @@ class OwnServer:
 
 
 @frozen
+class Folder:
+    """A folder of the agent's: the variable that names it, what is below that, and the default."""
+
+    variable: str | None = None
+    default: str | None = None
+    under: str = ""
+
+
+@frozen
+class OwnDaemon:
+    """An agent's shared daemon, and the file in which the one in use records itself."""
+
+    programs: tuple[Spare, ...]
+    file: str
+    folder: Folder | None = None  # of the file, if that is not in the store
+    pid: str = "pid"
+    started: str | None = None
+    mend: tuple[str, ...] = ()  # makes a stale record right; {file} is the file
+
+    def is_run_by(self, argv: Sequence[str], comm: str) -> bool:
+        called = program_names(argv[:1], comm, None)
+        command = " ".join(argv)
+        return any(one.matches(called, command) for one in self.programs)
+
+
+@frozen
 class Background:
     """How an agent lists the sessions that its own daemon runs, and what ends or shows one. Keys
     of an entry have dots between levels. A `server` is asked; else there is a list in a file."""
@@ -303,6 +329,7 @@ class Background:
     state: str = "state"
     ended: tuple[str, ...] = ()  # the words there of one that has ended
     respawn_s: float = 0.0  # how long its daemon may take to bring one back that it was told to end
+    record: OwnDaemon | None = None
 
     @property
     def place(self) -> str:
@@ -398,6 +425,10 @@ class Profile:
     hooks: Hooks | None = None
 
     @property
+    def store(self) -> Folder:
+        return Folder(self.store_variable, self.store_default, self.store_under)
+
+    @property
     def has_keys(self) -> bool:
         return bool(self.idle_keys or self.safe_keys)
 
@@ -444,6 +475,12 @@ class Profile:
         if self.background is None:
             return None
         return self.background.server
+
+    @property
+    def own_daemon(self) -> OwnDaemon | None:
+        if self.background is None:
+            return None
+        return self.background.record
 
     @property
     def prints_exit_banner(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -116,3 +118,21 @@ def test_nothing_is_measured_without_a_living_session(story: Story) -> None:
     story.stop()
     app = story.app()
     assert list(machine.check_load(machine.Setup(app, app.registry.look()))) == []
+
+
+def test_a_record_of_a_daemon_that_is_gone_is_reported_with_the_command_that_mends_it(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = registry.parent / "a store"
+    monkeypatch.setenv("CODEX_HOME", str(store))
+    record = store / "app-server-daemon" / "daemon.pid"
+    record.parent.mkdir(parents=True)
+    record.write_text('{"pid": 4194303}')  # beyond what a kernel gives
+    note = the_only(doctor(), "daemons", "note")
+    assert note["message"].endswith("the daemon of codex that it names (pid 4194303) is gone")
+    record.write_text(json.dumps({"pid": os.getpid(), "processStartTime": "Fri Nov 20 2026"}))
+    found = the_only(doctor(), "daemons")
+    assert found["message"].endswith("another process has that pid: a new one may not start")
+    assert found["hint"] == f"rm '{record}'"
+    subprocess.run(shlex.split(found["hint"]), check=True)
+    assert [one for one in doctor().json["results"] if one["name"] == "daemons"] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from tests.fakes import DEMO, Story
@@ -77,3 +79,53 @@ def test_a_server_that_cannot_be_asked_says_nothing(story: Story) -> None:
     assert len(leaked(story)) == 1
     story.tmux.hung.add("/tmp/other")
     assert leaked(story) == []
+
+
+# Agents' own daemons that another one has replaced
+
+
+def service(story: Story, home: Path) -> ProcessId:
+    words = ("opencode2", "serve", "--service")
+    story.clock.sleep(1.0)
+    return story.processes.add(
+        *words, new_session=True, environ={"HOME": str(home)}, memory=700 << 20
+    )
+
+
+def test_an_old_daemon_is_named_with_what_is_below_it_and_never_ended(
+    story: Story, tmp_path: Path
+) -> None:
+    """As opencode 2 may leave it: an old service and its helpers, after a restart."""
+    story.agent("acme")
+    old = service(story, tmp_path)
+    helpers = [story.processes.add("npm", "exec", "mcp", parent=old, memory=90 << 20)]
+    helpers.append(story.processes.add("mcp", parent=helpers[0], memory=10 << 20))
+    new = service(story, tmp_path)
+    record = tmp_path / ".local/state/opencode/service.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"pid": new.pid}))
+    result = reaped(story, Kind.ORPHAN)
+    (one,) = result.as_json()["leaked"]  # type: ignore[misc]
+    assert (one["agent"], one["pid"], one["memory_mb"]) == ("opencode", old.pid, 800.0)
+    assert one["command"] == f"kill {old.pid}"
+    assert f"opencode ({old.pid}) and 2 below it: " in str(result.remark)
+    assert f"it is an old daemon: {new.pid} is in use; if nothing runs in it" in str(result.remark)
+    assert list(result.results) == []
+    assert all(story.processes.alive(it) for it in (old, new, *helpers))
+    assert story.processes.signals == []
+
+
+def test_a_marked_old_daemon_is_named_and_not_ended_with_its_row(
+    story: Story, tmp_path: Path
+) -> None:
+    """The first pane starts the service, which has its mark from there."""
+    agent = story.agent("acme")
+    environ = {**story.processes.table[agent.process.pid].environ, "HOME": str(tmp_path)}
+    old = story.processes.add("opencode2", "serve", "--service", new_session=True, environ=environ)
+    new = service(story, tmp_path)
+    record = tmp_path / ".local/state/opencode/service.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"pid": new.pid}))
+    assert leaked(story) == [old.pid]
+    assert list(reaped(story, Kind.ORPHAN).results) == []
+    assert story.processes.alive(old)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.agents.profiles import GoesOn, Locator, Profile
+from tmuxreap.agents.profiles import Folder, GoesOn, Locator, Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import frozen
@@ -126,12 +126,16 @@ def store_of(
     profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
 ) -> Path | None:
     """Return the agent's store: by its environment, else as recorded, else the default."""
-    variables = environ or {}
-    if variable := variables.get(profile.store_variable or ""):
-        return Path(variable, profile.store_under)
     if environ is None and recorded:
         return Path(recorded)
-    default = profile.store_default
+    return folder_of(profile.store, environ, home)
+
+
+def folder_of(folder: Folder, environ: Mapping[str, str] | None, home: Path | None) -> Path | None:
+    variables = environ or {}
+    if variable := variables.get(folder.variable or ""):
+        return Path(variable, folder.under)
+    default = folder.default
     agent_home = variables.get("HOME") or home
     if default is None or not default.startswith("~"):
         return None if default is None else Path(default)

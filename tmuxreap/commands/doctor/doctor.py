@@ -93,6 +93,7 @@ CHECKS: dict[str, Callable[[Setup], Iterable[Finding]]] = {
     "sessions": registry.check_sessions,
     "unregistered": machine.check_unregistered,
     "leaks": machine.check_leaks,
+    "daemons": machine.check_daemons,
     "load": machine.check_load,
     "projects": machine.check_registries,
     "agents": machine.check_agents,

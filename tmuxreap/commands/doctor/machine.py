@@ -25,6 +25,7 @@ from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import ProcessId, Server, ServerLook, Terminal, Unreachable
 from tmuxreap.core.values import Word, frozen
+from tmuxreap.proof.daemons import Stale, record_path, stale_record
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
@@ -295,9 +296,39 @@ def check_unregistered(setup: Setup) -> Iterator[Finding]:
 
 
 def check_leaks(setup: Setup) -> Iterator[Finding]:
-    """Report agents that live on without a terminal, and that no row holds."""
+    """Report agents that live on without a terminal, and that no row holds, and old daemons."""
     for leak in find_leaks(setup.app, setup.sights.values()):
-        yield note(f"{leak}: it lives on without a terminal, and no row has it", leak.adopts)
+        yield note(f"{leak}: {leak.why}", leak.way_out)
+
+
+def check_daemons(setup: Setup) -> Iterator[Finding]:
+    """Report the files of agents' own daemons that name a process which is none."""
+    settings = setup.app.settings
+    for profile in setup.app.profiles.agents.values():
+        if profile.own_daemon is None:
+            continue
+        stores = {row.store for row in setup.rows if setup.app.agents.of(row) == profile.name}
+        paths = [record_path(profile, settings.environ, None, settings.home)]
+        paths += [
+            record_path(profile, None, store, settings.home)
+            for store in sorted(filter(None, stores))
+        ]
+        for path in dict.fromkeys(filter(None, paths)):
+            stale = stale_record(profile.own_daemon, path, setup.app.processes)
+            if stale is not None:
+                yield _stale(profile, stale)
+
+
+def _stale(profile: Profile, stale: Stale) -> Finding:
+    daemon = profile.own_daemon
+    assert daemon is not None  # noqa: S101 - it has a record
+    mend = shlex.join(word.replace("{file}", str(stale.path)) for word in daemon.mend)
+    said = f"{stale.path}: the daemon of {profile.name} that it names (pid {stale.pid}) is gone"
+    if stale.reused is None:
+        return note(said, mend or None)
+    return problem(
+        f"{said}, and another process has that pid: a new one may not start", mend or None
+    )
 
 
 def check_load(setup: Setup) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Finds known agents that live on without a terminal, and belong to no row: what a closed terminal,
-a killed session or a crash left behind. Only names them: nothing here proves whose they are."""
+a killed session or a crash left behind; and agents' own daemons that another one has replaced. Only
+names them: nothing here proves whose they are, or that nothing runs in them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tmuxreap.core.model import NoServer, Process, Server, ServerLook
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.text import plain
 from tmuxreap.core.times import short_duration
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.proof.daemons import replaced_by
 from tmuxreap.proof.ownership import World
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.context import Context
@@ -30,27 +32,39 @@ class Leak:
     age_s: float
     memory_mb: float
     folder: str
+    replaced_by: int | None = None  # it is a shared daemon, and this one is in use
+    below: int = 0  # the processes that such a one started
 
     @property
-    def adopts(self) -> str:
-        """The command that registers it, so that it can be stopped."""
+    def why(self) -> str:
+        if self.replaced_by is None:
+            return "it lives on without a terminal, and no row has it"
+        return f"it is an old daemon: {self.replaced_by} is in use"
+
+    @property
+    def way_out(self) -> str:
+        """The command that registers it, so that it can be stopped; a daemon can be no row."""
+        if self.replaced_by is not None:
+            return f"kill {self.pid}"
         return command(
             "adopt", f"{self.agent}-{self.pid}", "--agent", self.agent, "--pid", str(self.pid)
         )
 
     def as_answer(self) -> Leaked:
         age_s = round(self.age_s)
-        return Leaked(self.agent, self.pid, age_s, self.memory_mb, self.folder, self.adopts)
+        return Leaked(self.agent, self.pid, age_s, self.memory_mb, self.folder, self.way_out)
 
     def __str__(self) -> str:
         age = short_duration(self.age_s)
-        return (
-            f"{self.agent} ({self.pid}): {age} old, {self.memory_mb:g} MB, in {plain(self.folder)}"
-        )
+        who = f"{self.agent} ({self.pid})"
+        if self.below:
+            who += f" and {self.below} below it"
+        return f"{who}: {age} old, {self.memory_mb:g} MB, in {plain(self.folder)}"
 
 
 def find_leaks(context: Context, sights: Iterable[Sight]) -> list[Leak]:
-    """Return the agents that no row, no pane and no service holds, the oldest first."""
+    """Return the agents that no row, no pane and no service holds, and the daemons that are not in
+    use any more, the oldest first."""
     world = context.observer.latest or context.observer.look((), 0)
     claimed = set(world.protected)
     for sight in sights:
@@ -65,21 +79,56 @@ def find_leaks(context: Context, sights: Iterable[Sight]) -> list[Leak]:
     leaks = []
     for pid, agent in first.items():
         leaks.append(_leak(context, world.index.processes[pid], agent))
+    leaks += _old_daemons(context, world)
     return sorted(leaks, key=lambda leak: -leak.age_s)
 
 
 def told(leaks: Sequence[Leak]) -> str:
     """Return one text about all of them, for people."""
-    lines = [f"{leak}; to end it: {leak.adopts}" for leak in leaks[:MOST]]
-    if len(leaks) > MOST:
-        rest = [f"and {len(leaks) - MOST} more: tmuxreap doctor"]
-    else:
-        rest = []
-    if len(leaks) == 1:
-        are = "1 agent lives"
-    else:
-        are = f"{len(leaks)} agents live"
-    return "\n".join([f"{are} on without a terminal, and no row has it:", *lines, *rest])
+    agents = [leak for leak in leaks if leak.replaced_by is None]
+    daemons = [leak for leak in leaks if leak.replaced_by is not None]
+    lines: list[str] = []
+    if agents:
+        are = f"{len(agents)} agents live"
+        if len(agents) == 1:
+            are = "1 agent lives"
+        lines.append(f"{are} on without a terminal, and no row has it:")
+        lines += [f"{leak}; to end it: {leak.way_out}" for leak in agents[:MOST]]
+    if daemons:
+        lines.append("agents' own daemons that are not in use any more, and were not ended:")
+    for leak in daemons[:MOST]:
+        lines.append(f"{leak}; {leak.why}; if nothing runs in it: {leak.way_out}")
+    rest = max(len(agents) - MOST, 0) + max(len(daemons) - MOST, 0)
+    if rest:
+        lines.append(f"and {rest} more: tmuxreap doctor")
+    return "\n".join(lines)
+
+
+def _old_daemons(context: Context, world: World) -> Iterator[Leak]:
+    """Yield the agents' own daemons in whose place another one is in use. A row may have their
+    mark: they are shared all the same."""
+    profiles = [one for one in context.profiles.agents.values() if one.own_daemon is not None]
+    for process in world.index.processes.values():
+        if process.pid in world.protected or process.dead:
+            continue
+        for profile in profiles:
+            other = replaced_by(profile, process, context.processes)
+            if other is not None:
+                yield _with_below(context, world, _leak(context, process, profile.name), other.pid)
+
+
+def _with_below(context: Context, world: World, leak: Leak, other: int) -> Leak:
+    """Return an old daemon with what it started: its helpers go with it."""
+    below: list[int] = []
+    parents = {leak.pid}
+    while parents:
+        children = world.index.processes.values()
+        parents = {one.pid for one in children if one.ppid in parents and not one.dead}
+        below += parents
+    memory_mb = leak.memory_mb
+    for pid in below:
+        memory_mb += megabytes(context.processes.memory(world.index.processes[pid].id))
+    return replace(leak, replaced_by=other, below=len(below), memory_mb=round(memory_mb, 1))
 
 
 def _agents(context: Context, world: World, claimed: Collection[int]) -> Iterator[tuple[int, str]]:
