@@ -142,6 +142,27 @@ def test_without_an_exit_status_the_output_decides(
         ask("sleep", ["60"], b"", ENV, 0.05)
 
 
+@pytest.mark.parametrize("pidfds", [True, False])
+def test_a_client_that_exits_before_its_streams_are_closed_leaves_its_pid_to_others(
+    no_children: None, monkeypatch: pytest.MonkeyPatch, pidfds: bool
+) -> None:
+    """What it left behind has its streams open. Beyond its time, the pid may be another's."""
+    if not pidfds:
+        monkeypatch.delattr(os, "pidfd_open")
+    struck: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: struck.append(pid))
+    with pytest.raises(TooSlow):
+        ask("sh", ["-c", "sleep 2 & exit"], b"", ENV, 0.5)
+    assert struck == []
+
+
+def test_without_pidfds_and_waitid_a_client_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS before Python 3.13."""
+    monkeypatch.delattr(os, "pidfd_open")
+    monkeypatch.delattr(os, "waitid")
+    assert python("import os, time; os.closerange(0, 3); time.sleep(0.1); os._exit(3)")[0] is False
+
+
 def test_a_detached_command_inherits_no_descriptor() -> None:
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)

@@ -35,7 +35,7 @@ class TooSlow(Exception):  # noqa: N818 - a result rather than an error
 
 @frozen
 class ClientAnswer:
-    status: int | None  # None where the kernel told somebody else, see `_reap`
+    status: int | None  # None where the kernel told somebody else, see `_Child`
     out: bytes
     err: bytes
 
@@ -73,8 +73,9 @@ def ask(
         if alone:
             actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _handed_on()]
         path = find_program(program, env)
-        pid = os.posix_spawn(
-            path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT
+        words = [program, *arguments]
+        child = _Child(
+            os.posix_spawn(path, words, env, file_actions=actions, setsigdef=BACK_TO_DEFAULT)
         )
         try:
             stdin.close(0)
@@ -82,22 +83,62 @@ def ask(
             stderr.close(1)
             deadline = time.monotonic() + timeout_s
             output = _communicate(stdin, data, (stdout, stderr), deadline)
-            _wait_for_exit(pid, deadline)
+            child.wait(deadline)
         except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            _reap(pid)
+            child.kill()
+            child.reap()
             raise
-        return ClientAnswer(_reap(pid), *output)
+        return ClientAnswer(child.reap(), *output)
 
 
-def _reap(pid: int) -> int | None:
-    """Return its exit status; None where the program that we run in ignores SIGCHLD, or another
-    thread of it waits for all children."""
-    try:
-        return os.waitpid(pid, 0)[1]
-    except ChildProcessError:
-        return None
+class _Child:
+    """A program that we began, until it is reaped. Where the program that we run in ignores
+    SIGCHLD, or another thread of it waits for all children, an exit leaves no zombie: the pid is
+    another's soon, and is signalled only as long as it is surely ours."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._has_exited = False
+        self._status: int | None = None
+        self._pidfd: int | None = None
+        with contextlib.suppress(AttributeError, OSError):  # not Linux, or a sandbox without it
+            self._pidfd = os.pidfd_open(pid)
+
+    def wait(self, deadline: float) -> None:
+        """Wait for its exit, as it may live on after closing its streams."""
+        if self._pidfd is None:
+            while not self._is_reaped(os.WNOHANG):
+                time.sleep(min(STEP_S, _left_s(deadline)))
+            return
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        if not poller.poll(_left_s(deadline) * 1000):
+            raise TooSlow
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self._pidfd is not None:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            elif not self._is_reaped(os.WNOHANG):
+                os.kill(self._pid, signal.SIGKILL)
+
+    def reap(self) -> int | None:
+        """Return its exit status; None where the kernel told somebody else."""
+        self._is_reaped(0)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+        return self._status
+
+    def _is_reaped(self, options: int) -> bool:
+        if not self._has_exited:
+            try:
+                pid, status = os.waitpid(self._pid, options)
+            except ChildProcessError:
+                self._has_exited = True
+            else:
+                self._has_exited = pid != 0
+                self._status = status if pid else None
+        return self._has_exited
 
 
 def _handed_on() -> list[int]:
@@ -165,25 +206,6 @@ def _left_s(deadline: float) -> float:
     if left_s <= 0:
         raise TooSlow
     return left_s
-
-
-def _wait_for_exit(pid: int, deadline: float) -> None:
-    """Wait for its exit, as it may live on after closing its streams. It stays a zombie, so its pid
-    cannot be reused."""
-    try:
-        pidfd = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # not Linux, or a sandbox without it
-        with contextlib.suppress(ChildProcessError):  # see `_reap`
-            while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-                time.sleep(min(STEP_S, _left_s(deadline)))
-        return
-    try:
-        poller = select.poll()
-        poller.register(pidfd, select.POLLIN)
-        if not poller.poll(_left_s(deadline) * 1000):
-            raise TooSlow
-    finally:
-        os.close(pidfd)
 
 
 def _write(descriptor: int, data: bytes) -> bytes:
