@@ -59,6 +59,19 @@ def alive(pid: int) -> bool:
         return False
 
 
+def agents_of(store: Path) -> list[int]:
+    """Return the demo agents of a store that live. One that was killed has left its file behind,
+    and its pid may be another's."""
+    found: list[int] = []
+    for file in (store / "sessions").glob("*.json"):
+        started = json.loads(file.read_text())["procStart"]
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            told = Path(f"/proc/{file.stem}/stat").read_text().rpartition(")")[2].split()
+            if told[0] != "Z" and told[19] == started:
+                found.append(int(file.stem))
+    return found
+
+
 def freeze(pid: int) -> None:
     """Stop a process that tmux does not let go on at once, and wait until it stands: on a busy
     machine it has to get a processor first."""

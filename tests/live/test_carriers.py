@@ -17,7 +17,7 @@ import pytest
 
 from tests import carriers
 from tests.ports import free_port
-from tests.real import DEMO, Real, alive, answer, until
+from tests.real import DEMO, Real, agents_of, alive, answer, until
 
 pytestmark = pytest.mark.live
 
@@ -46,8 +46,7 @@ class Container:
         return (str(program), *words[1:])
 
     def agents(self) -> list[int]:
-        found = (int(file.stem) for file in (self.store / "sessions").glob("*.json"))
-        return [pid for pid in found if alive(pid)]
+        return agents_of(self.store)
 
     def close(self) -> None:
         for pid in self.agents():

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.background import Daemon
-from tests.real import Real, alive, answer, freeze, until
+from tests.real import Real, agents_of, alive, answer, freeze, until
 from tmuxreap.commands import adopt, show, wait
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import report as reporting
@@ -240,8 +240,8 @@ def test_every_door_says_the_same_of_a_background_session(real: Real) -> None:
 
 def end(real: Real, bring: Bring) -> None:
     """Let go on what was stopped, and end what outlives its server."""
-    for file in (real.store / "sessions").glob("*.json"):
+    for pid in agents_of(real.store):
         with contextlib.suppress(ProcessLookupError):
-            os.kill(int(file.stem), signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
             if bring in OUTLIVING:
-                os.kill(int(file.stem), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
