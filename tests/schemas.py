@@ -9,8 +9,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from tmuxreap.commands.schema import ANSWERING, document
 from tmuxreap.core.results import Result
-from tmuxreap.core.schema import ANSWERING, document
 from tmuxreap.core.verbs import VERBS
 
 

@@ -26,11 +26,11 @@ ROOMS = {
     "registry": "file rows transitions targets edits",
     "ledger": "books records requests surroundings database schema",
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
-    "proof": "observe ownership servers identity panes reach sight see daemons seats state",
+    "proof": "observe ownership servers identity panes reach sight see daemons state",
     "sessions": (
-        "context caller look conversation results elsewhere configuration restarts one_at_a_time"
+        "context caller look conversation results elsewhere registries configuration under_way"
     ),
-    "ending": "end interrupt hold sets send plan ending own_ends",
+    "ending": "end interrupt hold send plan ending own_ends",
     "commands": "*",
     "hosts": "*",
     "app": "*",

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import CONVERSATION, Story
 from tmuxreap.commands.resume import ResumeRequest, run
-from tmuxreap.commands.starting.take_up import resumable
+from tmuxreap.commands.starting.comeback import resumable
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import replace

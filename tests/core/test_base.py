@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tmuxreap.commands.schema import ANSWERING, answer_schema
 from tmuxreap.core.answers import Launched, Listed, Session, Shown
 from tmuxreap.core.model import Outcome, Status
 from tmuxreap.core.results import (
@@ -19,7 +20,6 @@ from tmuxreap.core.results import (
     fields_of,
     read,
 )
-from tmuxreap.core.schema import ANSWERING, answer_schema
 from tmuxreap.core.values import as_dict
 from tmuxreap.core.verbs import VERBS
 

@@ -17,7 +17,7 @@ from tmuxreap.ending.hold import POLICY, end_and_hold, prepared
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.ledger.records import Intent
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.one_at_a_time import under_way
+from tmuxreap.sessions.under_way import under_way
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine may be busy: a server that answers is waited for."""
-    monkeypatch.setattr("tmuxreap.agents.conversations.servers.ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr("tmuxreap.agents.conversations.lists.ANSWER_S", PATIENCE_S)
 
 
 @pytest.fixture(params=["http", "socket"])
@@ -149,7 +149,7 @@ def test_a_server_that_does_not_answer_is_unknown(real: Real, server: Server) ->
     adopted(real)
     server.process.send_signal(signal.SIGSTOP)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tmuxreap.agents.conversations.servers.ANSWER_S", 0.3)
+        patch.setattr("tmuxreap.agents.conversations.lists.ANSWER_S", 0.3)
         assert real.list()[0]["live"] == "unknown"
         assert real.fails(lambda: adopted(real, "demo:s2", "b")).code.text == "tmux_unreachable"
         assert answer(real.stop())["error"]["code"] == "tmux_unreachable"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.real import DEMO, Real, freeze, until
 from tmuxreap.core.results import Result
-from tmuxreap.sessions import one_at_a_time
+from tmuxreap.sessions import under_way
 
 pytestmark = pytest.mark.live
 
@@ -51,7 +51,7 @@ def test_a_start_that_hangs_is_named_after_a_while(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real.bystander()
-    monkeypatch.setattr(one_at_a_time, "START_WAIT_S", 0.3)
+    monkeypatch.setattr(under_way, "START_WAIT_S", 0.3)
     begun = begin(real, "start")
     freeze(begun.pid)
     told = real.stop()

@@ -11,7 +11,7 @@ from tests.fakes import Story
 from tmuxreap.commands.list import ListRequest, run
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import INDEX, note_registry, project_of
+from tmuxreap.sessions.registries import INDEX, note_registry, project_of
 
 ROWS = "tmux_sessions:\n  - {name: far, status: stopped, agent: demo}\n"
 

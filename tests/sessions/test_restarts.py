@@ -7,7 +7,7 @@ import pytest
 from tests.fakes import Story
 from tests.restarting import begin, die, kinds, lost, row_of, wanting, write
 from tmuxreap.ledger.records import Heartbeat, NewEvent
-from tmuxreap.sessions.restarts import (
+from tmuxreap.sessions.under_way import (
     GIVEN_UP,
     REBOOT,
     START_UNKNOWN,

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tmuxreap.commands import bring_back
 from tmuxreap.commands.watch import restarting
 from tmuxreap.commands.watch.waiting import Woken
 from tmuxreap.commands.watch.watch import WatchRequest, run
@@ -82,7 +81,7 @@ def begin(world: World, words: Collection[str]) -> Any:
     _, _, _, name, loss, tried = words
 
     def work(context: Context) -> Any:
-        return bring_back.run(context, name, loss, int(tried))
+        return restarting.bring_back(context, name, loss, int(tried))
 
     return SimProcess(world.later("restart", (name,), work))
 

@@ -42,13 +42,8 @@ from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import RowEvent, Value
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import (
-    Newcomer,
-    describe,
-    note_registry,
-    owners_of,
-    registered_elsewhere,
-)
+from tmuxreap.sessions.elsewhere import Newcomer, describe, owners_of, registered_elsewhere
+from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.tmux.versions import spellings
 
 SHOWN_NAMES = 3

@@ -24,7 +24,7 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import as_trees
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import copied_books, project_of
+from tmuxreap.sessions.registries import copied_books, project_of
 
 SORT_KEYS: dict[str, Callable[[Session], object]] = {
     "name": lambda one: one.name,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tmuxreap.commands.endings import endings_of
-from tmuxreap.commands.starting.respawn import Comeback, Way, way_back
+from tmuxreap.commands.starting.comeback import Comeback, Way, way_back
 from tmuxreap.commands.starting.row import CONFIRM_S
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import check_spares, choose_rows, not_chosen
@@ -24,7 +24,7 @@ from tmuxreap.ending.hold import check_recordable, end_and_hold, note_job_over, 
 from tmuxreap.ending.send import type_draft
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.one_at_a_time import MarkInProgress, under_way
+from tmuxreap.sessions.under_way import MarkInProgress, under_way
 
 NO_PANE = {
     Terminal.NONE: "it runs without a terminal",

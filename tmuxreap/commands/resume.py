@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import restarts_cut_off, settle, settle_restarts
+from tmuxreap.commands.starting.comeback import resumable, take_up
 from tmuxreap.commands.starting.launch import exists, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, failed_launch
-from tmuxreap.commands.starting.take_up import resumable, take_up
-from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.commands.targets import Members, choose_rows, members_of, not_chosen
 from tmuxreap.core.answers import Launched, Session
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome, ProcessId, Row
 from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.sets import Members, members_of
 from tmuxreap.registry.rows import ended_epoch, wants_restart
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import MODES, RowEvent

@@ -22,7 +22,7 @@ from tmuxreap.registry.rows import Restart, parse_limit, parse_restart, wants_re
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import RowEvent, Value
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import note_registry
+from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.git import find_worktree
 
 if TYPE_CHECKING:

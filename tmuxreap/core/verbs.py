@@ -139,7 +139,7 @@ ALL = (
     ),
     Verb(
         "restart",
-        "working",
+        "ending",
         Group.EVERYDAY,
         needs_targets=True,
         synonyms="reload respawn update upgrade",
@@ -164,7 +164,7 @@ ALL = (
     ),
     Verb(
         "send",
-        "working",
+        "ending",
         Group.EVERYDAY,
         synonyms="prompt ask tell say type",
         changes=True,

@@ -41,8 +41,7 @@ from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.conversation import Finder
 from tmuxreap.sessions.look import Sights
-from tmuxreap.sessions.one_at_a_time import ActiveIntents, MarkInProgress, under_way
-from tmuxreap.sessions.restarts import RestartLog
+from tmuxreap.sessions.under_way import ActiveIntents, MarkInProgress, RestartLog, under_way
 from tmuxreap.system.machine import defer_interrupts
 from tmuxreap.system.whereabouts import own_command
 

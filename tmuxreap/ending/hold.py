@@ -19,7 +19,7 @@ from tmuxreap.ending.prepare import Planning, recordable
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, Intent
 from tmuxreap.registry.file import RegistryFile
-from tmuxreap.sessions.one_at_a_time import MarkInProgress
+from tmuxreap.sessions.under_way import MarkInProgress
 
 POLICY = Policy(EndVerb.RESTART, REASONS[EndVerb.RESTART], scope=Scope.PANE)
 

@@ -27,7 +27,7 @@ from tmuxreap.proof.state import (
     state_of,
 )
 from tmuxreap.sessions.conversation import Finder, record_of
-from tmuxreap.sessions.one_at_a_time import ActiveIntents
+from tmuxreap.sessions.under_way import ActiveIntents
 
 # Other panes of the session are not touched.
 POLICY = Policy(EndVerb.INTERRUPT, "interrupted", scope=Scope.PANE)

@@ -51,7 +51,7 @@ def begin_own_end(
     background = profile.background
     assert background is not None  # noqa: S101 - it has a list
     if background.server is not None:
-        from tmuxreap.agents.conversations.servers import end_served  # late: few agents have one
+        from tmuxreap.agents.conversations.lists import end_served  # late: few agents have one
 
         told = partial(end_served, profile, job, processes, limit_s)
         return OwnEnd(told, own_way(profile, job))

@@ -40,7 +40,7 @@ from tmuxreap.sessions.look import (
     newer_rows,
     read_panes,
 )
-from tmuxreap.sessions.one_at_a_time import ActiveIntents, MarkInProgress
+from tmuxreap.sessions.under_way import ActiveIntents, MarkInProgress
 
 
 @frozen
@@ -177,7 +177,7 @@ class Planning:
         """Add how many sessions it runs to the reason why the agent's own daemon is spared."""
         if profile is None or profile.background is None or not sight.owned.spared:
             return sight
-        from tmuxreap.proof.seats import Lists  # late: few agents have a daemon
+        from tmuxreap.agents.conversations.background import Lists  # late: few agents have a daemon
 
         jobs = Lists(self.active.processes, self.finder.home).of_row(row, profile)
         count = sum(job.lives for job in jobs.listed)

@@ -26,7 +26,7 @@ from tmuxreap.ending.ladder.prompts import (
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import SEND, Begun, Busy, Closing, NewIntent, RecordedPlan
 from tmuxreap.proof.state import STATE_OF_SCREEN, States, is_stopped
-from tmuxreap.sessions.one_at_a_time import under_way
+from tmuxreap.sessions.under_way import under_way
 
 POLICY = Policy(EndVerb.SEND, "sent", scope=Scope.PANE)
 DRAFT_S = 60.0  # for an agent that has just begun to be idle: on a busy machine 45 s were seen

@@ -5,6 +5,6 @@ Never changes anything, and judges from one look only: what could not be seen is
 
 Doors: `observe` (one look at servers and processes), `ownership` (what was seen, and the evidence
 of whose it is), `servers` (which server and agent a row means), `identity`, `panes`, `reach`,
-`sight` (what a look says of a row), `see` (the judge), `seats` (agents' own daemons),
-`daemons` (which of them is in use), `state`.
+`sight` (what a look says of a row), `see` (the judge), `daemons` (which of an agent's own is in
+use), `state`.
 Main types: `World`, `Sight`, `States`."""

@@ -32,7 +32,7 @@ from tmuxreap.proof.ownership import (
 from tmuxreap.system.whereabouts import tmux_server_of
 
 if TYPE_CHECKING:
-    from tmuxreap.proof.seats import Lists
+    from tmuxreap.agents.conversations.background import Lists
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -164,7 +164,7 @@ class Observer:
         return self.latest
 
     def _lists(self) -> Lists:
-        from tmuxreap.proof.seats import Lists  # late: few rows need it
+        from tmuxreap.agents.conversations.background import Lists  # late: few rows need it
 
         return Lists(self._processes, self._home)
 

@@ -18,7 +18,7 @@ from tmuxreap.core.model import Pane, Process, ProcessId, Server, ServerLook, Se
 from tmuxreap.core.values import field, frozen
 
 if TYPE_CHECKING:
-    from tmuxreap.proof.seats import Lists
+    from tmuxreap.agents.conversations.background import Lists
 
 TMUX_SERVER = "tmux: server"
 INHERITED = ("mark", "environment", "descriptor", "scope")  # inherited evidence, the weakest

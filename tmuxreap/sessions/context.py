@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from tmuxreap.proof.state import States
     from tmuxreap.sessions.caller import Caller
     from tmuxreap.sessions.conversation import Finder
-    from tmuxreap.sessions.elsewhere import Newcomers
+    from tmuxreap.sessions.elsewhere import Newcomers, Seats
     from tmuxreap.sessions.look import Sights
-    from tmuxreap.sessions.one_at_a_time import ActiveIntents
-    from tmuxreap.sessions.restarts import RestartLog
     from tmuxreap.sessions.results import SessionAnswers
-    from tmuxreap.sessions.seats import Seats
+    from tmuxreap.sessions.under_way import ActiveIntents, RestartLog
     from tmuxreap.system.own_files import Fault
 
 
@@ -146,7 +144,7 @@ class Context:
     @property
     def known_registries(self) -> list[Path]:
         """Every registry of the user's that is known, the own one first."""
-        from tmuxreap.sessions.elsewhere import registries  # late: it copies ledgers
+        from tmuxreap.sessions.registries import registries
 
         return registries(self.settings, self.own_registry, self.tmux, self.default_sockets)
 
@@ -263,7 +261,7 @@ class Context:
 
     @cached_property
     def seats(self) -> Seats:
-        from tmuxreap.sessions.seats import Seats  # late: few agents have a daemon
+        from tmuxreap.sessions.elsewhere import Seats  # late: few agents have a daemon
 
         return Seats(self.settings, self.processes, self.agents, self.place)
 
@@ -276,7 +274,7 @@ class Context:
 
     @cached_property
     def active(self) -> ActiveIntents:
-        from tmuxreap.sessions.one_at_a_time import ActiveIntents  # late: `list` needs none
+        from tmuxreap.sessions.under_way import ActiveIntents  # late: `list` needs none
 
         ports = self.books, self.processes, self.clock, self.place
         return ActiveIntents(*ports, self.progress)
@@ -328,7 +326,7 @@ class Context:
 
     @cached_property
     def restarts(self) -> RestartLog:
-        from tmuxreap.sessions.restarts import RestartLog  # late: rarely needed
+        from tmuxreap.sessions.under_way import RestartLog  # late: rarely needed
 
         uid = self.settings.uid
         return RestartLog(self.books, self.clock, self.place, uid, self.warnings)

@@ -1,35 +1,184 @@
-"""Finds agents' sessions without a row, those that belong to another registry, by the mark that
-`start` set on the session, and a running row there; and all registries of the user's: by an index
-of those that `start` and `adopt` wrote, and by these marks.
+"""Finds agents' sessions without a row: those that belong to another registry, by the mark that
+`start` set on the session, and a running row there; and those that agents' own daemons run, as
+their lists have them: of rows, launched by rows, or recorded by nobody.
 
-Never writes to another registry, looks at it through a copy of its ledger, and uses none of another
-user."""
+Never writes to another registry, looks at it through a copy of its ledger, and asks no daemon."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shlex
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import Row, Server, ServerLook, ServerSession
-from tmuxreap.core.ports import Clock, PaneQuestion, Tmux
+from tmuxreap.core.model import (
+    Process,
+    RecordedPane,
+    RecordedTmux,
+    Row,
+    Server,
+    ServerLook,
+    ServerSession,
+    Terminal,
+)
+from tmuxreap.core.ports import PaneQuestion, Processes, Tmux
 from tmuxreap.core.values import frozen
-from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.database import ledger_path
-from tmuxreap.proof.observe import Observer
+from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.panes import agents_in
-from tmuxreap.proof.servers import Servers
+from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.file import RegistryFile
-from tmuxreap.sessions.seats import Seats
+from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.system.environment import MARK, REGISTRY_MARK, Settings
-from tmuxreap.system.own_files import NotUsed, read_own
 from tmuxreap.system.tmux.versions import spellings
-from tmuxreap.system.whereabouts import REGISTRY
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.jobs import Job
+    from tmuxreap.agents.profiles import Profile
+
+
+BELOW = "/"  # between a row's name and the ID of its child
+
+
+@frozen
+class Seated:
+    """A living session in an agent's own daemon. `parent`: the row that it was launched from;
+    `row`: the one that means it."""
+
+    job: Job
+    parent: Row | None = None
+    row: Row | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name as a target; without a parent as `adopt --background` takes it."""
+        if self.parent is None:
+            return self.job.seat
+        return f"{self.parent.name}{BELOW}{self.job.id}"
+
+
+@frozen
+class Seats:
+    """Reads the lists of agents' own daemons, and compares them with rows."""
+
+    settings: Settings
+    processes: Processes
+    agents: RowAgents
+    place: Place
+
+    def running(
+        self, rows: Sequence[Row], sights: Sequence[Sight] = (), unread: set[str] | None = None
+    ) -> list[Seated]:
+        """Return every living session in the daemons of the stores that these rows and the caller
+        name. `sights`: of the rows; a conversation that an agent moved to its daemon is the row's.
+        `unread` gets the agents of which a list could not be read."""
+        found: dict[tuple[str, Path, str], Seated] = {}
+        moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
+        for profile, store in self._stores(rows):
+            from tmuxreap.agents.conversations.lists import read_jobs
+
+            jobs = read_jobs(profile, store, self.processes)
+            if unread is not None and not jobs.is_known:
+                unread.add(profile.name)
+            for job in jobs.listed:
+                if job.lives and not job.ended:
+                    one = self._with_rows(job, rows)
+                    if job.seat in moved:
+                        one = Seated(job, row=moved[job.seat])
+                    found.setdefault((job.agent, store, job.id), one)
+        return list(found.values())
+
+    def _stores(self, rows: Sequence[Row]) -> Iterator[tuple[Profile, Path]]:
+        """Yield each store that has a list, with its agent."""
+        profiles = self.agents.profiles
+        for agent in profiles.agents.with_background:
+            profile = profiles.agents[agent]
+            for store in self._stores_of(profile, rows):
+                if profile.background is not None and (store / profile.background.place).exists():
+                    yield profile, store
+
+    def _stores_of(self, profile: Profile, rows: Sequence[Row]) -> list[Path]:
+        from tmuxreap.agents.conversations.records import store_of
+
+        settings = self.settings
+        recorded = {row.store for row in rows if row.store and self.agents.of(row) == profile.name}
+        stores = [
+            store_of(profile, settings.environ, None, settings.home),
+            *(store_of(profile, None, one, settings.home) for one in sorted(recorded)),
+            store_of(profile, {}, None, settings.home),
+        ]
+        return list(dict.fromkeys(store for store in stores if store is not None))
+
+    def _with_rows(self, job: Job, rows: Sequence[Row]) -> Seated:
+        """Return the session with the row that means it, or the one that it was launched from. An
+        ended row has none, but may have launched it."""
+        from tmuxreap.agents.conversations.background import Bond, bond_of
+
+        parents: list[Row] = []
+        for row in rows:
+            if self.agents.of(row) != job.agent:
+                continue
+            running = not row.status.ended
+            if running and row.terminal is Terminal.BACKGROUND and row.pane.id == job.id:
+                return Seated(job, row=row)
+            conversation = recorded_conversation(row, job.agent)
+            bond = bond_of(job, conversation) if conversation else None
+            if bond is Bond.SAME and running:
+                return Seated(job, row=row)
+            if bond in (Bond.CHILD, Bond.COPY):
+                parents.append(row)
+        # Of several with the same conversation, the newest.
+        return Seated(job, parent=parents[-1] if parents else None)
+
+    def without_shown(self, found: Sequence[Seated]) -> list[Seated]:
+        """Leave out what a server runs for an agent that lives in its folder: a new pane does not
+        say which session it shows, and that is a session with or without a row by itself."""
+        folders: dict[str, set[str | None]] = {}
+        for agent in {one.job.agent for one in found if one.job.server is not None}:
+            living = self._living(self.agents.profiles.agents[agent])
+            folders[agent] = {self.processes.cwd(process.id) for process in living}
+        kept = []
+        for one in found:
+            is_launched = one.parent is not None or one.job.server is None
+            if is_launched or one.job.folder not in folders[one.job.agent]:
+                kept.append(one)
+        return kept
+
+    def _living(self, profile: Profile) -> Iterator[Process]:
+        for process in self.processes.look().values():
+            if profile.recognises(self.processes.argv(process.id), process.comm, None):
+                yield process
+
+    def row_of(self, one: Seated, name: str | None = None) -> Row:
+        """Return the session as a row, which stands in no registry."""
+        job = one.job
+        leader = next(iter(job.processes), None)
+        pane = RecordedPane(id=job.id, cwd=job.folder)
+        if leader is not None:
+            started = round(self.processes.started_epoch(leader), 2)
+            pane = RecordedPane(
+                pid=leader.pid,
+                id=job.id,
+                cwd=job.folder,
+                created_epoch=started,
+                start_ticks=leader.start,
+            )
+        data: dict[str, object] = {"store": str(job.store)}
+        if one.parent is not None:
+            data["parent"] = one.parent.name
+        return Row(
+            name or one.name,
+            agent=job.agent,
+            terminal=Terminal.BACKGROUND,
+            pane=pane,
+            tmux=RecordedTmux(host=self.place.host, boot_id=self.place.boot_id),
+            conversations=((conversation_field(job.agent), job.conversation),),
+            data=data,
+        )
 
 
 @frozen
@@ -261,91 +410,3 @@ def not_registered(
             )
             return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
     return None
-
-
-INDEX = Path("tmuxreap", "registries")  # below the user's state folder, one path a line
-
-
-def note_registry(settings: Settings, registry: Path) -> None:
-    """Add a registry to the index. Without permission it is not noted: the marks of its sessions
-    still tell of it."""
-    folder = settings.state_folder
-    if folder is None or str(registry) in _indexed(settings):
-        return
-    with contextlib.suppress(OSError):
-        path = folder / INDEX
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Appended in one write: several programs may do so at once, and a line twice does no harm.
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "ab", buffering=0) as file:
-            file.write(os.fsencode(f"{registry}\n"))
-
-
-def registries(
-    settings: Settings, nearest: Path | None, tmux: Tmux, sockets: Iterable[str]
-) -> list[Path]:
-    """Return the nearest registry, and every one that the index names, or the mark of a living
-    session on these servers: regular files of this user's or root's, each once, by its resolved
-    path."""
-    own = [] if nearest is None else [str(nearest)]
-    named = [*own, *_indexed(settings), *_marked(tmux, sockets)]
-    found = dict.fromkeys(os.path.realpath(path) for path in named if path.startswith("/"))
-    return [Path(path) for path in found if _is_trusted(Path(path), settings.uid)]
-
-
-def project_of(registry: Path) -> Path:
-    """Return the folder that people know a registry by."""
-    in_project = str(registry).endswith(os.sep + REGISTRY)
-    if in_project:
-        return registry.parent.parent
-    return registry.parent
-
-
-@contextlib.contextmanager
-def copied_books(registry: Path, clock: Clock, warnings: list[str]) -> Iterator[Books]:
-    """Yield the books of another registry, as a copy: nothing is remembered there."""
-    import tempfile  # late: rarely needed, and slow
-
-    from tmuxreap.ledger.database import copy_of
-
-    with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
-        copy, _ = copy_of(ledger_path(registry), Path(folder))
-        books = Books(RegistryFile(registry), clock, warnings, copy)
-        try:
-            yield books
-        finally:
-            books.close()
-
-
-def _indexed(settings: Settings) -> list[str]:
-    folder = settings.state_folder
-    if folder is None:
-        return []
-    try:
-        return read_own(folder / INDEX, settings.uid).splitlines()
-    except (NotUsed, OSError):
-        return []
-
-
-def _marked(tmux: Tmux, sockets: Iterable[str]) -> Iterator[str]:
-    """Yield the registries that the sessions on these servers are marked with."""
-    for socket in sockets:
-        server = tmux.look(socket)
-        if not isinstance(server, Server):
-            continue
-        asked = [PaneQuestion(session.id, environment=True) for session in server.sessions]
-        for environment in tmux.ask(socket, asked) if asked else ():
-            for line in (environment or "").splitlines():
-                name, _, value = line.partition("=")
-                if name == REGISTRY_MARK and value:
-                    yield value
-
-
-def _is_trusted(registry: Path, uid: int) -> bool:
-    """Tell whether file and folder are this user's or root's, and the file a regular one."""
-    try:
-        file = registry.stat()
-        folder = registry.parent.stat()
-    except OSError:
-        return False
-    return stat.S_ISREG(file.st_mode) and {file.st_uid, folder.st_uid} <= {uid, 0}

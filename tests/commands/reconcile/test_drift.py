@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fakes import Story
 from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
-from tmuxreap.commands.reconcile.find import find_drifts
+from tmuxreap.commands.reconcile.reconcile import find_drifts
 
 
 def the_only(story: Story) -> RowDrift:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fakes import DEMO, Story
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.drift import DriftKind
-from tmuxreap.commands.reconcile.find import FoundDrift, find_drifts
+from tmuxreap.commands.reconcile.reconcile import FoundDrift, find_drifts
 
 
 def looked(story: Story) -> FoundDrift:

@@ -42,7 +42,7 @@ def killed_at(story: Story, monkeypatch: pytest.MonkeyPatch) -> Callable[[Step],
                 raise Died
 
         monkeypatch.setattr(faults, "at", at)
-        clear = "tmuxreap.commands.starting.respawn.Comeback.clear"
+        clear = "tmuxreap.commands.starting.comeback.Comeback.clear"
         monkeypatch.setattr(clear, lambda self: None)
         with pytest.raises(Died):
             story.restart(pid=mine.pid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.commands.starting.respawn import FISH_SCRIPT, SCRIPT, below, shell_of_pane
+from tmuxreap.commands.starting.comeback import FISH_SCRIPT, SCRIPT, below, shell_of_pane
 
 WORDS = ("claude", "--resume", "it's $1")
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.fakes import Story, row_of
 from tests.restarting import lost, wanting, write
-from tmuxreap.commands.bring_back import run
 from tmuxreap.commands.starting import row as module
 from tmuxreap.commands.starting.row import save_environment, surroundings
+from tmuxreap.commands.watch.restarting import bring_back
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.ledger import surroundings as stored
@@ -26,7 +26,7 @@ def test_the_sessions_environment_is_kept_without_variables_of_the_pane(story: S
 def test_it_is_what_the_next_client_of_tmux_runs_in(story: Story) -> None:
     row = lost(story)
     stored.keep(story.app().books, "acme", {"TOKEN": "mine", "PATH": "/its/bin"})
-    run(story.app(), "acme", loss_key(row), 0)
+    bring_back(story.app(), "acme", loss_key(row), 0)
     assert story.tmux.within[-1] == Surroundings({"TOKEN": "mine", "PATH": "/its/bin"})
 
 

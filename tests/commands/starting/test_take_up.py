@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import CONVERSATION, Story, row_of
-from tmuxreap.commands.starting.take_up import take_up
+from tmuxreap.commands.starting.comeback import take_up
 from tmuxreap.core.errors import Code, Failure
 
 

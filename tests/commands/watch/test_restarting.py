@@ -6,13 +6,13 @@ import pytest
 
 from tests.fakes import Story, row_of
 from tests.restarting import die, kinds, lost, wanting, write
-from tmuxreap.commands import bring_back
+from tmuxreap.commands.watch import restarting
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
 from tmuxreap.core.answers import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger import surroundings as stored
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.restarts import Pending
+from tmuxreap.sessions.under_way import Pending
 
 
 class FakeChild:
@@ -25,7 +25,7 @@ class FakeChild:
         self.closed = False
 
     def work(self) -> None:
-        bring_back.run(self.app, self.one.name, self.one.loss, self.one.tried)
+        restarting.bring_back(self.app, self.one.name, self.one.loss, self.one.tried)
 
     def close(self) -> None:
         self.closed = True

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tmuxreap.commands.schema import answer_schema
 from tmuxreap.core.results import Result
-from tmuxreap.core.schema import answer_schema
 from tmuxreap.core.times import LONGEST_S
 from tmuxreap.interfaces.mcp.server import described
 from tmuxreap.interfaces.mcp.tools import TOOLS

@@ -1,3 +1,3 @@
-"""Owns agents' stores: `find` locates a conversation (`databases`: in SQLite), `command_lines`
-builds the command to resume it, `purge` deletes it, `background` finds what continues without its
-pane."""
+"""Owns agents' stores: `find` locates a conversation, `records` reads what an agent says of itself,
+`command_lines` builds the command to resume it, `purge` deletes it; `lists` reads the sessions of
+an agent's own daemon (`jobs`), `background` finds what continues without its pane."""

@@ -1,19 +1,47 @@
 """Reads the list that an agent keeps of the sessions that its own daemon runs, as its profile says:
-a file in its store, or what its server answers. What it reads is hostile until it is checked: an ID
-against its pattern, a process by its start. Never starts or ends anything."""
+a file in its store, or what its server answers; and tells a server to end one.
+
+Asked is only a process that is proven to be that server, of this user and this store, on this
+machine; a password is read from that very process, goes to it alone, and is kept nowhere. What is
+read or heard is hostile until it is checked: an ID against its pattern, a process by its start.
+Never starts anything, and ends nothing itself."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import is_id
-from tmuxreap.agents.conversations.jobs import ID, NO_JOBS, Entry, Job, Jobs, value_at, word_at
-from tmuxreap.agents.conversations.records import read_json
-from tmuxreap.agents.profiles import Background, Profile
+from tmuxreap.agents.conversations.jobs import (
+    ID,
+    NO_JOBS,
+    Entry,
+    Job,
+    Jobs,
+    value_at,
+    word_at,
+)
+from tmuxreap.agents.conversations.records import read_json, store_of
+from tmuxreap.agents.profiles import (
+    Background,
+    OwnServer,
+    Profile,
+    ServerCall,
+    Transport,
+    program_names,
+)
+from tmuxreap.agents.screens import State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes
+from tmuxreap.core.values import frozen
+
+if TYPE_CHECKING:
+    from tmuxreap.system.asking import Wire
 
 
 def read_jobs(profile: Profile, store: Path | None, processes: Processes) -> Jobs:
@@ -24,8 +52,6 @@ def read_jobs(profile: Profile, store: Path | None, processes: Processes) -> Job
     if background.server is not None:
         if not (store / background.place).exists():
             return NO_JOBS
-        from tmuxreap.agents.conversations.servers import read_served  # late: few agents have one
-
         return read_served(profile, background, store, processes)
     path = store / background.file
     listed = read_json(path)
@@ -112,3 +138,299 @@ def _daemon(
     if profile.shares(processes.argv(process), "", None):
         return process.pid
     return None
+
+
+ANSWER_S = 2.0
+RECENT_S = 600.0
+MOST_FOLDERS = 20
+COMM_LENGTH = 15  # what the kernel keeps of a program's name
+MILLISECONDS = 1000
+UNNAMED = "an answer"  # what it waits for, where its server does not say
+IN_MILLISECONDS = 1e11  # above, a time is counted in them
+
+
+@frozen
+class Serving:
+    """A server that may be asked. `process`: only its socket tells it where it has one."""
+
+    profile: Profile
+    server: OwnServer
+    store: Path
+    process: ProcessId | None = None
+    address: tuple[str, int] | None = None
+
+    @property
+    def url(self) -> str:
+        if self.address is None:
+            return ""
+        name, port = self.address
+        host = f"[{name}]" if ":" in name else name
+        return f"http://{host}:{port}"
+
+
+class Asked:
+    """A connection to a proven server."""
+
+    def __init__(self, host: Serving, processes: Processes, limit_s: float) -> None:
+        from tmuxreap.system.asking import (  # late: few have a server
+            HttpWire,
+            NobodyListens,
+            SocketWire,
+        )
+
+        self.host = host
+        self._processes = processes
+        self.process = host.process
+        server = host.server
+        self._line: Wire
+        if server.transport is Transport.SOCKET:
+            path = host.store / (server.socket or "")
+            self._line = SocketWire(str(path), limit_s, self._is_server)
+        else:
+            if host.address is None:
+                raise NobodyListens("it listens nowhere")
+            login = _login(server, processes, host.process)
+            self._line = HttpWire(host.address, limit_s, self._still_listens, login)
+        if server.hello is not None:
+            self.call(server.hello)
+
+    def call(self, call: ServerCall, **words: str) -> object:
+        name = call.name.replace(ID, words.get("id", ""))
+        return self._line.call(name, _filled(call.parameters, words))
+
+    def close(self) -> None:
+        self._line.close()
+
+    def _is_server(self, pid: int) -> bool:
+        self.process = self._processes.identify(pid)
+        return self.process is not None and is_server(
+            self.host.server, self.process, self._processes
+        )
+
+    def _still_listens(self) -> bool:
+        process = self.host.process
+        return process is not None and self.host.address in self._processes.listens(process)
+
+
+def is_server(server: OwnServer, process: ProcessId, processes: Processes) -> bool:
+    """Tell whether a process is this program, by its name and its command line."""
+    seen = processes.refresh(process)
+    argv, executable = processes.argv_and_executable(process)
+    if seen is None or not argv:
+        return False
+    called = program_names(argv[:1], seen.comm, executable)
+    return server.program.matches(called, " ".join(argv))
+
+
+def read_served(
+    profile: Profile, background: Background, store: Path, processes: Processes
+) -> Jobs:
+    """Ask every server of this store."""
+    server = background.server
+    assert server is not None  # noqa: S101 - the caller looked
+    hosts = tuple(_hosts(profile, server, store, processes))
+    if not hosts:
+        return NO_JOBS
+    from tmuxreap.system.asking import NoAnswer, NobodyListens  # late: few have a server
+
+    found: list[Job] = []
+    is_known = True
+    daemon = None
+    for host in hosts:
+        try:
+            with closing(Asked(host, processes, ANSWER_S)) as asked:
+                found += _served_jobs(asked, background, processes)
+                if daemon is None and asked.process is not None:
+                    daemon = asked.process.pid
+        except NobodyListens:
+            continue
+        except NoAnswer:
+            is_known = False
+    return Jobs(tuple(found), is_known=is_known, daemon=daemon)
+
+
+def end_served(profile: Profile, job: Job, processes: Processes, limit_s: float) -> str | None:
+    """Tell its server to end it; return why that failed."""
+    from tmuxreap.system.asking import NoAnswer
+
+    server = profile.own_server
+    if server is None:
+        return "no server runs it"
+    host = Serving(profile, server, job.store, job.server, job.address)
+    try:
+        with closing(Asked(host, processes, limit_s)) as asked:
+            turn = ""
+            if server.turn is not None:
+                said = asked.call(server.turn, id=job.id)
+                turn = word_at(_mapping(said), server.turn_id)
+            asked.call(server.end, id=job.id, folder=job.folder or "", turn=turn)
+    except NoAnswer as failure:
+        return f"its server: {failure}"
+    return None
+
+
+def _hosts(
+    profile: Profile, server: OwnServer, store: Path, processes: Processes
+) -> Iterator[Serving]:
+    if server.transport is Transport.SOCKET:
+        yield Serving(profile, server, store)
+        return
+    wanted = os.path.realpath(store)
+    for seen in processes.look().values():
+        if seen.comm != server.program.program[:COMM_LENGTH]:
+            continue
+        environ = processes.environ(seen.id)
+        if environ is None or not is_server(server, seen.id, processes):
+            continue
+        own = store_of(profile, environ, None, None)
+        if own is None or os.path.realpath(own) != wanted:
+            continue
+        address = next(iter(processes.listens(seen.id)), None)
+        if address is not None:
+            yield Serving(profile, server, store, seen.id, address)
+
+
+def _login(
+    server: OwnServer, processes: Processes, process: ProcessId | None
+) -> tuple[str, str] | None:
+    """Return the name and the password that the environment of the server itself has."""
+    environ = None
+    if process is not None:
+        environ = processes.environ(process)
+    password = (environ or {}).get(server.password or "")
+    if environ is None or not password:
+        return None
+    return environ.get(server.user or "") or server.login, password
+
+
+def _served_jobs(asked: Asked, background: Background, processes: Processes) -> Iterator[Job]:
+    from tmuxreap.system.asking import Refused
+
+    server = asked.host.server
+    for folder in _folders(asked, processes):
+        questions = _questions(asked, folder)
+        said = value_at(asked.call(server.list, folder=folder), server.entries)
+        for number, told in _listed(said):
+            if not background.id.fullmatch(number):
+                continue
+            try:
+                entry = value_at(asked.call(server.entry, id=number), server.inner)
+            except Refused:
+                continue  # it is gone by now
+            job = _job(asked, background, number, {**_mapping(entry), **told}, questions)
+            if job is not None:
+                yield job
+
+
+def _folders(asked: Asked, processes: Processes) -> list[str]:
+    """Return the folders to ask for: those in which something is at work, or was a moment ago, as
+    between two steps of a turn. Any other would be opened by the question."""
+    server = asked.host.server
+    process = asked.process
+    if server.folders is None or process is None:
+        return [""]
+    from tmuxreap.agents.conversations.find import first_column  # late: it imports databases
+
+    since = processes.started_epoch(process)
+    recent = max(since, time.time() - RECENT_S)
+    times = {"since_ms": since * MILLISECONDS, "recent_ms": recent * MILLISECONDS}
+    database = asked.host.store / (asked.host.profile.artifact or "")
+    return first_column(database, server.folders, times)[:MOST_FOLDERS]
+
+
+def _listed(said: object) -> Iterator[tuple[str, Entry]]:
+    """Yield the ID of each session, with what the list itself says of it."""
+    if isinstance(said, dict):
+        for number, told in said.items():
+            yield str(number), _mapping(told)
+    elif isinstance(said, list):
+        for number in said:
+            yield str(number), {}
+
+
+def _job(
+    asked: Asked, background: Background, number: str, entry: Entry, questions: Mapping[str, str]
+) -> Job | None:
+    """Return the session, if it is at work."""
+    from tmuxreap.agents.conversations.find import is_id  # late: it imports databases
+
+    host = asked.host
+    if word_at(entry, background.state) not in host.server.working:
+        return None
+    if any(json.dumps(entry.get(key)).strip('"') == it for key, it in background.unused.items()):
+        return None
+    asks = questions.get(number) or _asked_in(entry, host.server)
+    named = word_at(entry, background.conversation)
+    conversation = None
+    if is_id(host.profile, named):
+        conversation = named
+    return Job(
+        agent=host.profile.name,
+        store=host.store,
+        id=number,
+        conversation=conversation,
+        source=word_at(entry, background.source),
+        parents=tuple(word_at(entry, key) for key in background.parents),
+        words=json.dumps(entry),
+        folder=word_at(entry, background.folder) or None,
+        server=asked.process,
+        address=host.address,
+        url=host.url,
+        state=State.DIALOG if asks else State.BUSY,
+        asks=asks,
+        began=_seconds(value_at(entry, background.began or " ")),
+    )
+
+
+def _asked_in(entry: Entry, server: OwnServer) -> str:
+    """Return what a session waits for, by what is said of itself."""
+    if server.asks is None:
+        return ""
+    said = value_at(entry, server.asks)
+    if isinstance(said, list):
+        return ", ".join(str(one) for one in said)
+    return said if isinstance(said, str) else ""
+
+
+def _questions(asked: Asked, folder: str) -> dict[str, str]:
+    """Return what each session waits for."""
+    from tmuxreap.system.asking import Refused
+
+    server = asked.host.server
+    found: dict[str, str] = {}
+    for call in server.waiting:
+        try:
+            said = asked.call(call, folder=folder)
+        except Refused:
+            continue  # another version has no such question
+        if not isinstance(said, list):
+            continue
+        for entry in map(_mapping, said):
+            question = word_at(entry, server.waiting_for) or UNNAMED
+            found.setdefault(word_at(entry, server.waiting_id), question)
+    return found
+
+
+def _seconds(began: object) -> float | None:
+    if not isinstance(began, (int, float)):
+        return None
+    if began > IN_MILLISECONDS:
+        return began / MILLISECONDS
+    return float(began)
+
+
+def _mapping(said: object) -> dict[str, object]:
+    return said if isinstance(said, dict) else {}
+
+
+def _filled(value: Mapping[str, object], words: Mapping[str, str]) -> dict[str, object]:
+    """Return what a call is given, with these words put in."""
+    found: dict[str, object] = {}
+    for key, given in value.items():
+        if isinstance(given, Mapping):
+            found[key] = _filled(given, words)
+        elif isinstance(given, str) and given.startswith("{") and given.endswith("}"):
+            found[key] = words.get(given[1:-1], "")
+        else:
+            found[key] = given
+    return found

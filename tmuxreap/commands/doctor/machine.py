@@ -29,7 +29,7 @@ from tmuxreap.proof.daemons import Stale, record_path, stale_record
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import project_of
+from tmuxreap.sessions.registries import project_of
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tmuxreap.commands.doctor.machine import Setup, failed, note, ok, problem
 from tmuxreap.commands.reconcile.drift import DriftKind
-from tmuxreap.commands.reconcile.find import find_drifts
+from tmuxreap.commands.reconcile.reconcile import find_drifts
 from tmuxreap.core.answers import Finding
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live

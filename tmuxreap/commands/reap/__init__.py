@@ -1,2 +1,2 @@
-"""Owns the choice of what `reap` ends: `candidates` and `leftovers` collect sessions and processes,
-`children` sorts an agent's child processes, `verdicts` judges."""
+"""Owns the choice of what `reap` ends: `candidates` collects sessions and processes, `verdicts`
+judges, `reap` shows and ends; `leaks` names what no row has."""

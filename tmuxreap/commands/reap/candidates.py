@@ -54,7 +54,7 @@ from tmuxreap.proof.state import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import record_of
-from tmuxreap.sessions.restarts import START_EVENTS
+from tmuxreap.sessions.under_way import START_EVENTS
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, pane_word
 
 

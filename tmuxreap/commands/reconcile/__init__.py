@@ -1,2 +1,2 @@
-"""Owns the agreement of registry and reality: `find` finds what differs, by `drift` for a row and
-by `starts` for one that was never written; `reconcile` writes what is certain."""
+"""Owns the agreement of registry and reality: `drift` tells what differs for a row, `held` for a
+pane that a restart holds; `reconcile` finds all that differs, and writes what is certain."""

@@ -41,7 +41,7 @@ from tmuxreap.registry.transitions import (
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import BANNER_OPTION, PAUSE_S, Newer, why_reverted
-from tmuxreap.sessions.restarts import REBOOT
+from tmuxreap.sessions.under_way import REBOOT
 from tmuxreap.system.environment import MARK
 from tmuxreap.system.processes.procfs import is_exiting
 

@@ -107,6 +107,6 @@ def _has_mark(context: Context, leader: ProcessId | None, place: HeldPlace) -> b
 
 def close(context: Context, row: Row) -> bool:
     """End what began in the pane, as a stop does, and close it; tell whether it is gone."""
-    from tmuxreap.commands.starting.respawn import close_pane  # few sessions need it
+    from tmuxreap.commands.starting.comeback import close_pane  # few sessions need it
 
     return close_pane(context, row, EndVerb.STOP)

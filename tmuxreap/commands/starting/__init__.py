@@ -1,1 +1,2 @@
-"""Owns what start, resume and adopt share: a launch is announced, made, confirmed and recorded."""
+"""Owns what start, resume, adopt and restart share: a launch is announced, made, confirmed and
+recorded."""

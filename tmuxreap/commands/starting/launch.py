@@ -51,8 +51,9 @@ from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of, project_of
+from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import BANNER_OPTION
+from tmuxreap.sessions.registries import project_of
 from tmuxreap.system import headless
 from tmuxreap.system.machine import defer_interrupts
 

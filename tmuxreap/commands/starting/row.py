@@ -46,7 +46,7 @@ from tmuxreap.registry.rows import (
 )
 from tmuxreap.registry.transitions import Changes, RowEvent, Value, life_of, revive_changes
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.one_at_a_time import under_way
+from tmuxreap.sessions.under_way import under_way
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, user_here
 from tmuxreap.system.machine import escape_prefix
 

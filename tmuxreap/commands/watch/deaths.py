@@ -12,7 +12,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.proof.ownership import panes_of
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.restarts import GOOD_EXIT, SERVER
+from tmuxreap.sessions.under_way import GOOD_EXIT, SERVER
 from tmuxreap.system.processes.procfs import is_exiting
 
 # tmux takes a moment to close what is left of an agent

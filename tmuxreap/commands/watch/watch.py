@@ -13,7 +13,7 @@ from typing import Any
 
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.commands.reconcile.find import Seen
+from tmuxreap.commands.reconcile.reconcile import Seen
 from tmuxreap.commands.watch.deaths import Deaths
 from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.telling import Reporter, Tell, ledger_drift, notice

@@ -28,7 +28,7 @@ from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.proof.state import visible_screen, with_record
 from tmuxreap.sessions.conversation import Finder, after_exit, may_open, opened, record_of
 from tmuxreap.sessions.look import BANNER_OPTION
-from tmuxreap.sessions.one_at_a_time import ActiveIntents
+from tmuxreap.sessions.under_way import ActiveIntents
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job, Jobs

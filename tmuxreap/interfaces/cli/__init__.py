@@ -1,3 +1,3 @@
-"""Owns the command line: `words` knows the verbs, `verbs` declares the flags of each, by topic, and
-`commands` adds those that most have; `parameters` parses plain lines, `program` the others with
-typer; `boundary` turns words into requests, and failures into answers."""
+"""Owns the command line: `main` is typer's program, `verbs` declares the flags of each verb, by
+topic, `commands` adds those that most have; `boundary` turns words into requests, and failures into
+answers; `complete` completes them in a shell."""

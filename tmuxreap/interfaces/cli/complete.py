@@ -101,8 +101,8 @@ def tags(ctx: typer.Context) -> Iterator[Offer]:
 
 @_offered
 def sets(ctx: typer.Context) -> Iterator[Offer]:
+    from tmuxreap.commands.targets import known_sets
     from tmuxreap.ending.plan import LAST
-    from tmuxreap.ending.sets import known_sets
 
     with closing(_context(ctx)) as context:
         if ctx.info_name == "resume":

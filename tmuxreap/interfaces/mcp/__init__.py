@@ -1,2 +1,2 @@
-"""Owns the verbs as tools for agents, over MCP: `tools` lists them, `looking`, `starting` and
-`ending` declare their arguments, `server` implements the protocol."""
+"""Owns the verbs as tools for agents, over MCP: `tools` lists them with their `arguments`, `calls`
+runs them, `server` implements the protocol."""

@@ -25,9 +25,9 @@ from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
 from tmuxreap import __version__
 from tmuxreap.commands import show
+from tmuxreap.commands.schema import answer_schema
 from tmuxreap.core.answers import Shown
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.schema import answer_schema
 from tmuxreap.interfaces.mcp.calls import Calls
 from tmuxreap.interfaces.mcp.tools import Tool, tools
 from tmuxreap.sessions.context import Context

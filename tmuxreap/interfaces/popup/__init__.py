@@ -1,2 +1,2 @@
-"""All sessions on one screen, controlled by keys: `keys` is their table, `app` and `choosing` their
-actions, `view` and `widgets` the display, `actions` the requests to the program."""
+"""All sessions on one screen, controlled by keys: `view` has their table, `app` their actions,
+`drawing` and `widgets` the display, `actions` the requests to the program."""

@@ -34,7 +34,7 @@ from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger import requests
 from tmuxreap.ledger.records import from_json, is_owned
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.restarts import DEAD
+from tmuxreap.sessions.under_way import DEAD
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.whereabouts import REGISTRY
 

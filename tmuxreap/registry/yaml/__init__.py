@@ -1,2 +1,2 @@
-"""Edits YAML by the marks of its events: `parse` reads, `places` and `rows` have positions,
-`splice` and `fields` change bytes, `scalars` formats values."""
+"""Edits YAML by the marks of its events: `parse` reads, with positions, `splice` changes bytes,
+`scalars` formats values."""

@@ -91,9 +91,9 @@ def do_bring_back(
     """Internal: restart a lost session for a watch."""
 
     def work(call: Call) -> Result:
-        from tmuxreap.commands.bring_back import run
+        from tmuxreap.commands.watch.restarting import bring_back
 
         heed_signals()
-        return run(call.context, name, loss, tried)
+        return bring_back(call.context, name, loss, tried)
 
     answer("bring_back", work, registry, quiet=True)

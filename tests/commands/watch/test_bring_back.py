@@ -9,7 +9,7 @@ import pytest
 from tests.fakes import Story, row_of
 from tests.restarting import die, kinds, lost, wanting, write
 from tmuxreap.commands import forget, resume, start, stop
-from tmuxreap.commands.bring_back import run
+from tmuxreap.commands.watch.restarting import bring_back
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
@@ -20,7 +20,9 @@ RESTARTED = ["dead", "restarting", "resumed"]
 
 
 def again(story: Story) -> Result:
-    return run(story.app(), "acme", loss_key(row_of(story)), kinds(story).count("restarting"))
+    return bring_back(
+        story.app(), "acme", loss_key(row_of(story)), kinds(story).count("restarting")
+    )
 
 
 def began(story: Story) -> str:
@@ -42,8 +44,8 @@ def test_the_conversation_continues_and_what_began_it_is_not_done_again(story: S
 
 def test_a_second_watch_comes_too_late(story: Story) -> None:
     loss = loss_key(lost(story))
-    run(story.app(), "acme", loss, 0)
-    run(story.app(), "acme", loss, 0)
+    bring_back(story.app(), "acme", loss, 0)
+    bring_back(story.app(), "acme", loss, 0)
     assert kinds(story) == RESTARTED
 
 
@@ -125,7 +127,7 @@ def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> N
     act(story)
     if verb in ("stop", "kill", "pattern"):
         assert story.path.read_bytes() == bytes_before
-    run(story.app(), "acme", loss, 0)
+    bring_back(story.app(), "acme", loss, 0)
     assert kinds(story).count("restart_cancelled") == 1
     assert "restarting" not in kinds(story)
 
@@ -196,7 +198,7 @@ def test_nothing_is_started_that_the_ledger_could_not_say(
     loss = loss_key(lost(story))
     app = story.app()
     monkeypatch.setattr(app.books, "begin", lambda news, owner_alive, take_over: [None] * len(news))
-    run(app, "acme", loss, 0)
+    bring_back(app, "acme", loss, 0)
     assert began(story) == ""
     assert kinds(story) == ["dead", "restarting"]
 
@@ -208,5 +210,5 @@ def test_a_session_in_another_process_s_hands_is_left_alone(story: Story) -> Non
         "acme", "start", "started", "session", owner, story.BOOT, 2e9, (), '{"marks": []}'
     )
     story.app().books.begin([new], lambda intent: True, take_over=False)
-    run(story.app(), "acme", loss, 0)
+    bring_back(story.app(), "acme", loss, 0)
     assert kinds(story) == ["dead"]

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from tests.command_line import tmuxreap
 from tests.schemas import check_answer, troubles
+from tmuxreap.commands.schema import ANSWERING, DIALECT, document
 from tmuxreap.core.results import Ending, read
-from tmuxreap.core.schema import ANSWERING, DIALECT, document
 from tmuxreap.core.verbs import PUBLIC
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ from tmuxreap.commands import resume
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.resume import ResumeRequest
+from tmuxreap.commands.targets import known_sets
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import LAST, LONGEST_NAME, EndingOptions, make_policy
-from tmuxreap.ending.sets import known_sets
 from tmuxreap.ledger.records import NewEvent
 
 
