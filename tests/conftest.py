@@ -137,17 +137,23 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return a path for a registry in the working directory, without tmux servers or settings."""
-    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give the test a working directory, home and tmux folder of its own."""
+    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")  # short: sockets have short names
     for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
         monkeypatch.delenv(name, raising=False)
     for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, folder)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / ".hermes").mkdir()
-    yield tmp_path / ".hermes" / "agent-sessions.yaml"
+    yield
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def registry(apart: None, tmp_path: Path) -> Path:
+    """Return a path for a registry in the working directory, without tmux servers or settings."""
+    (tmp_path / ".hermes").mkdir()
+    return tmp_path / ".hermes" / "agent-sessions.yaml"
 
 
 @pytest.fixture

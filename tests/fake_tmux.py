@@ -3,14 +3,13 @@ we build."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Sequence
 from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
+from tests.fake_server import FakePane, FakeServer, FakeSession
+from tests.tmux_language import holds, words_of
 from tmuxreap.agents.screens import unstyled
 from tmuxreap.core.model import (
     Created,
@@ -38,41 +37,6 @@ from tmuxreap.system.tmux.client import (
 )
 
 FIRST_TTY = 34816  # /dev/pts/0
-
-
-@dataclass
-class FakePane:
-    now: Pane
-    process: ProcessId
-    tty: int
-    screen: str = ""
-    options: dict[str, str] = field(default_factory=dict)
-    typed: list[str] = field(default_factory=list)
-    on_key: Callable[[str], None] | None = None  # how the screen reacts to a key
-
-
-@dataclass
-class FakeSession:
-    id: str
-    name: str
-    created: int
-    panes: list[FakePane] = field(default_factory=list)
-    activity: int = 0
-    attached: int = 0
-    grouped: bool = False
-    environment: dict[str, str] = field(
-        default_factory=dict
-    )  # environment that `new-session -e` gives to its panes
-
-
-@dataclass
-class FakeServer:
-    process: ProcessId
-    started: int
-    sessions: list[FakeSession] = field(default_factory=list)
-    session_ids: Iterator[int] = field(default_factory=count)
-    pane_ids: Iterator[int] = field(default_factory=count)
-    options: dict[str, str] = field(default_factory=dict)
 
 
 class FakeTmux:
@@ -415,7 +379,7 @@ class FakeTmux:
 
     def _line(self, socket: str, line: str) -> bool:
         """Run a line of commands up to the first failure."""
-        words, commands = _words(line), list[list[str]]([[]])
+        words, commands = words_of(line), list[list[str]]([[]])
         for word in words:
             commands.append([]) if word == ";" else commands[-1].append(word)
         return all(self._do(socket, command) for command in commands if command)
@@ -442,16 +406,7 @@ class FakeTmux:
                 "pane_input_off": int(pane.now.input_off),
                 "pane_synchronized": int(pane.now.synchronized),
             }
-        for name in (GROUPED, HOLDS):
-            condition = condition.replace(
-                f"#{{{name}}}", "#{held}" if name == HOLDS else "#{grouped}"
-            )
-        facts |= {"grouped": facts.get(GROUPED, ""), "held": facts.get(HOLDS, "")}
-        compared = re.findall(r"#\{==:#\{(\w+)\},([^}]*)\}", condition)
-        matched = re.findall(r"#\{m:([^,]*),#\{(\w+)\}\}", condition)
-        assert compared, f"the fake cannot read {condition}"
-        same = all(str(facts.get(name, "")) == value for name, value in compared)
-        return same and all(fnmatchcase(str(facts[name]), pattern) for pattern, name in matched)
+        return holds(condition, facts)
 
     def _send(self, socket: str, pane: FakePane, keys: list[str]) -> None:
         together = [other for session in self.servers[socket].sessions for other in session.panes]
@@ -528,16 +483,3 @@ class FakeTmux:
                     self.change(pane, dead=True)
                 else:
                     self._remove(pane)
-
-
-def _words(line: str) -> list[str]:
-    """Split a nested command: words in single quotes, or in double quotes with octal escapes."""
-    return [
-        _unescaped(one or two or three)
-        for one, two, three in re.findall(r"'([^']*)'|\"([^\"]*)\"|([^\s'\"]+)", line)
-    ]
-
-
-def _unescaped(word: str) -> str:
-    octets = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), word.encode())
-    return octets.decode("utf-8", "surrogateescape")

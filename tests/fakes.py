@@ -19,7 +19,8 @@ from typing import Any
 
 from tests import plain_yaml
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
-from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
+from tests.fake_server import FakePane, FakeServer, FakeSession
+from tests.fake_tmux import FakeTmux
 from tests.ledger_records import Ledger
 from tests.schemas import checked
 from tmuxreap.commands import restart as restarting

@@ -138,3 +138,8 @@ class ByHand:
         out, err = self.server.communicate(timeout=PATIENCE_S)
         assert err == b""
         return self.server.returncode, [json.loads(line) for line in out.splitlines()]
+
+
+def kept(real: Real) -> str:
+    """Return our temporary changes on its pane."""
+    return real.tmux("show-options", "-p", "-t", "=acme:")

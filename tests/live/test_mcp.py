@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -18,8 +17,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.live.test_bulk import PROGRAM, call, herd
-from tests.mcp_client import HELLO, WHOLE, ByHand, calls, envelope, served, together
-from tests.real import DEMO, Real, alive, until
+from tests.mcp_client import WHOLE, ByHand, calls, envelope, kept, served, together
+from tests.real import Real, alive, until
 from tmuxreap import __version__
 from tmuxreap.interfaces.mcp.calls import BY_VERB, Calls, in_tool_calls
 from tmuxreap.interfaces.mcp.tools import TOOLS
@@ -344,95 +343,6 @@ def test_the_registry_and_a_screen_are_read_with_their_secrets_masked(real: Real
     assert "0123456789abcdef" not in screen
 
 
-# The caller's own session
-
-
-def inside(real: Real, name: str = "acme") -> dict[str, str]:
-    """Return the environment of a process started in that session."""
-    lines = Path(f"/proc/{real.pid(name)}/environ").read_bytes().decode().split("\0")
-    facts = dict(line.split("=", 1) for line in lines if "=" in line)
-    return {key: facts[key] for key in ("TMUX", "TMUX_PANE", "TMUXREAP_ID")}
-
-
-def test_one_s_own_session_is_answered_first_and_ended_then(real: Real) -> None:
-    real.start()
-    real.bystander()
-
-    async def talk(client: Client) -> tuple[dict[str, Any], str]:
-        told = envelope(
-            await client.call_tool("stop_session", {"targets": ["acme"], "reason": "all done"})
-        )
-        return told["results"][0], real.row()["status"]
-
-    told, status = served(real, talk, inside(real), WHOLE)
-    assert (told["outcome"], told["error"], status) == ("handed_over", None, "running")
-    until("the end", lambda: real.row()["status"] == "stopped")
-    assert real.row()["stop_reason"] == "all done"
-    until("the closed session", lambda: real.sessions() == {"quiet"})
-
-
-def test_a_server_that_lives_on_in_the_session_goes_with_it(real: Real) -> None:
-    """Its finisher is its child, and not part of what it ends."""
-    told, there = real.folder / "told", real.folder / "there"
-    told.touch()
-    os.mkfifo(there)
-    server = (
-        f"{' '.join(PROGRAM)} mcp --registry {real.registry} <{there} >{told} 2>{real.folder}/err"
-    )
-    real.start(command=["sh", "-c", f"{server} & exec {' '.join(DEMO)}"])
-    call = {"name": "stop_session", "arguments": {"targets": ["acme"], "reason": "all done"}}
-    with there.open("w") as talk:  # open until the end, like a client that keeps working
-        for message in (
-            {"id": 0, "method": "initialize", "params": HELLO},
-            {"method": "notifications/initialized"},
-            {"id": 1, "method": "tools/call", "params": call},
-        ):
-            talk.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        talk.flush()
-        until("the answer", lambda: '"handed_over"' in told.read_text())
-        until("the end", lambda: real.row()["status"] == "stopped")
-    assert (real.row()["stop_reason"], real.row()["stopped_by"]) == ("all done", "exit_keys")
-    assert (real.folder / "err").read_text() == ""
-
-
-def test_ending_many_needs_yes_and_spares_the_caller(real: Real) -> None:
-    real.start()
-    herd(real, ["other"], tags=["night"])
-    many: dict[str, Any] = {"reason": "night"}
-    unsure, tagged, dropped, sure = calls(
-        real,
-        ("stop_session", {**many, "targets": ["all"]}),
-        ("kill_session", {**many, "targets": ["tag:night"]}),
-        ("remove_session", {**many, "targets": ["*"], "force": True}),
-        ("stop_session", {**many, "targets": ["all"], "yes": True}),
-        env=inside(real),
-    )
-    for refused in (unsure, tagged):
-        assert (refused["exit_code"], refused["error"]["code"]) == (2, "usage")
-    assert {one["outcome"] for one in tagged["results"]} == {"planned"}
-    assert (dropped["exit_code"], dropped["error"]["code"]) == (2, "usage")
-    assert {one["name"]: one["outcome"] for one in sure["results"]} == {
-        "acme": "refused",
-        "other": "stopped",
-    }
-    assert alive(real.pid("acme"))
-
-
-def test_all_includes_one_s_own_session_only_on_demand(real: Real) -> None:
-    real.start()
-    herd(real, ["other"])
-    (told,) = calls(
-        real,
-        ("stop_session", {"targets": ["all"], "reason": "night", "yes": True, "self": True}),
-        env=inside(real),
-    )
-    assert {one["name"]: one["outcome"] for one in told["results"]} == {
-        "acme": "handed_over",
-        "other": "stopped",
-    }
-    until("the end", lambda: real.row()["status"] == "stopped")
-
-
 # Purge
 
 
@@ -462,180 +372,6 @@ def test_a_purge_needs_the_name_said_twice(real: Real) -> None:
     assert (purged["ok"], purged["results"][0]["outcome"]) == (True, "terminated")
     assert list(store.iterdir()) == []
     assert real.row("other")["status"] == "running"
-
-
-# Hostile input
-
-
-BAD: list[tuple[str, dict[str, Any]]] = [
-    ("stop_session", {"targets": ["acme"]}),
-    ("stop_session", {"targets": ["acme"], "reason": ""}),
-    ("stop_session", {"targets": ["acme"], "reason": " \n\t "}),
-    ("stop_session", {"targets": ["acme"], "reason": "x" * 1001}),
-    ("stop_session", {"targets": ["acme"], "reason": "a\0b"}),
-    ("stop_session", {"targets": ["acme"], "reason": "a\x1b[2Jb"}),
-    ("stop_session", {"targets": ["acme"], "reason": None}),
-    ("stop_session", {"targets": [], "reason": "r"}),
-    ("stop_session", {"targets": None, "reason": "r"}),
-    ("stop_session", {"targets": [["acme"]], "reason": "r"}),
-    ("stop_session", {"targets": {"name": "acme"}, "reason": "r"}),
-    ("stop_session", {"targets": ["acme"], "reason": "r", "grace": -1}),
-    ("stop_session", {"targets": ["acme"], "reason": "r", "grace": "soon"}),
-    ("stop_session", {"targets": ["acme"], "reason": "r", "keys_timeout": "nan"}),
-    ("stop_session", {"targets": ["acme"], "reason": "r", "yes": "perhaps"}),
-    ("stop_session", {"targets": ["acme"], "reason": "r", "registry": "/etc/passwd"}),
-    ("kill_session", {"targets": ["acme"], "reason": "r", "task_status": "completed"}),
-    ("list_sessions", {"status": "archived"}),
-    ("list_sessions", {"sort": "__class__"}),
-]
-NOBODY = [
-    "-",
-    "",
-    " acme",
-    "acme\n",
-    "acme ",
-    "=acme",
-    "acme:",
-    "$0",
-    "%0",
-    "../acme",
-    "acm",
-    "\0",
-    "a" * 100_000,
-    "‮acme",
-]
-
-
-def test_bad_arguments_are_answered_and_touch_nothing(real: Real) -> None:
-    pid = herd(real, ["acme"])["acme"]
-    before = real.registry.read_bytes()
-    answers = calls(
-        real,
-        *BAD,
-        *(("kill_session", {"targets": [name], "reason": "r", "grace": 0}) for name in NOBODY),
-    )
-    bad, nobody = answers[: len(BAD)], answers[len(BAD) :]
-    for told, asked in zip(bad, BAD, strict=True):
-        assert (told["exit_code"], told["error"]["code"]) == (2, "usage"), asked
-        assert told["error"]["message"].startswith(f"could not {told['command']}: ")
-    for told, name in zip(nobody, NOBODY, strict=True):
-        assert told["exit_code"] == 3, name
-        assert told["results"][0]["error"]["code"] == "session_not_registered"
-    assert alive(pid)
-    assert real.registry.read_bytes() == before
-
-
-def test_invalid_input_does_not_end_the_server(real: Real) -> None:
-    client = ByHand(real)
-    client.write(b"\xff\xfe not json\n[]\n{}\n\n")
-    client.send({"id": 7, "method": "tools/call", "params": {"name": "shutdown", "arguments": {}}})
-    assert "error" in client.hear()
-    client.send(
-        {"id": 8, "method": "tools/call", "params": {"name": "list_sessions", "arguments": [1]}}
-    )
-    assert "error" in client.hear()
-    client.write(
-        b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"show_session","arguments":'
-        b'{"targets":["\\ud800"]}}}\n'
-    )
-    client.call(10, "list_sessions")
-    heard = client.hear()
-    heard = client.hear() if heard["id"] == 9 else heard
-    assert heard["result"]["structuredContent"]["ok"]
-    assert client.leaves()[0] == 0
-
-
-def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(real: Real) -> None:
-    async def talk(client: Client) -> str:
-        with pytest.raises(MCPError) as error:
-            await client.call_tool("attach_session", {})
-        return str(error.value)
-
-    assert "attach_session" in served(real, talk)
-
-
-def test_a_name_that_is_no_text_is_answered_nevertheless(real: Real) -> None:
-    odd = os.fsencode(real.folder) + b"/odd\xff"
-    os.symlink(b"/bin/sleep", odd)
-    started = (
-        f"for odd in {real.folder}/odd*; do $odd 600 & done; exec {sys.executable} -m"
-        " tmuxreap.demo_agent"
-    )
-    real.start(command=["sh", "-c", started])
-    until("the odd one", lambda: "odd" in str(real.show()["processes"]))
-    (told,) = calls(real, ("show_session", {"targets": ["acme"]}))
-    assert [
-        one["name"] for one in told["results"][0]["processes"] if one["name"].startswith("odd")
-    ] == ["odd?"]
-    real.kill()
-
-
-# The end of the server
-
-
-def kept(real: Real) -> str:
-    """Return our temporary changes on its pane."""
-    return real.tmux("show-options", "-p", "-t", "=acme:")
-
-
-def slow(real: Real) -> ByHand:
-    """A client with a stop in progress: the agent is slow to exit."""
-    real.start("acme", "--exit-delay", "1.5")
-    client = ByHand(real, WHOLE)
-    client.call(1, "stop_session", targets=["acme"], reason="night")
-    until("the keys", lambda: kept(real))
-    return client
-
-
-def test_a_begun_ending_is_finished_when_the_client_leaves(real: Real) -> None:
-    client = slow(real)
-    status, _ = client.leaves()
-    assert status == 0
-    assert (real.row()["status"], real.row()["stopped_by"]) == ("stopped", "exit_keys")
-
-
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
-)
-def test_a_signal_between_the_keys_leaves_the_pane_as_it_was(
-    real: Real, number: signal.Signals
-) -> None:
-    client = slow(real)
-    client.server.send_signal(number)
-    status, _ = client.leaves()
-    assert status == 130
-    assert (real.row()["status"], kept(real)) == ("running", "")
-
-
-def test_a_stop_that_a_signal_interrupted_is_finished_by_reconcile(real: Real) -> None:
-    real.start("acme", "--ignore", "hup,term")
-    pid = real.pid()
-    client = ByHand(real, WHOLE)
-    client.call(1, "stop_session", targets=["acme"], reason="night", keys_timeout=0, grace=60)
-    until("the hangup", lambda: not real.sessions())
-    client.server.terminate()
-    status, _ = client.leaves()
-    assert (status, alive(pid), real.row()["status"]) == (130, True, "running")
-    os.kill(pid, signal.SIGKILL)
-    until("its death", lambda: not alive(pid))
-    assert call(real, "reconcile").returncode == 0
-    assert (real.row()["status"], real.row()["stop_reason"]) == ("stopped", "night")
-
-
-def test_a_signal_to_an_idle_server_ends_it(real: Real) -> None:
-    client = ByHand(real, WHOLE)
-    client.server.terminate()
-    assert client.leaves() == (0, [])
-
-
-def test_a_client_that_died_ends_the_server_in_silence(real: Real) -> None:
-    client = ByHand(real)
-    assert client.server.stdout
-    client.call(1, "list_sessions")
-    client.server.stdout.close()
-    client.call(2, "list_sessions")
-    status, _ = client.leaves()
-    assert status in (0, 1)
 
 
 # The extra
@@ -679,14 +415,3 @@ def test_a_server_needs_no_registry_to_begin(tmp_path: Path, no_leftovers: None)
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-def test_invalid_text_and_invalid_times_are_answered(real: Real) -> None:
-    """Half a surrogate pair, valid in JSON but not in UTF-8; a grace longer than any clock's
-    range."""
-    by_hand = ByHand(real)
-    told = by_hand.answer("stop_session", targets=["\ud800"], reason="night")
-    assert (told["ok"], told["exit_code"]) == (False, 3)
-    told = by_hand.answer("kill_session", targets=["acme"], reason="night", grace=1e308)
-    assert (told["error"]["code"], told["exit_code"]) == ("usage", 2)
-    assert by_hand.leaves()[0] == 0

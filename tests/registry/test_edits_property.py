@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from tests.registry_text import set_fields
-from tests.yaml_documents import KEYS, Field, Made, RowPlace, documents
+from tests.yaml_documents import documents
+from tests.yaml_parts import KEYS, Field, Made, RowPlace
 from tmuxreap.registry.edits import Unsafe, add_row, edit_rows, remove_rows
 from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.registry.yaml.parse import Document, parse

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes import Story
-from tests.yaml_documents import KEYS, Made, documents
+from tests.yaml_documents import documents
+from tests.yaml_parts import KEYS, Made
 from tmuxreap.core import cache
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry import edits, excerpts

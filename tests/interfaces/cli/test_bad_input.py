@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
-from tests.command_line import Answer, Child, command, without_powers
+from tests.command_line import Answer, Child
 from tests.command_line import tmuxreap as run
 from tmuxreap.__main__ import main
 from tmuxreap.core import faults
 from tmuxreap.system import files
-from tmuxreap.system import lock as registry_lock
 
 ROW = "tmux_sessions:\n  - name: a\n    status: running\n  - name: b\n    status: stopped\n"
-NOBODY = 65534
-
-
-@pytest.fixture(autouse=True)
-def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Give the test its own tmux folder, home and registry."""
-    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")  # short: sockets have short names
-    for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, folder)
-    monkeypatch.chdir(tmp_path)
-    yield
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Path:
-    path = tmp_path / ".hermes" / "agent-sessions.yaml"
-    path.parent.mkdir()
-    return path
+pytestmark = pytest.mark.usefixtures("apart")
 
 
 def everything(folder: Path) -> dict[str, bytes | str]:
@@ -353,151 +328,6 @@ def test_a_thousand_rows(registry: Path) -> None:
     after = registry.read_text()
     assert after.startswith("tmux_sessions:\n" + "".join(rows[:500]))
     assert after.endswith("".join(rows[501:]))
-
-
-# What may not be read or written
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_an_unreadable_file_is_refused(
-    verb: str, registry: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    registry.write_text(ROW)
-    opened = os.open
-
-    def denied(path: str | Path, *args: int, **more: int | None) -> int:
-        if Path(path) == registry:
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return opened(path, *args, **more)
-
-    monkeypatch.setattr(os, "open", denied)
-    refused(run(*VERBS[verb]), 5, "permission_denied", "permission denied")
-    monkeypatch.undo()
-    assert registry.read_text() == ROW
-
-
-@pytest.mark.parametrize(
-    "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
-)
-@pytest.mark.parametrize("fault", ["EROFS", "ENOSPC", "EIO", "EDQUOT"])
-def test_a_disk_that_takes_nothing(
-    fault: str, words: tuple[str, ...], registry: Path, tmp_path: Path
-) -> None:
-    registry.write_text(ROW)
-    answer = run(*words, "--json", env={"TMUXREAP_FAULT": f"temp_created={fault}"})
-    refused(answer, 6, "registry_unwritable", os.strerror(getattr(errno, fault)))
-    assert registry.read_text() == ROW
-    assert [path.name for path in registry.parent.glob(".*.tmp")] == []
-
-
-def plainly(*words: str) -> Answer:
-    """Run the command as a user who is bound by file modes."""
-
-    def work() -> int:
-        without_powers()
-        return main(list(words))
-
-    return Child(work).answer()
-
-
-@pytest.mark.parametrize(
-    "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
-)
-@pytest.mark.parametrize(
-    ("part", "mode", "exit_code", "code"),
-    [
-        ("agent-sessions.yaml", 0o000, 5, "permission_denied"),
-        ("agent-sessions.yaml", 0o444, 6, "registry_unwritable"),
-        (".", 0o555, 6, "registry_unwritable"),
-    ],
-)
-def test_modes_are_obeyed(
-    part: str, mode: int, exit_code: int, code: str, words: tuple[str, ...], registry: Path
-) -> None:
-    registry.write_text(ROW)
-    target = registry.parent / part
-    before = target.stat().st_mode
-    target.chmod(mode)
-    try:
-        refused(plainly(*words, "--json"), exit_code, code)
-    finally:
-        target.chmod(before)
-    assert registry.read_text() == ROW
-    assert plainly(*words, "--json").exit == 0
-
-
-def test_nothing_is_started_that_could_not_be_registered(registry: Path) -> None:
-    registry.write_text(ROW)
-    registry.chmod(0o444)
-    refused(
-        plainly("start", "x", "--agent", "demo", "--json"),
-        6,
-        "registry_unwritable",
-        "write-protected",
-    )
-    assert list(Path(os.environ["TMUX_TMPDIR"]).glob("tmux-*/*")) == []
-    assert registry.read_text() == ROW
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
-@pytest.mark.parametrize("part", [".", ".hermes", ".hermes/agent-sessions.yaml"])
-def test_another_users_file_is_taken_when_it_is_named_only(
-    part: str, registry: Path, tmp_path: Path
-) -> None:
-    registry.write_text(ROW)
-    os.chown(tmp_path / part, NOBODY, NOBODY)
-    refused(run("stop", "a", "--json"), 6, "registry_untrusted", str(NOBODY))
-    assert registry.read_text() == ROW
-    assert run("list", "--json", "--registry", str(registry)).exit == 0
-    assert run("list", "--json", env={"TMUXREAP_REGISTRY": str(registry)}).exit == 0
-
-
-# A lock held by another process
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_lock, "WAIT_S", 0.05)
-
-
-@pytest.mark.parametrize("holder", ["filelock", "flock"])
-@pytest.mark.parametrize(
-    "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
-)
-@pytest.mark.usefixtures("impatient")
-def test_a_lock_that_another_holds(
-    holder: str, words: tuple[str, ...], registry: Path, tmp_path: Path
-) -> None:
-    registry.write_text(ROW)
-    lock = f"{registry}.lock"
-    before = everything(tmp_path)
-    if holder == "filelock":
-        with FileLock(lock):
-            answer = run(*words, "--json")
-    else:
-        with open(lock, "w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            answer = run(*words, "--json")
-    refused(answer, 6, "lock_timeout", f"(pid {os.getpid()}) held it")
-    assert everything(tmp_path) == before
-    assert run(*words, "--json").exit == 0
-
-
-def test_reading_takes_no_lock(registry: Path) -> None:
-    registry.write_text(ROW)
-    with FileLock(f"{registry}.lock"):
-        assert run("list", "--json").exit == 0
-        assert run("show", "a", "--json").exit == 0
-        assert run("stop", "b", "--json").json["results"][0]["outcome"] == "already_stopped"
-
-
-def test_a_lock_that_is_let_go_is_taken(registry: Path) -> None:
-    registry.write_text(ROW)
-    with FileLock(f"{registry}.lock"):
-        waiting = command("forget", "b", "--json")
-        assert os.waitpid(waiting.pid, os.WNOHANG) == (0, 0)
-    assert waiting.answer().exit == 0
-    assert "name: b" not in registry.read_text()
 
 
 # The command line

@@ -5,92 +5,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-import time
-from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from textual._xterm_parser import XTermParser
-from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
 
 from tests.command_line import tmuxreap
 from tests.fakes import Story
-from tests.interfaces.text.test_report import SHOP
-from tmuxreap.core.errors import Code, Failure
+from tests.interfaces.popup.pilots import (
+    SMALL,
+    Held,
+    Play,
+    cells,
+    played,
+    rows,
+    text,
+    until,
+)
 from tmuxreap.core.model import EndVerb
-from tmuxreap.core.results import RemoteResult, Result
-from tmuxreap.core.values import replace
+from tmuxreap.core.results import Result
 from tmuxreap.interfaces.popup import view
-from tmuxreap.interfaces.popup.actions import Client, Desk, HostAnswer, Snapshot
+from tmuxreap.interfaces.popup.actions import Client, Desk
 from tmuxreap.interfaces.popup.app import Popup
-from tmuxreap.interfaces.popup.view import COLUMNS, load_choices
+from tmuxreap.interfaces.popup.view import COLUMNS
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
-from tmuxreap.interfaces.text.progress import ProgressText
-
-LARGE, SMALL = (120, 40), (40, 12)
-PATIENCE_S = 60.0
-
-
-class Held(Desk):
-    """A desk whose endings wait for the test."""
-
-    def __init__(self, story: Story) -> None:
-        super().__init__(story.app, Client(story.SOCKET, "/dev/pts/1"))
-        self.may_end = threading.Event()
-        self.may_end.set()
-        self.ended: list[tuple[EndVerb | None, tuple[str, ...]]] = []
-
-    def end(
-        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: ProgressText
-    ) -> Result:
-        self.may_end.wait(PATIENCE_S)
-        self.ended.append((verb, tuple(names)))
-        return super().end(host, verb, names, progress)
-
-
-Play = Callable[["Pilot[None]", Popup], Awaitable[None]]
-
-
-def played(desk: Desk, play: Play, size: tuple[int, int] = LARGE) -> None:
-    async def run() -> None:
-        popup = Popup(desk)
-        async with popup.run_test(size=size) as pilot:
-            await until(pilot, lambda: popup._seen.sessions or popup._seen.failure)
-            await play(pilot, popup)
-            for thread in popup._threads:
-                await asyncio.to_thread(thread.join)
-
-    asyncio.run(run())
-
-
-async def until(pilot: Pilot[None], found: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not found():
-        assert time.monotonic() < deadline
-        await pilot.pause(0.01)
-
-
-def rows(popup: Popup) -> list[str]:
-    table = popup._table
-    return [
-        " ".join(str(cell) for cell in table.get_row_at(at)).strip()
-        for at in range(table.row_count)
-    ]
-
-
-def text(popup: Popup, where: str) -> str:
-    return str(popup.query_one(where, Static).content)
-
-
-def cells(popup: Popup) -> str:
-    """Return every cell of the screen, as on a terminal."""
-    return "\n".join(
-        "".join(segment.text for segment in line)
-        for line in popup.screen._compositor.render_strips()
-    )
 
 
 def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
@@ -473,235 +411,3 @@ def test_of_a_crowd_a_part_is_shown_and_the_filter_finds_the_rest(story: Story) 
         await until(pilot, lambda: popup._table.names == ["old-99"])
 
     played(Desk(story.app), play)
-
-
-async def burst(pilot: Pilot[None], popup: Popup, *pressed: str) -> None:
-    """Send keys all at once, like type-ahead on a busy machine."""
-    for key in pressed:
-        character = {"slash": "/"}.get(key, key if len(key) == 1 else None)
-        popup.post_message(Key(key, character))
-    await pilot.pause()
-
-
-@pytest.mark.parametrize("first", ["slash", "n"])
-def test_text_typed_ahead_is_no_command(story: Story, first: str) -> None:
-    story.agent("acme")
-    desk = Held(story)
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await until(pilot, lambda: popup._table.names == ["acme"])
-        await burst(pilot, popup, first, "x", "s", "r", "a")
-        await until(pilot, lambda: isinstance(popup.focused, Input))
-
-    played(desk, play)
-    assert desk.ended == []
-    assert story.row("acme")["status"] == "running"
-
-
-def test_keys_typed_ahead_arrive_in_order(story: Story) -> None:
-    """A correction must not arrive after what is typed next."""
-    story.agent("acme")
-    story.agent("shop")
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await until(pilot, lambda: popup._table.names == ["acme", "shop"])
-        await burst(pilot, popup, "slash", *"acme", "enter")
-        await until(pilot, lambda: popup._table.names == ["acme"])
-        await burst(pilot, popup, "slash", *["backspace"] * 4, *"shx", "backspace", *"op", "enter")
-        await until(pilot, lambda: popup._table.names == ["shop"])
-        assert popup.focused is popup._table
-
-    played(Desk(story.app), play)
-
-
-def test_a_key_after_the_filter_acts_on_what_the_filter_leaves(story: Story) -> None:
-    for name in ("acme", "docs", "shop"):
-        story.agent(name)
-    desk = Held(story)
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await until(pilot, lambda: popup._table.names == ["acme", "docs", "shop"])
-        await burst(pilot, popup, "slash", *"shop", "enter", "s")
-        await until(pilot, lambda: desk.ended)
-
-    played(desk, play)
-    assert desk.ended == [(EndVerb.STOP, ("shop",))]
-
-
-def test_a_form_is_filled_ahead(story: Story) -> None:
-    asked: list[tuple[str, str, str]] = []
-
-    class Starts(Held):
-        def agents(self) -> list[str]:
-            return ["demo"]
-
-        def start(self, name: str, agent: str, folder: str) -> Result:
-            asked.append((name, agent, folder))
-            return super().start("", "", "/nope")
-
-    story.agent("acme")
-    desk = Starts(story)
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await until(pilot, lambda: popup._table.names == ["acme"])
-        await burst(pilot, popup, "n", *"xys", "backspace", "tab", *"pi", "tab", *"/srv", "enter")
-        await until(pilot, lambda: asked)
-
-    played(desk, play)
-    assert asked == [("xy", "pi", "/srv")]
-    assert desk.ended == []
-
-
-class Slow(Desk):
-    """One whose looks wait for the test."""
-
-    may_look = threading.Event()
-
-    def look(self, chosen: str | None) -> Snapshot:
-        self.may_look.wait(PATIENCE_S)
-        return super().look(chosen)
-
-
-def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
-    """Otherwise a following stop would only apply to the selected one."""
-    story.agent("acme")
-    story.agent("shop")
-
-    async def run() -> None:
-        popup = Popup(Slow(story.app, Client(story.SOCKET, "/dev/pts/1")))
-        async with popup.run_test(size=LARGE) as pilot:
-            await pilot.press("a")
-            popup._desk.may_look.set()  # type: ignore[attr-defined]
-            await until(pilot, lambda: popup._selected_names() == ["acme", "shop"])
-
-    asyncio.run(run())
-
-
-def test_a_late_reply_of_the_terminal_is_no_command(story: Story) -> None:
-    """`tmux` contains an x, and a version an a: the program that had asked was gone by then."""
-    story.agent("acme")
-    desk = Held(story)
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await until(pilot, lambda: popup._table.names == ["acme"])
-        for key in XTermParser().feed("\x1bP>|tmux 3.3a\x1b\\"):
-            popup.post_message(key)
-        await pilot.press("j")
-
-    played(desk, play)
-    assert desk.ended == []
-
-
-class Hosted(Held):
-    """A desk with other hosts and their successive answers; without one a host does not answer."""
-
-    def __init__(self, story: Story, **told: list[HostAnswer]) -> None:
-        super().__init__(story)
-        self.told = told
-        self.may_answer = threading.Event()
-        self.ended_there: list[tuple[EndVerb | None, tuple[str, ...]]] = []
-        self.choices = story.folder / "state" / "popup.json"
-
-    def choices_file(self) -> Path:
-        return self.choices
-
-    def hosts(self) -> tuple[str, ...]:
-        return tuple(self.told)
-
-    def look_at_host(self, host: str, before: HostAnswer) -> HostAnswer:
-        if not self.told[host]:
-            self.may_answer.wait(PATIENCE_S)
-            return before
-        return self.told[host].pop(0) if len(self.told[host]) > 1 else self.told[host][0]
-
-    def remote_screen(self, target: str) -> str:
-        return f"what {target} shows"
-
-    def end(
-        self, host: str, verb: EndVerb | None, names: Sequence[str], progress: ProgressText
-    ) -> Result:
-        if not host:
-            return super().end(host, verb, names, progress)
-        self.ended_there.append((verb, tuple(names)))
-        parted = [(one, *one.split("@")) for one in names]
-        far = [
-            RemoteResult(name, host, {"outcome": "stopped"}, (f"{one}: stopped",))
-            for one, name, host in parted
-        ]
-        return Result("stop", None, 0.0, far)
-
-
-def there(*names: str) -> HostAnswer:
-    return HostAnswer(tuple(replace(SHOP, name=name, state="idle") for name in names))
-
-
-def test_other_hosts_are_shown_after_a_key_and_one_that_hangs_holds_up_none(story: Story) -> None:
-    story.agent("acme")
-    desk = Hosted(story, gpu=[there("web@gpu")], dead=[])
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        assert "HOST" not in cells(popup)
-        await pilot.press("h")
-        await until(pilot, lambda: popup._table.names == ["acme", "web@gpu"])
-        assert "HOST" in cells(popup)
-        assert [row.split()[:2] for row in rows(popup)] == [["acme", "-"], ["web", "gpu"]]
-        assert "asking 1 host ..." in text(popup, "#folded")
-        await pilot.press("j")
-        await until(pilot, lambda: "what web@gpu shows" in cells(popup))
-        await pilot.press("h")
-        await until(pilot, lambda: popup._table.names == ["acme"])
-        assert "HOST" not in cells(popup)
-        await pilot.press("h")
-        await until(pilot, lambda: "web@gpu" in popup._table.names)
-        desk.may_answer.set()
-
-    played(desk, play)
-    assert load_choices(desk.choices).hosts
-
-    async def again(pilot: Pilot[None], popup: Popup) -> None:
-        await until(pilot, lambda: "web@gpu" in popup._table.names)  # as it was left
-
-    played(desk, again, SMALL)
-
-
-def test_in_a_small_window_the_name_says_the_host(story: Story) -> None:
-    story.agent("acme")
-    desk = Hosted(story, gpu=[there("web@gpu")])
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await pilot.press("h")
-        await until(pilot, lambda: any(row.startswith("web@gpu") for row in rows(popup)))
-
-    played(desk, play, SMALL)
-
-
-def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) -> None:
-    story.agent("acme")
-    desk = Hosted(story, gpu=[there("web@gpu", "api@gpu")], dev=[there("web@dev")])
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await pilot.press("h")
-        await until(pilot, lambda: len(rows(popup)) == 4)
-        await pilot.press("a", "s", "y")
-        await until(pilot, lambda: len(popup._receipts) == 4)
-        assert str(popup._receipts["web@gpu"]) == "web@gpu: stopped"
-
-    played(desk, play)
-    assert desk.ended == [(EndVerb.STOP, ("acme",))]
-    assert sorted(desk.ended_there, key=str) == [
-        (EndVerb.STOP, ("api@gpu", "web@gpu")),
-        (EndVerb.STOP, ("web@dev",)),
-    ]
-
-
-def test_a_failure_of_a_host_is_reported_below_the_table(story: Story) -> None:
-    story.agent("acme")
-    down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
-    desk = Hosted(story, gpu=[HostAnswer((), down)])
-
-    async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await pilot.press("h")
-        await until(pilot, lambda: "reach gpu: no route" in text(popup, "#folded"))
-        assert rows(popup)
-
-    played(desk, play)
