@@ -56,6 +56,9 @@ def release(tmp_path: Path) -> ModuleType:
     module.ROOT = tmp_path
     (tmp_path / "tmuxreap").mkdir()
     (tmp_path / "tmuxreap" / "__init__.py").write_text('__version__ = "1.2.3"\n')
+    for name in (".claude-plugin/plugin.json", "gemini-extension.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{\n  "version": "1.2.3"\n}\n')
     (tmp_path / "pyproject.toml").write_text(f'repository = "{REPOSITORY}"\n')
     (tmp_path / "CHANGELOG.md").write_text(
         "# Changelog\n\n## 1.2.3 (today)\n\n- new\n\n## 1.2\n- old\n"
@@ -82,6 +85,7 @@ def test_a_checkout_that_is_ready_can_be_released(
         ("pyproject.toml", "https", "http", "is not https://"),
         ("CHANGELOG.md", "## 1.2.3", "## Unreleased", "has no part `## 1.2.3`"),
         ("tmuxreap/__init__.py", "1.2.3", "1.2.dev0", "is not X.Y.Z"),
+        ("gemini-extension.json", "1.2.3", "1.2.2", "gemini-extension.json names another version"),
         ("CHANGELOG.md", "- new", "- newer", "not committed"),
     ],
 )
@@ -98,6 +102,19 @@ def test_a_mistake_in_a_file_is_reported_and_nothing_is_tagged(
     assert release.main(["tag"]) == 1
     assert told in capsys.readouterr().err
     assert release.git("tag") == ""
+
+
+def test_a_version_is_set_in_every_file_that_names_it(release: ModuleType) -> None:
+    assert release.main(["version", "1.3"]) == 2
+    assert release.version() == "1.2.3"
+    assert release.main(["version", "1.3.0"]) == 0
+    assert release.version() == "1.3.0"
+    assert release.other_versions() == []
+    assert '"version": "1.3.0"' in (release.ROOT / "gemini-extension.json").read_text()
+
+
+def test_no_file_names_a_version_of_its_own() -> None:
+    assert script("release").other_versions() == []
 
 
 def test_another_tag_than_the_version_s_is_refused(release: ModuleType) -> None:

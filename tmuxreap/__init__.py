@@ -8,7 +8,7 @@
 The public names are those of `interfaces.python.api`, described in docs/python.md. They are
 imported on first use."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 TYPE_CHECKING = False  # not from `typing`: importing that would cost more than this whole module
 if TYPE_CHECKING:
