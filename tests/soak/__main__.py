@@ -20,8 +20,9 @@ from typing import cast
 from tests.mcp_client import WHOLE, ByHand
 from tests.real import Real
 from tests.soak.checks import Checks
-from tests.soak.deeds import Deeds, cpu_s
+from tests.soak.deeds import cpu_s
 from tests.soak.report import Minute, report, sampled
+from tests.soak.work import Work
 from tests.soak.world import MARK, World
 
 MINUTE_S = 60.0
@@ -40,7 +41,7 @@ def arguments() -> argparse.Namespace:
 class Soak:
     def __init__(self, world: World, seed: int, share: float) -> None:
         self.world, self.share = world, share
-        self.deeds = Deeds(world, seed)
+        self.deeds = Work(world, seed)
         self.checks = Checks(world, self.deeds)
         self.minutes: list[Minute] = []
         self.wrong: list[str] = []

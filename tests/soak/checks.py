@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.soak.deeds import HUNG_S, Deeds
+from tests.soak.deeds import HUNG_S
+from tests.soak.work import Work, said
 from tests.soak.world import Machine, Place, World, conversation_lines, lives, marked, started
 
 BEGUN = {"started", "start", "resumed", "resume", "adopted", "adopt", "forgotten"}
@@ -18,7 +19,7 @@ PATIENCE_S = 20.0
 
 
 class Checks:
-    def __init__(self, world: World, deeds: Deeds) -> None:
+    def __init__(self, world: World, deeds: Work) -> None:
         self.world, self.deeds = world, deeds
         self.neighbours = {machine.home: machine.panes()["quiet"] for machine in world.machines}
         self.before = {machine.home: machine.options() for machine in world.machines}
@@ -35,6 +36,9 @@ class Checks:
             found += [f"{place.letter}: {one}" for one in self._of_place(place)]
         for machine in self.world.machines:
             found += [f"{machine.home.name}: {one}" for one in self._of_neighbours(machine)]
+            found += [f"{machine.home.name}: {one}" for one in self._of_seats(machine)]
+            twice = [prompt for prompt, times in said(machine).items() if times > 1]
+            found += [f"{machine.home.name}: {prompt} came more than once" for prompt in twice]
         return [*found, *self._of_processes()]
 
     # A registry
@@ -72,20 +76,39 @@ class Checks:
             yield f"bytes of others changed: {place.frame()!r}"
             self.frames[place.letter] = place.frame()
         rows = place.rows()
-        ours = {name: row for name, row in rows.items() if name in place.names}
+        ours = {name: row for name, row in rows.items() if name in place.ours}
+        seats = self.deeds.seats[place.machine.home].living()
         for name, row in ours.items():
-            if row["status"] != "running" and lives(row):
+            in_pane = row.get("terminal") != "background"
+            alive = lives(row) if in_pane else row["pane"]["id"] in seats
+            if row["status"] != "running" and alive:
                 yield f"{name} is {row['status']} and lives: {row}"
-            if row["status"] == "running" and not lives(row) and name not in told:
+            if row["status"] == "running" and not alive and name not in told:
                 yield f"{name} is running and dead, and nobody says so: {row}"
-        running = {name for name, row in ours.items() if row["status"] == "running"}
-        there = {name for name in place.machine.panes() if name in place.names}
+        running = {
+            name
+            for name, row in ours.items()
+            if row["status"] == "running" and row.get("terminal") != "background"
+        }
+        there = {name for name in place.machine.panes() if name in place.ours}
         if not running ^ there <= told:
             yield f"rows {running ^ there} and tmux differ; told was {told}"
         for name in there - told:
             options = place.machine.tmux("-N", "show-options", "-p", "-t", f"={name}:")
             if options:
                 yield f"a pane option stayed in {name}: {options}"
+
+        if place.dumped:
+            yield from self._of_dumps(place, rows)
+
+    def _of_dumps(self, place: Place, rows: dict[str, dict[str, Any]]) -> Iterator[str]:
+        """Check that what another tool wrote under the lock is there, but in forgotten rows."""
+        for name, (number, at) in self.deeds.counted.items():
+            with place.read() as db:
+                query = "SELECT count(*) FROM events WHERE name = ? AND at >= ? AND kind = ?"
+                (forgotten,) = db.execute(query, (name, at, "forgotten")).fetchone()
+            if not forgotten and rows.get(name, {}).get("counted") != number:
+                yield f"{name} lost what another tool wrote: {number} {rows.get(name)}"
 
     def _of_ledger(self, place: Place, told: set[str]) -> Iterator[str]:
         with place.read() as db:
@@ -155,6 +178,15 @@ class Checks:
         if options != self.before[machine.home]:
             yield f"options changed: {self.before[machine.home]!r} became {options!r}"
             self.before[machine.home] = options
+
+    def _of_seats(self, machine: Machine) -> Iterator[str]:
+        seats = self.deeds.seats[machine.home]
+        back = seats.back()
+        if back:
+            yield f"sessions of the daemon that were stopped run again: {back}"
+        if seats.process.poll() is not None:
+            yield f"the daemon was ended: {seats.process.returncode}"
+            seats.restart()
 
     def _of_processes(self) -> Iterator[str]:
         if started(self.world.loose) is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -34,12 +35,16 @@ AGENTS = (
 )  # fmt: skip
 
 
+Check = Callable[[dict[str, Any]], Iterator[str]]
+
+
 @dataclass
 class Verb:
     words: list[str]
     process: subprocess.Popen[bytes]
     out: IO[bytes]
     err: IO[bytes]
+    then: Check | None = None  # what its answer must agree with
     begun: float = field(default_factory=time.monotonic)
     crashed: bool = False
 
@@ -49,6 +54,11 @@ class Verb:
         self.out.seek(0)
         said = self.err.read().decode(errors="replace")
         return said or self.out.read()[:LONGEST].decode(errors="replace")
+
+    def answer(self) -> dict[str, Any]:
+        self.out.seek(0)
+        answer: dict[str, Any] = json.loads(self.out.read() or b"{}")
+        return answer
 
     def end(self) -> None:
         self.process.kill()
@@ -66,6 +76,7 @@ class Deeds:
         self.trouble: list[tuple[float, float]] = []
         self.counts: dict[str, int] = {}
         self.exits: dict[int, int] = {}
+        self.outcomes: dict[str, int] = {}  # of answers that were compared with what is there
         self.wrong: list[str] = []
         self.lately: list[str] = []
         self.note = 0
@@ -74,7 +85,9 @@ class Deeds:
 
     # The program
 
-    def begin(self, place: Place, *words: str, here: bool = True) -> Verb:
+    def begin(
+        self, place: Place, *words: str, here: bool = True, then: Check | None = None
+    ) -> Verb:
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         line = [str(PROGRAM), words[0]]
         line += ["--registry", str(place.registry)] if here else []
@@ -83,7 +96,7 @@ class Deeds:
             line, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=place.folder,
             env=place.machine.environ,
         )  # fmt: skip
-        return Verb(line[1:], process, out, err)
+        return Verb(line[1:], process, out, err, then)
 
     def watch(self, place: Place) -> None:
         told = (self.world.folder / f"watch-{place.letter}").open("ab+")
@@ -94,10 +107,10 @@ class Deeds:
         )
         self.watches[place.letter] = Verb(line[1:], process, told, err)
 
-    def verb(self, place: Place, *words: str, here: bool = True) -> None:
+    def verb(self, place: Place, *words: str, here: bool = True, then: Check | None = None) -> None:
         while len(self.running) >= AT_ONCE and not self.deaf:
             self.wait(self.running.pop(0))
-        self.running.append(self.begin(place, *words, here=here))
+        self.running.append(self.begin(place, *words, here=here, then=then))
 
     def wait(self, verb: Verb) -> None:
         while verb.process.poll() is None and time.monotonic() < verb.begun + HUNG_S:
@@ -113,7 +126,16 @@ class Deeds:
             said = verb.said()
             if status not in (FINE | TROUBLED if troubled else FINE) or "Traceback" in said:
                 self.wrong.append(f"{verb.words} left with {status}: {said[-2000:]}")
+            if verb.then is not None:
+                self._compare(verb, verb.then)
         verb.end()
+
+    def _compare(self, verb: Verb, check: Check) -> None:
+        answer = verb.answer()
+        for one in answer.get("results", []):
+            told = f"{verb.words[0]} {one.get('outcome') or 'failed'}"
+            self.outcomes[told] = self.outcomes.get(told, 0) + 1
+        self.wrong += [f"{verb.words}: {one}" for one in check(answer)]
 
     def all_done(self) -> None:
         self.wake(all_of_them=True)
@@ -151,9 +173,11 @@ class Deeds:
 
     # Verbs
 
+    kinds: Mapping[str, float] = KINDS
+
     def step(self) -> None:
         self.wake()
-        (kind,) = self.random.choices(list(KINDS), list(KINDS.values()))
+        (kind,) = self.random.choices(list(self.kinds), list(self.kinds.values()))
         place = self.random.choice(self.world.places)
         name = self.random.choice(place.names)
         self.lately = [*self.lately[-400:], f"{time.time():.2f} {kind} {name}"]

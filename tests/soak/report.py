@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 
+from tests.scripts import script
 from tests.soak.deeds import Deeds
 from tests.soak.world import Place, World
 
+measured = script("measured.py")
 KEPT = 12  # lines of the table
 
 
@@ -99,13 +101,16 @@ def report(minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, 
     disk = "a disk that fills up" if world.mounted else "no full disk (needs root)"
     done = ", ".join(f"{n} {name}" for name, n in sorted(deeds.counts.items()))
     exits = ", ".join(f"{code} {n} times" for code, n in sorted(deeds.exits.items()))
+    outcomes = ", ".join(f"{n} {name}" for name, n in sorted(deeds.outcomes.items()))
     parts = [
         "# Soak",
-        f"What `./scripts/soak {last.passed_s / 3600:.2g} --seed {seed}` reported: {last.deeds}"
+        f"What `./scripts/soak {last.passed_s / 3600:.2g} --seed {seed}` reported on"
+        f" {measured.date()}, at the commit {measured.commit()}: {last.deeds}"
         f" random actions on three registries and two hosts, with {disk}, using"
         f" {100 * last.cpu_s / last.passed_s:.1f} % of one core. After each minute all promises"
         f" were checked, {len(minutes) - 1} times in all; {len(wrong)} checks failed.",
         f"Actions: {done}.",
+        f"Outcomes that were compared with what is there: {outcomes}.",
         f"Exit statuses: {exits}. The slowest action took {deeds.slowest[0]:.0f} s:"
         f" `{deeds.slowest[1]}`.",
         "`p`, `q`, `a` are the registries, each with a `watch`; that of `q` is killed now and then."

@@ -30,7 +30,8 @@ ABOVE = (
 )
 BELOW = "foot:\r\n  - name: not a row\r\n"
 NOTE = re.compile(rb"n(\d{5})")
-OURS = re.compile(r"(?m)^  - name: ['\"]?[a-z]\d['\"]?\r?\n(?:    .*\r?\n|\r?\n)*")
+OURS = re.compile(r"(?m)^  - name: ['\"]?[a-z]s?\d['\"]?\r?\n(?:    .*\r?\n|\r?\n)*")
+OURS_NAME = re.compile(r"[a-z]s?\d")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Place:
     machine: Machine
     folder: Path
     host: str | None  # its name for remote access
+    dumped: bool = False  # another tool dumps the whole file, now and then
 
     @property
     def registry(self) -> Path:
@@ -109,6 +111,15 @@ class Place:
     @property
     def names(self) -> list[str]:
         return [f"{self.letter}{number}" for number in range(10)]
+
+    @property
+    def seats(self) -> list[str]:
+        """Return the names for sessions in the machine's own daemon."""
+        return [f"{self.letter}s{number}" for number in range(3)]
+
+    @property
+    def ours(self) -> list[str]:
+        return [*self.names, *self.seats]
 
     def begin(self) -> None:
         self.registry.parent.mkdir(parents=True)
@@ -128,10 +139,17 @@ class Place:
             yield db
 
     def frame(self) -> str:
-        """Return the registry without our rows."""
+        """Return the registry without our rows: its bytes, or its data where a tool dumps it."""
         with self.registry.open(newline="") as file:
             text = file.read()
-        return NOTE.sub(b"n00000", OURS.sub("", text).encode(), count=1).decode()
+        text = NOTE.sub(b"n00000", OURS.sub("", text).encode(), count=1).decode()
+        if not self.dumped:
+            return text
+        data = yaml.safe_load(text)
+        rows = [row for row in data["tmux_sessions"] if not OURS_NAME.fullmatch(row["name"])]
+        for row in rows:
+            row.pop("counted", None)
+        return json.dumps({**data, "tmux_sessions": rows}, default=str)
 
 
 @dataclass
@@ -146,7 +164,7 @@ class World:
         disk = self.folder / "disk"
         self.places = [
             Place("p", self.mine, disk, None),
-            Place("q", self.mine, self.mine.home / "q", "b"),
+            Place("q", self.mine, self.mine.home / "q", "b", dumped=True),
             Place("a", self.far, self.far.home, "a"),
         ]
         self.loose = 0
