@@ -15,6 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+import measured
+
 import tmuxreap
 from benchmark.cases import Case, Line
 from benchmark.page import number, page, ratio_of
@@ -41,7 +43,7 @@ def main() -> int:
                 print(told(line), file=said, flush=True)
         about = {
             "version": tmuxreap.__version__,
-            "commit": _commit(),
+            "commit": measured.commit(),
             "python": platform.python_version(),
             "tmux": world.tmux("-V").strip(),
             "machine": platform.machine(),
@@ -119,16 +121,6 @@ def ended(lines: Sequence[Line], about: Mapping[str, str], said: IO[str]) -> int
 
 def _load() -> str:
     return f"{os.getloadavg()[0]:.1f}"
-
-
-def _commit() -> str:
-    root = Path(__file__).parent.parent.parent
-    words = ["git", "-C", str(root), "describe", "--always", "--dirty"]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
 
 
 def _packages() -> list[Path]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
+
+import measured
 
 from benchmark.cases import Line
 
@@ -64,10 +65,9 @@ How cost grows with the work:
 
 
 def page(lines: Sequence[Line], about: Mapping[str, str]) -> str:
-    date = datetime.date.today().isoformat()
     there = {line.who.split(" ")[0] for line in lines} | {line.who for line in lines}
     who = "".join(f"- *{name}*: {text}\n" for name, text in WHO.items() if name in there)
-    head = HEAD.format(date=date, who=who, **about)
+    head = HEAD.format(date=measured.date(), who=who, **about)
     return head + "".join(map(_row, lines)) + where(lines) + TAIL
 
 
