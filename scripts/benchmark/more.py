@@ -15,7 +15,7 @@ from benchmark.cases import CHANGE_PY, LIST_LS, LIST_PY, STOP_PY, Case, Line, li
 from benchmark.timing import Samples, memory_mb, peak_mb, timed
 
 PER_HUNDRED = 2.0  # py that a cold registry may cost per 100 rows
-CROWD, WARM_DEATHS = 100, 500
+CROWD, DEATHS, WARM_DEATHS = 100, 5000, 1500
 CORES, TESTS_S = 2, 180.0
 ROOT = Path(__file__).parent.parent.parent
 PAUSE_S, PROOF_S = 1.0, 1.0  # before the first restart; how long a new agent must live
@@ -151,11 +151,10 @@ def _at_rest(case: Case, count: int) -> Iterator[Line]:
 
 def deaths(case: Case) -> Iterator[Line]:
     """Measure how `watch` grows while agents of another tool die, a hundred at a time."""
-    most = 1000 if case.quick else 5000
     seen = {}
     case.world.register()
     with case.watch() as pid:
-        for died in range(CROWD, most + 1, CROWD):
+        for died in range(CROWD, DEATHS + 1, CROWD):
             names = [f"d{died}-{number}" for number in range(CROWD)]
             case.world.sessions(names, f"{case.world.sleeper} 1000", prompt=False)
             case.world.replace(case.world.rows_by_hand())
@@ -163,9 +162,9 @@ def deaths(case: Case) -> Iterator[Line]:
             case.world.clear()
             _until_recorded(case)
             seen[died] = memory_mb(pid)
-    what = f"watch, {most} deaths"
-    yield Line(what, "memory at the end", seen[most], "MB", limit=60.0)
-    grown = seen[most] - seen[WARM_DEATHS]
+    what = f"watch, {DEATHS} deaths"
+    yield Line(what, "memory at the end", seen[DEATHS], "MB", limit=60.0)
+    grown = seen[DEATHS] - seen[WARM_DEATHS]
     yield Line(what, f"memory grown since the first {WARM_DEATHS}", grown, "MB", limit=1.0)
 
 

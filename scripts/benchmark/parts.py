@@ -25,4 +25,4 @@ PARTS: dict[str, Callable[[Case], Iterator[Line]]] = {
     "hosts": hosts.lines,
     "tests": more.test_command,
 }
-LONG = {"tests"}  # left out of a quick run
+LONG = {"deaths", "tests"}  # left out of a quick run

@@ -193,3 +193,16 @@ def test_a_task_is_added_and_changed(ledger: Ledger, path: Path) -> None:
         ("t1", "failed", "Agent killed: stuck", "2026-11-18T11:07:40Z"),
         ("t2", "ready", None, "2026-11-18T11:06:40Z"),
     ]
+
+
+# Of many
+
+
+def test_only_the_sessions_that_are_asked_for_are_read(ledger: Ledger) -> None:
+    life = {"status": "stopped", "stopped_at": "2026-11-18T09:12:33Z"}
+    names = [f"n{number}" for number in range(1200)]
+    for name in names:
+        ledger.record_event(NewEvent(name, "stopped", {"life": life}), NOW)
+    assert set(ledger.end_keys(["n7", "other"])) == {"n7"}
+    assert set(ledger.end_keys(names)) == set(names)
+    assert ledger.end_keys([]) == {}

@@ -4,7 +4,9 @@ where it differs from the registry, the registry is right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 from tmuxreap.core import faults
 from tmuxreap.core.faults import Step
@@ -32,7 +34,7 @@ from tmuxreap.ledger.schema import supports_json
 from tmuxreap.registry.transitions import end_key, is_ended
 
 SAME_CHANGE_S = 30.0  # two watches look at different moments, at most 10 s apart
-FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
+FEW_NAMES = 500  # at most these are named in a query: SQLite takes 999 values
 
 
 class Ledger(Database):
@@ -43,6 +45,16 @@ class Ledger(Database):
     ) -> list[RecordedEvent]:
         """Return events in the order in which they were recorded."""
         return self.read(lambda db: _events(db, names, since, after_id)) or []
+
+    def _of_names(
+        self, query: str, names: Collection[str], *values: object, order: str = ""
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of these names, some names at a time: a ledger also knows the thousands
+        that have no row any more, and a watch would grow with them."""
+        rest = iter(names)
+        while few := tuple(islice(rest, FEW_NAMES)):
+            only = f" AND name IN ({', '.join('?' * len(few))}) {order}"
+            yield from self.rows(query + only, (*values, *few))
 
     def history(self, name: str) -> list[RecordedEvent] | None:
         """Return all events of a session; None if the ledger is unavailable."""
@@ -55,9 +67,10 @@ class Ledger(Database):
         found = {name: self.rows(schema.LIVES, (name,)) for name in names}
         return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
 
-    def end_keys(self) -> dict[str, str]:
-        """Return what the row of each session shows since its newest end, in short."""
-        return {str(name): str(key) for name, key in self.rows("SELECT name, shows FROM ends")}
+    def end_keys(self, names: Sequence[str]) -> dict[str, str]:
+        """Return what the rows of these sessions show since their newest ends, in short."""
+        found = self._of_names("SELECT name, shows FROM ends WHERE true", names)
+        return {str(name): str(key) for name, key in found}
 
     def newest_ends(self) -> list[RecordedEvent]:
         """Return the event of each session's newest end."""
@@ -236,13 +249,8 @@ class Ledger(Database):
 
     def seen(self, boot_id: str, names: Sequence[str]) -> dict[str, Memory]:
         """Return what looks saw of these rows since the machine started."""
-        few = tuple(names) if len(names) <= FEW_NAMES else ()
-        if few:
-            only = f" AND name IN ({', '.join('?' * len(few))})"
-        else:
-            only = ""
         found: dict[str, dict[ProcessId, SeenPane | None]] = {}
-        for name, pid, start, *place in self.rows(schema.SEEN + only, (boot_id, *few)):
+        for name, pid, start, *place in self._of_names(schema.SEEN, names, boot_id):
             led = SeenPane(*place) if place[0] is not None else None
             found.setdefault(name, {})[ProcessId(pid, start)] = led
         return {name: Memory(processes) for name, processes in found.items()}
@@ -289,15 +297,9 @@ class Ledger(Database):
 
     def marks(self, names: Collection[str]) -> dict[str, str]:
         """Return the latest mark of each name that has one."""
-        if not names:
-            return {}
-        few = tuple(names) if len(names) <= FEW_NAMES else ()
-        if few:
-            only = f"WHERE name IN ({', '.join('?' * len(few))}) "
-        else:
-            only = ""
-        query = f"SELECT name, mark FROM marks {only}ORDER BY created_at, rowid"  # noqa: S608
-        return {str(name): str(mark) for name, mark in self.rows(query, few)}
+        order = "ORDER BY created_at, rowid"
+        found = self._of_names("SELECT name, mark FROM marks WHERE true", names, order=order)
+        return {str(name): str(mark) for name, mark in found}
 
     def name_of(self, mark: str) -> str | None:
         rows = self.rows("SELECT name FROM marks WHERE mark = ?", (mark,))

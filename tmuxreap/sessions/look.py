@@ -308,10 +308,7 @@ def newer_rows(books: Books, seen: Iterable[tuple[Row, Sight]], look: Looks) -> 
     """Return the newer state of each row that went back in time. It counts only if a look agrees:
     nothing is left of what had ended, and what was begun is there."""
     seen = [*seen]
-    if any(row.status.ended for row, _ in seen):
-        ends = books.end_keys()
-    else:
-        ends = {}
+    ends = books.end_keys([row.name for row, _ in seen if row.status.ended])
     old = [row for row, sight in seen if _may_be_old(row, sight) or _shows_other_end(row, ends)]
     if not old:
         return {}
