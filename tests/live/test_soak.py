@@ -4,6 +4,7 @@ purpose."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from tests.soak.__main__ import Soak
+from tests.soak.deeds import Check
+from tests.soak.work import command_line
 from tests.soak.world import DEMO, MARK, Place, World, marked
 
 pytestmark = pytest.mark.live
@@ -100,6 +103,28 @@ def a_promise(soak: Soak, place: Place) -> None:
     place.registry.write_bytes(data.replace(b"tags: [soak]", b"resumable: true"))
 
 
+def a_prompt_twice(soak: Soak, place: Place) -> None:
+    line = json.dumps({"role": "user", "text": "prompt-0-"})
+    folder = place.machine.home / ".tmuxreap-demo" / "conversations"
+    folder.mkdir(exist_ok=True)
+    (folder / "twice.jsonl").write_text(f"{line}\n{line}\n")
+
+
+def a_session_of_the_daemon(soak: Soak, place: Place) -> None:
+    seats = soak.deeds.seats[place.machine.home]
+    seats.ended[seats.begin()] = "ps0"
+
+
+def a_server_of_an_agent(soak: Soak, place: Place) -> None:
+    seats = soak.deeds.seats[soak.world.far.home]
+    seats.process.kill()
+    seats.process.wait()
+
+
+def a_field_of_another_tool(soak: Soak, place: Place) -> None:
+    soak.deeds.counted["flow"] = -1, time.time()
+
+
 BROKEN: dict[str, Callable[[Soak, Place], None]] = {
     "bytes of others changed": a_byte,
     "a key reached the neighbour": a_key,
@@ -111,7 +136,28 @@ BROKEN: dict[str, Callable[[Soak, Place], None]] = {
     "watch ended by itself": a_watch,
     "watch told twice": a_word_twice,
     "is resumable": a_promise,
+    "came more than once": a_prompt_twice,
+    "that were stopped run again": a_session_of_the_daemon,
+    "the daemon was ended": a_server_of_an_agent,
+    "lost what another tool wrote": a_field_of_another_tool,
 }
+
+
+def untrue_answers(soak: Soak, place: Place) -> Iterator[str]:
+    """Let the checks of answers see some that do not agree with what is there."""
+    then: list[Check] = []
+
+    def verb(*_: object, **more: Check) -> None:
+        then.append(more["then"])
+
+    really, soak.deeds.verb = soak.deeds.verb, verb  # type: ignore[method-assign]
+    soak.deeds.do_send(place, "p0")
+    soak.deeds.do_restart(place, "p0")
+    soak.deeds.do_resume_set(place, "p0")
+    soak.deeds.verb = really  # type: ignore[method-assign]
+    told = {"name": "p0", "pid": os.getpid(), "conversation_id": "no-such", "error": None}
+    for check, outcome in zip(then, ("sent", "restarted", "resumed"), strict=True):
+        yield from check({"results": [{**told, "outcome": outcome}]})
 
 
 def test_all_promises_hold_for_a_while_and_a_broken_one_is_reported(soak: Soak) -> None:
@@ -125,6 +171,11 @@ def test_all_promises_hold_for_a_while_and_a_broken_one_is_reported(soak: Soak) 
     killed.process.wait()
     killed.end()
     run(soak, place, "start", "p0", "--agent", "demo", "--tag", "soak", "--", *DEMO)
+    assert list(untrue_answers(soak, place)) == [
+        "it was sent, and is there 0 times",
+        f"p0 runs without its conversation no-such: {command_line(os.getpid())}",
+        "p0 was resumed, and its ends had the sets set()",
+    ]
     for break_it in BROKEN.values():
         break_it(soak, place)
     found = soak.checks.all()

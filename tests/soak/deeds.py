@@ -133,7 +133,7 @@ class Deeds:
     def _compare(self, verb: Verb, check: Check) -> None:
         answer = verb.answer()
         for one in answer.get("results", []):
-            told = f"{verb.words[0]} {one.get('outcome') or 'failed'}"
+            told = f"{verb.words[0]} {one.get('outcome') or ('failed' if one['error'] else 'done')}"
             self.outcomes[told] = self.outcomes.get(told, 0) + 1
         self.wrong += [f"{verb.words}: {one}" for one in check(answer)]
 

@@ -134,9 +134,9 @@ class Work(Deeds):
 
         def resumed(answer: dict[str, Any]) -> Iterator[str]:
             for one in answer.get("results", []):
-                if one.get("outcome") == "resumed" and not one.get("error"):
+                if not one["error"]:
                     found = ends_before_resumes(place, one["name"], began)
-                    if wanted != "last" and wanted not in found:
+                    if wanted not in ("last", *found):
                         yield f"{one['name']} was resumed, and its ends had the sets {found}"
 
         words = ["--set", wanted, "--confirm", "0.2", "--json"]
