@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.fakes import OWN_PID, FakeClock, FakeProcesses, FakeTmux
-from tmuxreap.core.model import NoServer, ProcessId, Server, Unreachable
+from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, Unreachable
 from tmuxreap.proof.observe import Observer, Place, ancestors, terminal_number
 from tmuxreap.proof.ownership import Sought, Trace
 
@@ -49,6 +49,28 @@ def test_each_server_is_asked_once_and_answers_for_itself(processes: Counted) ->
     assert world.servers["/tmp/none"] == NoServer("/tmp/none")
     assert isinstance(world.servers["/tmp/odd"], Unreachable)
     assert (world.host, world.boot_id) == ("here", "boot")
+
+
+def test_a_pane_whose_pid_came_again_meanwhile_is_dead(processes: Counted) -> None:
+    """Between the answer of tmux and the list of processes."""
+    tmux = FakeTmux(processes)
+    ours, other = tmux.open(SOCKET, "acme", "sleep"), tmux.open(SOCKET, "b", "sleep")
+    answer, leader = tmux.look(SOCKET), ours.panes[0].process
+    tmux.answers[SOCKET] = answer
+    assert [pane.dead for pane in _panes(observer(processes, tmux), ours.name)] == [False]
+    processes.die(leader)
+    processes.clock._booted -= 1.0
+    processes.add("make", pid=leader.pid)
+    assert [pane.dead for pane in _panes(observer(processes, tmux), ours.name)] == [True]
+    assert [pane.dead for pane in _panes(observer(processes, tmux), other.name)] == [False]
+
+
+def _panes(looking: Observer, name: str) -> tuple[Pane, ...]:
+    server = looking.look([SOCKET], 0).servers[SOCKET]
+    assert isinstance(server, Server)
+    session = server.named(name)
+    assert session is not None
+    return session.panes
 
 
 def test_a_trace_has_mark_pane_and_terminals_of_a_process(processes: Counted) -> None:

@@ -128,6 +128,28 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "swaps", "a", 3),
         ("act", "stop", "b", AGENT, (), ""),
     ],
+    "a pid comes again between tmux's answer and the list of processes": [
+        ("live", "b", "mystery", 1, "", SLOW),
+        ("row", "b", "foreign"),
+        ("act", "stop", "b", ("agent", True, 0.0), ((39, "pause"),), ""),
+        ("deed", "dies", "b", 0),
+        ("time", 0.1),
+        ("deed", "gets_its_pid", "b", 0),
+    ],
+    "the same, as a stop takes its first look": [
+        ("live", "b", "mystery", 1, "", SLOW),
+        ("row", "b", "foreign"),
+        ("act", "stop", "b", ("agent", True, 0.0), ((4, "pause"),), ""),
+        ("deed", "dies", "b", 0),
+        ("time", 0.1),
+        ("deed", "gets_its_pid", "b", 0),
+    ],
+    "a shell is left of an unknown agent in a renamed session": [
+        ("live", "a", "mystery", 0, "shell", {**SLOW, "ignores": ("SIGTERM",)}),
+        ("row", "a", "full"),
+        ("deed", "dies", "a", 0),
+        ("deed", "renames", "a", 0),
+    ],
     "a start meets the row of a stop that was killed": [
         ("live", "a", "plain", 0, "", CALM),
         ("row", "a", "full"),

@@ -135,6 +135,7 @@ class Observer:
         wanted: Sought,
     ) -> World:
         """Put together what was read. `names`: those that are known already."""
+        servers = {socket: _with_dead_panes(it, processes) for socket, it in servers.items()}
         ttys = {}
         for _, _, pane in panes_of(servers.values()):
             ttys[pane.tty] = terminal_number(pane.tty)
@@ -251,6 +252,25 @@ def _started_since(processes: Mapping[int, Process], since: int) -> list[Process
         if p.id.start >= since and KERNEL not in (p.ppid, p.pid):
             found.append(p)
     return found
+
+
+def _with_dead_panes(server: ServerLook, processes: Mapping[int, Process]) -> ServerLook:
+    """Return the server with those panes dead whose pid another process had when processes were
+    listed. tmux itself forks the program of a pane, so one with another parent is not its own."""
+    if not isinstance(server, Server) or not server.pid:
+        return server
+    reused = set()
+    for _, _, pane in panes_of([server]):
+        process = processes.get(pane.pid or 0)
+        if process is not None and process.ppid != server.pid and not pane.dead:
+            reused.add(pane.id)
+    if not reused:
+        return server
+    sessions = []
+    for session in server.sessions:
+        panes = tuple([replace(it, dead=it.dead or it.id in reused) for it in session.panes])
+        sessions.append(replace(session, panes=panes))
+    return replace(server, sessions=tuple(sessions))
 
 
 def _leaders_meant_instead(
