@@ -38,6 +38,9 @@ CALLS = frozenset(
     {Step.CREATED, Step.CONFIRMED, Step.KEYS, Step.HANGUP, Step.KILL, Step.PROVEN, Step.PURGED}
 )
 DISK = {"full": errno.ENOSPC, "broken": errno.EIO}
+WRITES = frozenset(
+    {Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.INTENT, Step.LEDGER, Step.INTENT_CLOSED}
+)
 KINDS = ("kill", "killed", "interrupt", "silent", "deaf", "pause", "meddle", *DISK)
 
 
@@ -172,6 +175,7 @@ class Stage:
         self.actors: list[Actor] = []
         self.current: Actor | None = None
         self.slowed = 0  # commands that pause between a look and what follows from it
+        self.full = False  # the disk, for all, and for as long as it says so
 
     def context(self, actor: Actor) -> Context:
         raise NotImplementedError
@@ -240,6 +244,8 @@ class Stage:
             actor.crash()
         if fault == "meddle":
             self.meddle()
+        if self.full and step in WRITES:
+            fault = "full"
         if fault in DISK and step not in CALLS:
             actor.broken = True
             raise OSError(DISK[fault], os.strerror(DISK[fault]))

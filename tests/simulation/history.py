@@ -154,6 +154,8 @@ def _scene(random: Random, name: str) -> list[Step]:
             [("deed", "bears", name, random.randrange(4)), end, wait, ("deed", moved, name, 1)],
             [look, wait, ("deed", moved, name, 1), ("deed", "dies", name, 0), look, end],
             [("deed", "dies", name, 0), ("time", 0.1), ("deed", "gets_its_pid", name, 0), end],
+            [("full", True), end, wait, ("full", False)],
+            [("deed", "types", name, random.randrange(4)), end, ("time", 12.0)],
             [("tool", "plant"), ("act", "watch", name, None, (), ""), ("time", 12.0)],
         ]
     )
@@ -273,6 +275,8 @@ class Play:
             people.gives_up(world, name)
         facts = {"text": more} if verb == "send" else {}
         facts["lives"] = {name: self.judge.bound(name)}
+        facts["drafts"] = world.drafts()
+        facts["full"] = world.full
         world.act(verb, names, work, list(broken), within, facts)
 
     def do_time(self, seconds: float) -> None:
@@ -288,6 +292,9 @@ class Play:
     def do_hang(self, socket: int, hangs: bool) -> None:
         (self.world.tmux.hung.add if hangs else self.world.tmux.hung.discard)(SOCKETS[socket])
 
+    def do_full(self, full: bool) -> None:
+        self.world.full = full
+
     def do_ledger(self, locked: bool) -> None:
         self.world.lock_ledger(locked)
 
@@ -295,6 +302,7 @@ class Play:
         """Let everything come to its end, mend what is broken, and settle it."""
         world = self.world
         world.tmux.hung.clear()
+        world.full = False
         world.ending = True
         world.pass_time(LAST_S)
         assert not world.actors, f"never ends: {world.actors}"

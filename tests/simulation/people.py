@@ -10,7 +10,7 @@ from signal import Signals
 
 from tests.fake_processes import TICKS
 from tests.fakes import FakePane, FakeSession
-from tests.simulation.world import GIVEN, PERSON, SHARED, SHELL, Life, World
+from tests.simulation.world import GIVEN, HALF, PERSON, SHARED, SHELL, Life, World
 
 Deed = Callable[[World, Life, int], None]
 DEEDS: dict[str, Deed] = {}
@@ -178,7 +178,7 @@ def types(world: World, life: Life, number: int) -> None:
     """Type half a prompt."""
     agent = life.agent
     if agent is not None and life.kind == "demo" and agent.state == "idle" and not world.slowed:
-        agent.press(f"half of prompt {number}")
+        agent.press(f"{HALF} {number}")
 
 
 @deed

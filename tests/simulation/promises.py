@@ -160,6 +160,8 @@ class Judge:
                 self.is_alive(actor, name, told)
             if actor.verb == "send":
                 self.sent(actor, told, item)
+            if actor.verb in ENDINGS and getattr(item, "outcome", None) in ENDED:
+                self.keeps_drafts(actor, told)
 
     def is_alive(self, actor: Actor, name: str, told: str) -> None:
         life, world = self.bound(name), self.world
@@ -182,6 +184,21 @@ class Judge:
             life = self.bound(name)
             if life is not None and self.world.stands(life):
                 life.seen |= set(self.world.alive(life))
+
+    def keeps_drafts(self, actor: Actor, told: str) -> None:
+        """Check that what was half-typed when it began is in the ledger."""
+        world = self.world
+        taken = [
+            draft
+            for life, draft in actor.facts.get("taken", {}).items()
+            if life.agent is not None and not world.processes.alive(life.agent.process)
+        ]
+        if not taken or actor.broken or world.blind or world.tmux.hung:
+            return
+        with world.story.ledger() as ledger:
+            kept = str([event.data for event in ledger.events() if event.kind == "draft"])
+        for draft in taken:
+            world.check(draft in kept, 6, f"{told}: the draft {draft!r} was lost")
 
     def sent(self, actor: Actor, told: str, item: Any) -> None:
         given = [
@@ -219,7 +236,9 @@ class Judge:
             alive = bool(self.known(life, row)) or world.stands(life)
             running = row["status"] == "running"
             pane_only = row.get("scope") == "pane"
-            right = running is alive or pane_only or world.stands(life, GIVEN)
+            # Of an agent that nobody knows, the shell that is left may be all that there was.
+            shell = life.kind == "mystery" and running and world.processes.alive(life.leader)
+            right = running is alive or shell or pane_only or world.stands(life, GIVEN)
             newest = world.newest(name)
             if running and newest is not life and newest is not None and world.stands(newest):
                 continue

@@ -5,7 +5,9 @@ Knows what is true. Never asks the program."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,11 +24,14 @@ from tests.simulation.watching import adopted_by
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.database import Database
 from tmuxreap.sessions.context import Context
+from tmuxreap.system import files
 
 SOCKETS = (Story.SOCKET, f"/tmp/tmux-{Story.UID}/other")
 SERVER_NAMES = (None, "other")
 STORE = ".tmuxreap-demo"
 MOST = 6  # commands at a time
+CAREFUL = ("stop", "reap", "start")  # verbs that end nothing whose end they cannot write
+HALF = "half of prompt"
 NAMING = ("start", "adopt", "resume", "restart")  # verbs that mean a name, whatever has it
 PLANTED, CLAIMING = "planted", "c"  # rows that other hands bring
 PERSON, SHELL, SHARED, OURS, SERVER, GIVEN = "person", "shell", "shared", "ours", "server", "given"
@@ -500,8 +505,33 @@ class World(Stage):
             owner.struck.add(actor)
             self.check(owner is not actor.facts["inside"], 2, f"{told}, in which it runs itself")
             self.check(self._meant(actor, owner), 2, f"{told}: nobody named it")
+            self._strikes_a_life(actor, owner, told)
         else:
             self.check(owner in (None, GIVEN, SHELL), promise, told)
+
+    def _strikes_a_life(self, actor: Actor, life: Life, told: str) -> None:
+        """Check that its end could be written, and remember the draft that it takes along."""
+        unwritten = self.full and actor.facts.get("full") and actor.verb in CAREFUL
+        self.check(not unwritten, 5, f"{told}, although nothing can be written")
+        agent = life.agent
+        draft = actor.facts.get("drafts", {}).get(life)
+        if agent is not None and draft and agent.draft == draft and self.shows(life):
+            actor.facts.setdefault("taken", {})[life] = draft
+
+    def shows(self, life: Life) -> bool:
+        """Tell whether its agent lives in a pane that tmux still has."""
+        server = self.tmux.servers.get(life.socket or "")
+        panes = [pane for one in server.sessions for pane in one.panes] if server else []
+        alive = life.agent is not None and self.processes.alive(life.agent.process)
+        return alive and any(pane is life.pane for pane in panes)
+
+    def drafts(self) -> dict[Life, str]:
+        """Return what people have half-typed."""
+        found = {}
+        for life in self.lives:
+            if life.agent is not None and life.agent.draft.startswith(HALF):
+                found[life] = life.agent.draft
+        return found
 
     def _meant(self, actor: Actor, life: Life) -> bool:
         if not actor.names:
@@ -633,8 +663,9 @@ class World(Stage):
 
 @contextlib.contextmanager
 def unavailable(world: World) -> Iterator[None]:
-    """Let the ledger be locked by another reader while the world says so."""
+    """Let the ledger be locked by another reader, and the disk be full, while the world says so."""
     use = Database.use
+    check_space = files.check_space
 
     def used(ledger: Database, warning: str, work: Any) -> Any:
         if world.locked and world.current is not None:
@@ -642,8 +673,15 @@ def unavailable(world: World) -> Iterator[None]:
             return None
         return use(ledger, warning, work)
 
+    def has_space(target: Path, size: int) -> None:
+        if world.full and world.current is not None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        check_space(target, size)
+
     Database.use = used  # type: ignore[method-assign]
+    files.check_space = has_space
     try:
         yield
     finally:
         Database.use = use  # type: ignore[method-assign]
+        files.check_space = check_space
