@@ -10,6 +10,7 @@ import pytest
 
 from tests.simulation.history import draw, play
 from tests.simulation.kept import HISTORIES
+from tests.simulation.reverts import REVERTS, TOP
 from tests.simulation.shrink import failure_of, shrink
 from tmuxreap.proof import see
 
@@ -54,6 +55,14 @@ def test_a_defect_made_on_purpose_is_found_and_shrunk(monkeypatch: pytest.Monkey
     assert failure is not None
     assert "promise 1" in failure
     assert shrink(steps, failure) == needed
+
+
+def test_a_mend_can_be_taken_back() -> None:
+    """By `scripts/reverts`: its words stand in the package."""
+    package = TOP / "tmuxreap"
+    edits = [(name, *edit) for name, every in REVERTS.items() for edit in every]
+    gone = [name for name, path, now, _ in edits if now not in (package / path).read_text()]
+    assert gone == []
 
 
 def test_no_real_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
