@@ -74,10 +74,12 @@ def table() -> Table:
 def test_the_pane_and_its_tree(table: Table) -> None:
     table.add(101, LEADER)
     table.add(102, 101)
+    table.add(103, 102)
     assert [(one.process.pid, one.why) for one in table.owned().own] == [
         (100, "pane"),
         (101, "tree"),
         (102, "child"),
+        (103, "child"),
     ]
 
 

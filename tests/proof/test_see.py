@@ -262,3 +262,28 @@ def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
     story.agent()
     row = replace(row_of(story), name="renamed row")
     assert story.app().sights.with_pasts([row])[0][0].live is Live.ALIVE
+
+
+def test_an_unknown_agent_without_tmux_is_alive_by_its_mark(story: Story) -> None:
+    """What was started is gone; what it became carries the mark."""
+    row = {"name": "acme", "status": "running", "agent": "mystery", "terminal": "none"}
+    row["pane"] = {"pid": 77_777, "created_epoch": story.clock.now(), "start_ticks": 7}
+    story.add_row(row)
+    with story.ledger() as ledger:
+        ledger.remember_mark("acme", "mark-of-acme", story.clock.now())
+    assert sight(story).live is Live.GONE
+    story.processes.add("node", new_session=True, environ={"TMUXREAP_ID": "mark-of-acme"})
+    assert sight(story).live is Live.ALIVE
+
+
+def test_a_process_seen_once_is_not_forgotten_as_others_come(story: Story) -> None:
+    """A helper that nothing but an earlier look ties to its session."""
+    agent = story.agent()
+    sh = story.processes.add("sh", parent=agent.process)
+    helper = story.processes.add("node", parent=sh, new_session=True)
+    story.processes.table[helper.pid].environ = {}
+    assert helper in sight(story).owned.ids
+    story.processes.die(sh)
+    for _ in range(2):
+        story.processes.add("node", parent=agent.process)  # news for the ledger
+        assert helper in sight(story).owned.ids

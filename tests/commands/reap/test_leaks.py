@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes import DEMO, Story
 from tests.reaping import passes, reaped
+from tmuxreap.commands.reap import leaks
 from tmuxreap.commands.reap.leaks import find_leaks
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.core.model import ProcessId
@@ -54,6 +57,23 @@ def test_an_agent_that_the_user_s_systemd_took_over_is_named(story: Story) -> No
     manager = story.processes.add("systemd", new_session=True)
     orphan = stray(story, parent=manager)
     assert leaked(story) == [orphan.pid]
+
+
+@pytest.mark.parametrize(
+    ("group", "is_named"),
+    [
+        ("/user.slice/user@1000.service/app.slice/run-7.scope", True),
+        ("/user.slice/user@1000.service/app.slice/nightly.service", False),
+        ("/system.slice/agent.service", False),
+    ],
+)
+def test_an_agent_in_a_service_of_its_own_is_meant_to_be_there(
+    story: Story, monkeypatch: pytest.MonkeyPatch, group: str, is_named: bool
+) -> None:
+    monkeypatch.setattr(leaks, "group_of", lambda pid: group)
+    story.agent("acme")
+    orphan = stray(story)
+    assert leaked(story) == ([orphan.pid] if is_named else [])
 
 
 def test_an_agent_in_a_living_pane_or_of_a_row_is_not_named(story: Story) -> None:
