@@ -18,6 +18,7 @@ from tmuxreap.registry.transitions import END_FIELDS
 
 Row = Mapping[str, Any]
 ID_FIELD = "_conversation_id_own"
+BEGINNINGS = ("start", "resume", "restart")
 ENDINGS = ("stop", "kill", "reap")
 INVALID = ("row_invalid", "registry_invalid")
 LOOKS = ("list", "reconcile")
@@ -72,6 +73,11 @@ class Judge:
         if actor.verb in ENDINGS and not world.copies:  # an old copy may be written back
             strange = {key for key in keys if key not in SETTLED and not key.endswith(ID_FIELD)}
             world.check(not strange, 3, f"{told}: {strange}")
+        if actor.verb in BEGINNINGS and old.get("status") == "running":
+            life = world.life_of(dict(old))
+            left = self.known(life, old) if life is not None else []
+            same = life is world.life_of(dict(row))
+            world.check(same or not left, 1, f"{told} over one of which {left} live")
         if old.get("status") == "running" and row["status"] != "running":
             self.ended(actor, name, old, row)
         self.conversation(told, name, old, row)
@@ -86,6 +92,8 @@ class Judge:
         undone = {one for one in life.killers if one.verb in ("stop", "kill") and self.is_open(one)}
         blind = self.world.blind or any(one.broken for one in undone)
         self.world.check(not (lost and undone) or blind, 5, f"{told}: it was ended by {undone}")
+        forgotten = lost and life.ended and not self.world.blind
+        self.world.check(not forgotten, 5, f"{told}, although {life.ended}")
 
     def is_open(self, actor: Actor) -> bool:
         """Tell whether it never came to an answer."""
@@ -146,6 +154,8 @@ class Judge:
                     self.is_over(
                         life, f"{told}: {outcome}", row, pane_only=row.get("scope") == "pane"
                     )
+                    if row.get("status") == "stopped" and not actor.broken:
+                        life.ended = f"{told}: {outcome}"
             if actor.verb in ("list", "show") and getattr(item, "live", None) == "gone":
                 life = self.bound(name)
                 alive = life is not None and bool(

@@ -93,12 +93,17 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
     ],
     "a restart needs a start by this user": [
         (
-            "sessions/restarts.py",
+            "sessions/under_way.py",
+            "return with_beginning(row, self._beginning(row, self.books.history(row.name) or []))",
+            "return row",
+        ),
+        (
+            "sessions/under_way.py",
             "            raise ValueError(START_UNKNOWN)\n",
             "            return {}\n",
         ),
         (
-            "sessions/restarts.py",
+            "sessions/under_way.py",
             "    if lives[-1].kind == DEAD:",
             "    if not lives or lives[-1].kind == DEAD:",
         ),
@@ -133,7 +138,7 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
     ],
     "a send that was cut off is closed": [
         (
-            "commands/reconcile/find.py",
+            "commands/reconcile/reconcile.py",
             "for one in abandoned.values() if one.verb == SEND]",
             "for one in abandoned.values() if False]",
         )

@@ -65,6 +65,7 @@ class Life:
     said: bool = False  # something, to its agent: the conversation is on disk
     struck: set[Actor] = field(default_factory=set)
     killers: set[Actor] = field(default_factory=set)  # whose strike was the last
+    ended: str = ""  # who said so, once it was recorded
     seen: set[ProcessId] = field(default_factory=set)  # what a command that ended well saw of it
 
     def __repr__(self) -> str:
