@@ -167,7 +167,7 @@ def test_adopt_all_names_the_servers_where_it_looked(project: Path) -> None:
         )
         nobody = tmuxreap("adopt", "--all")
         assert nobody.exit == 0
-        assert "no agent runs in a session that is not registered, on /" in nobody.out
+        assert "no unregistered agent runs on /" in nobody.out
         assert nobody.out.endswith("/swarm: tmuxreap adopt --all --server swarm\n")
         assert tmuxreap("adopt", "--all", "-q").out == ""
     finally:

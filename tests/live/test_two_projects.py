@@ -15,6 +15,7 @@ from tmuxreap.commands.doctor.doctor import run as doctor
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result
+from tmuxreap.sessions.registries import project_of
 
 pytestmark = pytest.mark.live
 
@@ -74,6 +75,19 @@ def test_it_is_adopted_by_force_only_and_ended_by_neither(real: Real, other: Rea
     assert alive(pid)
     assert (real.row("theirs")["status"], other.row("theirs")["status"]) == ("running", "running")
     assert drifts(other) == {}
+
+
+def test_who_names_it_here_hears_where_it_runs(real: Real, other: Real) -> None:
+    """Neither adopt nor --unregistered would do: both are refused."""
+    link_default(real)
+    (item,) = real.stop("theirs").results
+    assert item.error is not None
+    assert item.error.code == "session_not_registered"
+    assert item.error.message == (
+        f"could not find 'theirs' in this registry: it runs for {project_of(other.registry)}"
+    )
+    assert f"tmuxreap show theirs --registry {other.registry}" in item.error.hint
+    assert "adopt" not in item.error.hint
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])

@@ -155,7 +155,7 @@ def _none_found(
     context: Context, rows: Sequence[Row], request: AdoptAllRequest, sockets: Sequence[str]
 ) -> str:
     """Say where was looked, and where else agents run."""
-    said = f"no agent runs in a session that is not registered, on {' or '.join(sockets)}"
+    said = f"no unregistered agent runs on {' or '.join(sockets)}"
     if request.server:
         return said
     others = [one for one in context.newcomers.sockets() if one not in sockets]

@@ -14,7 +14,6 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.targets import Wanted, unknown
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import not_registered
 
 
 def run(
@@ -69,8 +68,8 @@ def _row(context: Context, name: str) -> Row:
     chosen = choose_rows(context, look, (name,), Wanted.ALL, children=True)
     if chosen.rows:
         return chosen.rows[0]
-    ports = context.servers, context.tmux, context.default_server
-    raise not_registered(*ports, name) or unknown(name, look.rows)
+    elsewhere = context.newcomers.not_registered(context.default_server, name)
+    raise elsewhere or unknown(name, look.rows)
 
 
 def _nothing_to_attach_to(context: Context, row: Row) -> Failure:

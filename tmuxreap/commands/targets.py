@@ -20,7 +20,6 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import below, parent_of, row_invalid, running_below
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import not_registered
 
 HINTED = 5
 BELOW = "/"  # between a row's name and the ID of what it launched
@@ -118,8 +117,8 @@ def _explained(context: Context, one: Missing) -> Missing:
     is_name = not selects_many(one.target) and ":" not in one.target
     if not is_name or one.failure.code is not Code.SESSION_NOT_REGISTERED:
         return one
-    ports = context.servers, context.tmux, context.default_server
-    return replace(one, failure=not_registered(*ports, one.target) or one.failure)
+    known = context.newcomers.not_registered(context.default_server, one.target)
+    return replace(one, failure=known or one.failure)
 
 
 def not_chosen(

@@ -199,10 +199,10 @@ def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | No
         return Failure(Code.GONE, reason, hint)
     if in_time:
         return None
-    state = one.state or "still there"
+    state = f"still {one.state or 'there'}"
     if not one.state and request.until.of_the_living:
         state = "not alive"
-    seen = one.unseen or f"{name} is {state}"
-    reason = f"could not wait: {name} was not {until} within {request.timeout_s:g} s; {seen}"
+    seen = one.unseen or f"it is {state}"
+    reason = f"could not wait until {name} is {until}: after {request.timeout_s:g} s {seen}"
     hint = f"wait longer with --timeout, or look at it: {command('show', name)}"
     return Failure(Code.TIMED_OUT, reason, hint)

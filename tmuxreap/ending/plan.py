@@ -404,6 +404,9 @@ def _rungs(sight: Sight, policy: Policy) -> tuple[RungKind, ...]:
     return (RungKind.DAEMON, *RUNGS[policy.verb])
 
 
+AGENT_GONE = "the agent is gone"
+
+
 def why_no_keys(
     sight: Sight, profile: Profile | None, policy: Policy, *, agent_named: bool = False
 ) -> str | None:
@@ -415,7 +418,7 @@ def why_no_keys(
     if policy.keys_timeout_s == 0:
         return "--keys-timeout 0"
     if sight.live is not Live.ALIVE:
-        return "the agent is gone"
+        return AGENT_GONE
     if sight.session is None or pane is None:
         return "there is no pane to type into"
     if sight.job is not None and policy.verb not in ENDING_VERBS:

@@ -33,6 +33,7 @@ from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
+from tmuxreap.sessions.registries import project_of
 from tmuxreap.system.environment import MARK, REGISTRY_MARK, Settings
 from tmuxreap.system.tmux.versions import spellings
 
@@ -359,6 +360,35 @@ class Newcomers:
                 result += self._agents_in(server, unregistered)
         return result
 
+    def not_registered(self, default_server: str | None, target: str) -> Failure | None:
+        """Return the failure for a name without a row, if a session of that name is alive."""
+        for socket in self.servers.default_sockets(default_server):
+            server = self.tmux.look(socket)
+            session = server.named(target) if isinstance(server, Server) else None
+            if session is None or not isinstance(server, Server):
+                continue
+            owner = self.owners(server, [session]).get(session.id)
+            if owner is not None:
+                project = project_of(owner.registry)
+                reason = f"could not find {target!r} in this registry: it runs for {project}"
+                there = command("show", owner.name, "--registry", str(owner.registry))
+                hint = f"see it there with: {there}; other verbs take --registry, too"
+                return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
+            flag = self.servers.flag(socket)
+            hint = f"register it with: {command('adopt', target, *flag)}"
+            if not flag:
+                hint += f", or end it without: {command('stop', target, '--unregistered')}"
+            reason = (
+                f"could not find {target!r} in the registry, but tmux has a session of that name"
+            )
+            return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
+        return None
+
+    def owners(self, server: Server, sessions: Sequence[ServerSession]) -> dict[str, Owner]:
+        """Return those of these sessions that other registries own, by session id."""
+        boot_id = self.seats.place.boot_id
+        return owners_of(self.tmux, self.own_registry, boot_id, server, sessions)
+
     def _agents_in(self, server: Server, sessions: Sequence[ServerSession]) -> list[Newcomer]:
         if not sessions:
             return []
@@ -370,12 +400,7 @@ class Newcomers:
             if names := agents_in(session.panes, self.seats.agents.profiles, world):
                 agents[session.id] = names[0]
         candidates = [session for session in sessions if session.id in agents]
-        ours = self.own_registry
-        boot_id = self.seats.place.boot_id
-        if candidates:
-            taken = owners_of(self.tmux, ours, boot_id, server, candidates)
-        else:
-            taken = {}
+        taken = self.owners(server, candidates) if candidates else {}
         flag = self.servers.flag(server.socket)
         found: list[Newcomer] = []
         for session in candidates:
@@ -392,21 +417,3 @@ def describe(found: Sequence[Newcomer]) -> str:
     else:
         rest = []
     return ", ".join([*names, *rest])
-
-
-def not_registered(
-    servers: Servers, tmux: Tmux, default_server: str | None, target: str
-) -> Failure | None:
-    """Return the failure for a name without a row, if a session of that name is alive."""
-    for socket in servers.default_sockets(default_server):
-        server = tmux.look(socket)
-        if isinstance(server, Server) and server.named(target) is not None:
-            flag = servers.flag(socket)
-            hint = f"register it with: {command('adopt', target, *flag)}"
-            if not flag:
-                hint += f", or end it without: {command('stop', target, '--unregistered')}"
-            reason = (
-                f"could not find {target!r} in the registry, but tmux has a session of that name"
-            )
-            return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
-    return None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
+from tmuxreap.commands.targets import left_out
 from tmuxreap.core.results import Ending, Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.cli import boundary
@@ -82,14 +83,23 @@ def test_a_question_names_the_sessions_and_their_number(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(boundary, "confirm", lambda words: bool(asked.append(words)) or True)
-    plan = {"state": "dialog"}
-    planned = [Ending("api", "planned", agent="demo"), Ending("docs", "planned", plan=plan)]
-    assert boundary.question(Style(), purge=False)(Result("stop", None, 0.0, planned))
-    assert asked == ["stop 2 sessions?"]
-    assert capsys.readouterr().err.splitlines()[:3] == [
-        "stop 2 sessions:",
+    dialog = {"state": "dialog"}
+    gone = {"state": None, "rungs": [{"name": "keys", "skipped": "the agent is gone"}]}
+    planned = [
+        Ending("api", "planned", agent="demo"),
+        Ending("docs", "planned", plan=dialog),
+        Ending("web", "planned", agent="demo", plan=gone),
+    ]
+    warnings = [left_out(["night"])]
+    assert boundary.question(Style(), purge=False)(Result("stop", None, 0.0, planned, warnings))
+    assert asked == ["stop 3 sessions?"]
+    assert capsys.readouterr().err.splitlines() == [
+        "stop 3 sessions:",
         "  api   demo",
         "  docs  -     waiting for an answer",
+        "  web   demo  its agent is gone",
+        "to see every step, add --dry-run",
+        "protected: left out night",
     ]
 
 

@@ -37,8 +37,8 @@ STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
         ),
         ("tmuxreap list --host gpu", 'list_sessions {"host": ["gpu"]}'),
         (
-            "run tmuxreap reconcile when that is mended",
-            "run reconcile when that is mended",
+            "run tmuxreap reconcile when that is repaired",
+            "run reconcile when that is repaired",
         ),
         (
             "see it there with: tmuxreap stop a --registry /x/y.yaml",
@@ -49,8 +49,16 @@ STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
     ],
 )
 def test_a_command_becomes_a_call(shell: str, ours: str | None) -> None:
-    ours = ours or 'finish it with: kill_session {"targets": ["a b"], "grace": "0"}'
+    ours = (
+        ours or 'finish it with: kill_session {"targets": ["a b"], "grace": "0", "reason": "WHY"}'
+    )
     assert translate(shell, STOP) == ours
+
+
+def test_a_call_that_needs_a_reason_has_one() -> None:
+    ours = translate("stop it first: tmuxreap stop x", START)
+    tool, _, given = ours.removeprefix("stop it first: ").partition(" ")
+    TOOLS[tool].arguments.model_validate_json(given)
 
 
 def test_flags_are_those_of_the_tool_that_was_called() -> None:

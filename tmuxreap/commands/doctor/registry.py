@@ -47,7 +47,8 @@ def check_registry(setup: Setup) -> Iterator[Finding]:
     if look is None:
         return
     running = sum(not row.status.ended for row in setup.rows)
-    yield ok(f"{look.path}: {len(look.rows)} rows, {running} running")
+    rows = "1 row" if len(look.rows) == 1 else f"{len(look.rows)} rows"
+    yield ok(f"{look.path}: {rows}, {running} running")
     for row in look.rows:
         if isinstance(row, BadRow):
             yield failed(row_invalid(look.path, row))

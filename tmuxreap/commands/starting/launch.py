@@ -51,7 +51,6 @@ from tmuxreap.proof.identity import unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.sessions.registries import project_of
 from tmuxreap.system import headless
@@ -364,9 +363,7 @@ def session_exists(
 
 def _taken(context: Context, name: str, server: Server, session: ServerSession) -> Failure:
     """Return the failure for a name that a session has; if it is another project's, name that."""
-    ours = context.own_registry
-    boot_id = context.place.boot_id
-    owner = owners_of(context.tmux, ours, boot_id, server, [session]).get(session.id)
+    owner = context.newcomers.owners(server, [session]).get(session.id)
     if owner is None:
         return session_exists(name)
     reason = f"a session of that name is already running for {project_of(owner.registry)}"

@@ -190,6 +190,9 @@ def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
             print(line, file=sys.stderr)
         for problem in (item.error for item in plan.results if item.error):
             print_failure(problem, style)
+        for warning in plan.warnings:
+            if warning.startswith("protected: "):  # who is asked has to know who is meant
+                print(warning.partition("; ")[0], file=sys.stderr)
         if not plan.results:
             return True
         return confirm(_asked(plan.command, planned or found, purge=purge))
@@ -215,6 +218,8 @@ def _asked(verb: str, planned: Sequence[Item], *, purge: bool) -> str:
 
 def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
     """Show the plan for several sessions in a line each."""
+    from tmuxreap.ending.plan import AGENT_GONE  # not needed by what only looks
+
     yield f"{verb} {len(planned)} sessions:"
     names = [plain(one.name) for one in planned]
     agents = [plain(getattr(one, "agent", None) or "-") for one in planned]
@@ -223,6 +228,8 @@ def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
     for one, name, agent in zip(planned, names, agents, strict=True):
         plan = getattr(one, "plan", None) or {}
         doing = DOING.get(str(plan.get("state")), "")
+        if any(step.get("skipped") == AGENT_GONE for step in plan.get("rungs", ())):
+            doing = "its agent is gone"
         yield f"  {pad(name, name_cells)}  {pad(agent, agent_cells)}  {doing}".rstrip()
     yield "to see every step, add --dry-run"
 

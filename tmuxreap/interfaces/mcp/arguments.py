@@ -58,13 +58,13 @@ Reason = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON),
     AfterValidator(_without_controls),
-    Field(description="Why: recorded."),
+    Field(description="Why; it is recorded."),
 ]
 Seconds = Annotated[
     float, Field(ge=0, le=LONGEST_S, allow_inf_nan=False), BeforeValidator(_seconds)
 ]
 TaskStatus = Literal["failed", "ready", "cancelled"]
-TaskWord = Annotated[TaskStatus, Field(description="What becomes of its task.")]
+TaskWord = Annotated[TaskStatus, Field(description="New status of its task.")]
 SetName = Annotated[str | None, Field(alias="set", description="For resume_session.")]
 DryRun = Annotated[bool, Field(description="Only the plan.")]
 Yes = Annotated[bool, Field(description="Inside a session: for more than names.")]

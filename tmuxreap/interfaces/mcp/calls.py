@@ -19,6 +19,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Failure
@@ -108,6 +109,8 @@ def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
         else:
             name, is_switch = flags[word]
             _add_argument(arguments, name, True if is_switch else next(words, True))
+    if "reason" in tool.arguments.model_fields:  # needed by a tool, and by no command line
+        arguments.setdefault("reason", "WHY")
     return arguments
 
 
@@ -314,12 +317,19 @@ def parse_arguments(tool: Tool, raw: dict[str, Any]) -> Arguments:
     try:
         return tool.arguments.model_validate(raw)
     except ValidationError as error:
-        reasons = "; ".join(
-            f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
-            for detail in error.errors(include_input=False)
-        )
+        reasons = "; ".join(map(_wrong, error.errors(include_input=False)))
         reason = f"could not {tool.verb}: {reasons}"
         raise Failure(Code.USAGE, reason, f"see the input schema of {tool.name}") from None
+
+
+def _wrong(detail: ErrorDetails) -> str:
+    """Say which argument is wrong, and what is."""
+    name = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "missing":
+        return f"the argument {name} is missing"
+    if detail["type"] == "extra_forbidden":
+        return f"there is no argument {name}"
+    return f"{name}: {detail['msg']}"
 
 
 def as_answer(tool: Tool, raw: dict[str, Any], result: Result) -> dict[str, Any]:

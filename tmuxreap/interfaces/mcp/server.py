@@ -109,13 +109,13 @@ def _screen(context: Context, name: str) -> str:
 
 
 INSTRUCTIONS = (
-    "tmuxreap starts, ends, resumes and watches over AI coding agents in tmux sessions, and keeps"
+    "tmuxreap starts, ends, resumes and monitors AI coding agents in tmux sessions, and keeps"
     " the registry (.hermes/agent-sessions.yaml) true. Call list_sessions first; name a session as"
-    " it is listed. `ok` says whether everything was done, `results` what became of each session,"
-    " an `error` its code, reason and hint. timed_out with `under_way`: it goes on; call the same"
-    " tool again with the same arguments. Your own session is answered first (handed_over) and"
-    " ended seconds later: say what you have to say and finish. Ask the person before"
-    " a conversation is deleted (confirm_purge)."
+    " it is listed. `ok`: everything was done. `results`: what happened to each session. `error`:"
+    " code, reason and hint. timed_out with `under_way`: the work continues; call the same"
+    " tool again with the same arguments. If you stop your own session, the answer comes first"
+    " (handed_over) and the end seconds later: say what is left to say and finish. Ask the person"
+    " before a conversation is deleted (confirm_purge)."
 )
 T = TypeVar("T")
 Asked = ServerRequestContext[Any]

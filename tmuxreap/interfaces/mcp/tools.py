@@ -35,7 +35,7 @@ from tmuxreap.registry.targets import selects_many
 from tmuxreap.sessions.context import Context
 
 PURGE = "Delete its conversation for good. Needs confirm_purge."
-ITSELF = "Your own too, where a pattern reaches it."
+ITSELF = "Your own session too, if a pattern matches it."
 
 
 class _End(Arguments):
@@ -51,7 +51,7 @@ class _End(Arguments):
     cleanup: bool = Field(False, description="Remove its clean git worktree.")
     set_name: SetName = None
     purge: bool = Field(False, alias="purge_conversation", description=PURGE)
-    confirm_purge: str | None = Field(None, description="Its name again, the one target.")
+    confirm_purge: str | None = Field(None, description="Repeats the one target.")
     yes: Yes = False
     dry_run: DryRun = False
 
@@ -90,7 +90,9 @@ class StopSession(_End):
     proven gone. The conversation is kept for resume_session."""
 
     verb = "stop"
-    after_turn: Seconds | None = Field(None, description="Seconds to end its turn first.")
+    after_turn: Seconds | None = Field(
+        None, description="Let its turn end first: at most this many seconds."
+    )
     keys_timeout: Seconds | None = Field(None, description="Seconds for exit keys; 0: none.")
 
 
@@ -119,7 +121,7 @@ class SendPrompt(Arguments):
     verb = "send"
     name: str = Field(description="Session.")
     text: str = Field(description="The prompt.")
-    when_idle: Seconds = Field(0.0, description="Seconds to wait for it; 15 at most.")
+    when_idle: Seconds = Field(0.0, description="Wait for it up to this many seconds, at most 15.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -175,7 +177,7 @@ LONGEST_S = 25.0  # of a wait: clients give up on a call after a minute
 EXIT_CHECK_S = 0.5  # how soon a waiting call notices that the server has to exit
 MOST = 1000
 SHOWN = frozenset(fields_of(Listed)) - {"name"}
-Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="At most this many.")]
 StatusWord = Literal["running", "stopped", "terminated", "all"]
 UntilWord = Literal["idle", "waiting", "working", "limited", "gone", "ended"]
 StateWord = Literal["working", "waiting", "limited", "idle", "unknown"]
@@ -188,10 +190,10 @@ class ListSessions(Arguments):
 
     verb = "list"
     targets: Names = Field([], description="As in show_session. None: all.")
-    status: StatusWord | None = Field(None, description="Only those.")
-    state: list[StateWord] = Field([], description="Only those.")
+    status: StatusWord | None = Field(None, description="Only with this status.")
+    state: list[StateWord] = Field([], description="Only in these states.")
     live: bool = Field(False, description="Only with a living agent.")
-    sort: SortWord | None = Field(None, description="The order.")
+    sort: SortWord | None = Field(None, description="Sort by this.")
     limit: Limit = 50
     fields: list[str] = Field([], description="Only these, as [state, cwd].")
 
@@ -236,7 +238,7 @@ class Events(Arguments):
 
     verb = "events"
     targets: Names = Field([], description="Names. None: of all.")
-    since: Seconds | None = Field(None, description="Only the last so many seconds.")
+    since: Seconds | None = Field(None, description="Only the last N seconds.")
     limit: Limit = 50
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -256,8 +258,8 @@ class WaitSession(Arguments):
     verb = "wait"
     targets: SameTargets
     until: UntilWord = Field(description="waiting: for a person; gone: no process left.")
-    anyone: bool = Field(False, alias="any", description="One is enough.")
-    timeout: Seconds = Field(LONGEST_S, description="Seconds; 25 at most are waited.")
+    anyone: bool = Field(False, alias="any", description="One session is enough.")
+    timeout: Seconds = Field(LONGEST_S, description="Seconds, at most 25.")
 
     def run(self, context: Context) -> Result:
         request = wait.WaitRequest(
@@ -293,7 +295,7 @@ class StartSession(Arguments):
     row's."""
 
     verb = "start"
-    name: str = Field(description="Of the session, a new one.")
+    name: str = Field(description="Name of the new session.")
     agent: str | None = Field(
         None, description="claude, codex, gemini, opencode, qwen, copilot, agy, ..."
     )
@@ -304,10 +306,10 @@ class StartSession(Arguments):
     server: str | None = Field(None, description="tmux server, as tmux -L.")
     worktree: str | None = Field(None, description="Work in this git worktree; made if missing.")
     restart: str | None = Field(
-        None, description="never, on-failure, always: by watch, when it is lost."
+        None, description="never, on-failure or always: watch restarts it when lost."
     )
     restart_limit: str | None = Field(None, description="As 5/10m.")
-    terminal: str | None = Field(None, description="tmux, or none.")
+    terminal: str | None = Field(None, description="tmux or none.")
     dry_run: DryRun = False
 
 
@@ -347,7 +349,7 @@ class ResumeSession(Arguments):
 
     verb = "resume"
     targets: Names = Field([], description="As in stop_session.")
-    set_name: str | None = Field(None, alias="set", description="That set, or last.")
+    set_name: str | None = Field(None, alias="set", description="Those of this set; or last.")
     print_only: bool = Field(False, alias="print", description="Only the command.")
 
 

@@ -104,7 +104,7 @@ def _recorded(one: answers.Session) -> Iterator[Fact]:
     yield "task", one.task_id
     yield "parent", one.parent
     yield "worktree", one.worktree
-    yield "started", one.created_at
+    yield "created", one.created_at
     yield "command", one.start_command
     yield "may run", one.ttl
     yield "restart", one.restart

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from tmuxreap.core.answers import Freed, Session
+from tmuxreap.core.answers import Freed, Reported, Session
 from tmuxreap.core.errors import Exit, Failure, command, printing
 from tmuxreap.core.results import ENDED, Counts, Item, Problem, RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain, plain_value
@@ -148,11 +148,20 @@ def _freed_line(freed: Freed) -> str:
     return f"ended: {ended}, {processes}, {size(freed.freed_mb)}, {survivors}"
 
 
+def _nobody_looked(result: Result) -> bool:
+    """Tell whether a report has no state of any session."""
+    told = [item for item in result.results if isinstance(item, Reported)]
+    known = sum(one.working_s + one.waiting_s + one.limited_s + one.idle_s for one in told)
+    return not known and any(one.unknown_s for one in told)
+
+
 def _summary_lines(result: Result) -> Iterator[str]:
     """Sum up several results in one line; after a plan of `reap` say that nothing was done."""
     freed = result.more.get("freed")
     if isinstance(freed, Freed):
         yield _freed_line(freed)
+        if _nobody_looked(result):
+            yield "unknown: nobody looked then; tmuxreap watch records the states"
     outcomes = [str(getattr(local(item), "outcome", None)) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:
         count = outcomes.count("planned")
