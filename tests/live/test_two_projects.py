@@ -77,7 +77,7 @@ def test_it_is_adopted_by_force_only_and_ended_by_neither(real: Real, other: Rea
     assert drifts(other) == {}
 
 
-def test_who_names_it_here_hears_where_it_runs(real: Real, other: Real) -> None:
+def test_a_stop_from_here_is_answered_with_the_project_that_has_it(real: Real, other: Real) -> None:
     """Neither adopt nor --unregistered would do: both are refused."""
     link_default(real)
     (item,) = real.stop("theirs").results
