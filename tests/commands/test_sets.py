@@ -13,8 +13,9 @@ from tmuxreap.commands.targets import known_sets
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import LAST, LONGEST_NAME, EndingOptions, make_policy
+from tmuxreap.ending.plan import LONGEST_NAME, EndingOptions, make_policy
 from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.targets import LAST
 
 
 def taken(story: Story, name: str, *targets: str) -> list[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tmuxreap.agents import blocks as yamlblocks
 from tmuxreap.agents.blocks import Block, Misplaced, Path_, Unreadable
+from tmuxreap.agents.daemons import background_of
 from tmuxreap.agents.profiles import (
     LOCATOR_NEEDS,
     LOCATORS,
@@ -245,8 +246,6 @@ def _goes_on(data: Block) -> GoesOn | None:
 def _background(data: Block) -> Background | None:
     if not data.data:
         return None
-    from tmuxreap.agents.daemons import background_of  # late: few agents have one
-
     return background_of(data)
 
 

@@ -9,10 +9,10 @@ from itertools import product
 from pathlib import Path
 
 from tmuxreap.agents.conversations.command_lines import repeatable
+from tmuxreap.commands.starting import outside
 from tmuxreap.commands.starting.row import (
     Launch,
     failed_launch,
-    identity_of,
     record_session,
     registered,
 )
@@ -225,8 +225,6 @@ def _outside(
     agent: str | None,
 ) -> tuple[Row, Sight]:
     """Find a session that runs outside tmux."""
-    from tmuxreap.commands.starting import outside  # few sessions need it
-
     name = request.name
     if request.pid is not None and request.pane is not None:
         reason = "--pid and --pane cannot be combined"
@@ -318,7 +316,7 @@ def _in_tmux(
         raise unreadable_failure(f"adopt {name}", server, name) or _not_there(name, socket)
     if not request.force:
         _refuse_anothers(context, name, server, session)
-    identity = identity_of(context, server, session)
+    identity = context.place.identity_of(server, session)
     row = Row(name, agent=agent, tmux_server=server_name, tmux=identity)
     return _seen(context, row, session, request.tmux_pane)
 

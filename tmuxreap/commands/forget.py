@@ -18,6 +18,7 @@ from tmuxreap.registry.rows import ended_epoch, wants_restart
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.context import Context
+from tmuxreap.system.headless import drop_logs, log_path
 
 
 @frozen
@@ -142,8 +143,6 @@ def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> N
         row = before.named(name)
         if request.history:
             context.books.drop_events(name)
-            from tmuxreap.system.headless import drop_logs, log_path  # late: few run without tmux
-
             drop_logs(log_path(context.registry.resolved, name))
         if row is not None and wants_restart(row):
             surroundings.keep(context.books, name, None)

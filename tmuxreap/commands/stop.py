@@ -265,9 +265,7 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
     identity = RecordedTmux()
     if server is not None and session is not None:
         # imports YAML: no other stop needs it before its keys
-        from tmuxreap.commands.starting.row import identity_of
-
-        identity = identity_of(context, server, session)
+        identity = context.place.identity_of(server, session)
     row = Row(name, tmux=identity)
     if session is None or request.dry_run:  # a plan, or why nothing can be seen
         return endings_of(context).dry_run([row], request.policy)[0]

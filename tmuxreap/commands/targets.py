@@ -14,11 +14,10 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import EndVerb, Row
 from tmuxreap.core.results import Ending, Item, failed_target, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import LAST
 from tmuxreap.ledger.books import Books
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import below, parent_of, row_invalid, running_below
-from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, selects_many
+from tmuxreap.registry.targets import LAST, Chosen, Missing, Questions, Wanted, choose, selects_many
 from tmuxreap.sessions.context import Context
 
 HINTED = 5

@@ -23,6 +23,9 @@ from tmuxreap.proof.observe import Place
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.conversation import Finder
+from tmuxreap.system import git
+from tmuxreap.system.headless import drop_logs, log_path
+from tmuxreap.system.terminals import close_pane
 
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 CLEANED = "cleaned"  # the event of a removal after the session had ended
@@ -105,8 +108,6 @@ class CleanUp:
                 more = ""
             hint = f"when they have left it: {command('stop', row.name, '--cleanup')}"
             return _cleanup_failed(row, f"living processes use {path}: {named}{more}", hint)
-        from tmuxreap.system import git  # late: rarely needed
-
         return git.remove_worktree(row.name, path, self.environ) or path
 
     def _processes_in(self, path: str) -> list[Process]:
@@ -139,8 +140,6 @@ def set_task(books: Books, row: Row, status: object, reason: str) -> None:
 
 
 def _close_pane(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
-    from tmuxreap.system.terminals import close_pane  # late: rarely needed
-
     return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
 
 
@@ -255,8 +254,6 @@ def purge_now(
         store = ending.known.clues.store
         ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
     if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
-        from tmuxreap.system.headless import drop_logs, log_path  # late: few run without tmux
-
         logs = drop_logs(log_path(registry.resolved, ending.name))  # they show the conversation
         ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
 

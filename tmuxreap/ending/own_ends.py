@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 from tmuxreap.agents.conversations.jobs import Job, filled, own_way
+from tmuxreap.agents.conversations.lists import end_served
 from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.ports import Processes
@@ -51,8 +52,6 @@ def begin_own_end(
     background = profile.background
     assert background is not None  # noqa: S101 - it has a list
     if background.server is not None:
-        from tmuxreap.agents.conversations.lists import end_served  # late: few agents have one
-
         told = partial(end_served, profile, job, processes, limit_s)
         return OwnEnd(told, own_way(profile, job))
     passed = {name: environ[name] for name in PASSED if name in environ}

@@ -24,13 +24,13 @@ from tmuxreap.ledger.records import (
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.panes import describe_panes, in_foreground
 from tmuxreap.proof.sight import Sight
+from tmuxreap.registry.targets import LAST
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
 
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
 DAEMON_WAIT_S = 10.0
-LAST = "last"  # the newest set
 LONGEST_NAME = 100
 REPEATS = 3  # how often keys are sent, at most
 SETTLE_S = 0.8  # how long a screen may take to show the effect of a key

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from tmuxreap.agents.conversations.background import Lists
 from tmuxreap.agents.conversations.purge import would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
@@ -177,8 +178,6 @@ class Planning:
         """Add how many sessions it runs to the reason why the agent's own daemon is spared."""
         if profile is None or profile.background is None or not sight.owned.spared:
             return sight
-        from tmuxreap.agents.conversations.background import Lists  # late: few agents have a daemon
-
         jobs = Lists(self.active.processes, self.finder.home).of_row(row, profile)
         count = sum(job.lives for job in jobs.listed)
         runs = f", which runs {count} session{'s' * (count != 1)}"

@@ -36,6 +36,7 @@ from tmuxreap.registry.transitions import (
 from tmuxreap.sessions.caller import Caller
 from tmuxreap.sessions.conversation import Finder
 from tmuxreap.sessions.look import Sights, lives_after
+from tmuxreap.system.headless import logged_screen
 from tmuxreap.system.machine import defer_interrupts
 
 
@@ -92,8 +93,6 @@ class Recorder:
         row = ending.row
         log_text = None
         if row.terminal is Terminal.NONE:
-            from tmuxreap.system.headless import logged_screen  # late: few run without tmux
-
             log_text = logged_screen(self.books.registry.resolved, row)
         return last_screen(ending, log_text)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import Process, ProcessId, Server, ServerLook
+from tmuxreap.core.model import Process, ProcessId, RecordedTmux, Server, ServerLook, ServerSession
 from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.ownership import (
@@ -49,6 +49,18 @@ class Place:
     host: str
     boot_id: str
     pid: int
+
+    def identity_of(self, server: Server, session: ServerSession) -> RecordedTmux:
+        """Return the present identity of a session here, by which its row is recognized."""
+        return RecordedTmux(
+            socket=server.socket,
+            host=self.host,
+            boot_id=self.boot_id,
+            server_pid=server.pid,
+            server_started=server.started,
+            session_id=session.id,
+            session_created=session.created,
+        )
 
 
 class Observer:

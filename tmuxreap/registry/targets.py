@@ -15,6 +15,7 @@ from tmuxreap.registry.rows import BadRow, below, is_protected
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits, as in the kernel's largest numbers; int() refuses very long ones
 RESERVED = frozenset({"all", "-"})
+LAST = "last"  # the newest set
 SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may select several rows
 PREFIXES = (*SWEEPING, "pid:")
 

@@ -21,6 +21,7 @@ from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.servers import RowAgents, Servers, row_of_report
 from tmuxreap.registry.file import RegistryFile, RegistryLook
 from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
+from tmuxreap.sessions.registries import registries
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 
 if TYPE_CHECKING:
@@ -144,8 +145,6 @@ class Context:
     @property
     def known_registries(self) -> list[Path]:
         """Every registry of the user's that is known, the own one first."""
-        from tmuxreap.sessions.registries import registries
-
         return registries(self.settings, self.own_registry, self.tmux, self.default_sockets)
 
     @cached_property

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     Process,
@@ -26,7 +27,7 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.ports import PaneQuestion, Processes, Tmux
 from tmuxreap.core.values import frozen
-from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.database import copy_of, ledger_path, mark_in
 from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.panes import agents_in
 from tmuxreap.proof.servers import RowAgents, Servers
@@ -103,8 +104,6 @@ class Seats:
                     yield profile, store
 
     def _stores_of(self, profile: Profile, rows: Sequence[Row]) -> list[Path]:
-        from tmuxreap.agents.conversations.records import store_of
-
         settings = self.settings
         recorded = {row.store for row in rows if row.store and self.agents.of(row) == profile.name}
         stores = [
@@ -256,8 +255,6 @@ def _means_session(
 def _recorded_mark(path: Path, name: str) -> str | None:
     """Read a copy of the other ledger: opening a ledger would write files next to it."""
     import tempfile  # late: rarely needed, and slow
-
-    from tmuxreap.ledger.database import copy_of, mark_in
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
         copy, trouble = copy_of(ledger_path(path), Path(folder))

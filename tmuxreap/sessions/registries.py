@@ -15,7 +15,7 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.ports import Clock, PaneQuestion, Tmux
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.database import copy_of, ledger_path
 from tmuxreap.registry.file import RegistryFile
 from tmuxreap.system.environment import REGISTRY_MARK, Settings
 from tmuxreap.system.own_files import NotUsed, read_own
@@ -63,8 +63,6 @@ def project_of(registry: Path) -> Path:
 def copied_books(registry: Path, clock: Clock, warnings: list[str]) -> Iterator[Books]:
     """Yield the books of another registry, as a copy: nothing is remembered there."""
     import tempfile  # late: rarely needed, and slow
-
-    from tmuxreap.ledger.database import copy_of
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
         copy, _ = copy_of(ledger_path(registry), Path(folder))

@@ -21,6 +21,7 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.proof.state import has_screen, screen_state, state_of, visible_screen, with_record
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.look import REVERTED, Sights, newer_rows
+from tmuxreap.system.headless import logged_screen
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.background import Forked
@@ -167,8 +168,6 @@ class SessionAnswers:
         if has_screen(sight, profile):
             screen = visible_screen(profile, sight, carriers, plain)
         if row.terminal is Terminal.NONE:
-            from tmuxreap.system.headless import logged_screen  # late: few run without tmux
-
             text = logged_screen(self.sights.books.registry.resolved, row)
         seen = screen_state(screen) if screen else None
         state = state_of(self.processes, self.clock, sight, pulse, seen, record)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping
 from functools import partial
 
@@ -137,6 +136,8 @@ def _hidden_changes(worktree: str, environ: Mapping[str, str]) -> list[str]:
     present = [file for file in flagged if os.path.lexists(os.path.join(worktree, file))]  # noqa: PTH118
     if not present:
         return []
+    import tempfile  # late: slow
+
     with tempfile.TemporaryDirectory() as folder:
         fresh = {"GIT_INDEX_FILE": os.path.join(folder, "index")}  # noqa: PTH118
         made = _output(worktree, "read-tree", "HEAD", environ=environ, more=fresh)

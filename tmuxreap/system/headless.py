@@ -11,16 +11,13 @@ import errno
 import fcntl
 import json
 import os
-import pty
 import signal
 import struct
-import subprocess
 import sys
 import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote
 
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
@@ -44,6 +41,8 @@ DEFAULT_SIGNALS = (
 
 
 def log_path(registry: Path, name: str) -> Path:
+    from urllib.parse import quote  # late, like all that few sessions need
+
     return registry.parent / f"{registry.stem}.logs" / f"{quote(name, safe=' @+=,')}.log"
 
 
@@ -62,6 +61,8 @@ def start_program(
 ) -> StartedProgram:
     """Start a keeper with its program and log; raise OSError on failure. `prefix`: a command
     prefix that leaves our control group."""
+    import subprocess
+
     _rotate(log)
     outside = {}
     for name, value in environ.items():
@@ -140,6 +141,8 @@ def _keeper_environ(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def main(words: Sequence[str]) -> int:
+    import pty
+
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or the end of the program is not told
     payload = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
     errors, error_pipe = os.pipe()  # closed by the child's exec, or written to if that fails

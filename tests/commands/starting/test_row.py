@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.starting.row import Launch, Start, identity_of, record_session, registered
+from tmuxreap.commands.starting.row import Launch, Start, record_session, registered
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Server
 from tmuxreap.registry.transitions import RowEvent
@@ -17,7 +17,7 @@ def recorded(story: Story, event: RowEvent, **wish: object) -> None:
     assert isinstance(server, Server)
     session = server.named("acme")
     assert session is not None
-    row = Row("acme", agent="demo", tmux=identity_of(app, server, session))
+    row = Row("acme", agent="demo", tmux=app.place.identity_of(server, session))
     ((sight, _),) = app.sights.with_pasts([row])
     launch = Launch("acme", "demo", ("x",), None, "/", None, story.SOCKET, event, **wish)  # type: ignore[arg-type]
     record_session(app, row, sight, launch, Start("m1"))

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.core.answers import Freed, Reported, Span
-from tmuxreap.interfaces.text.page import end_of, page, size, times_of
+from tmuxreap.interfaces.text.page import page
+from tmuxreap.interfaces.text.receipt import end_of, size, times_of
 
 SINCE, UNTIL = "2026-11-19T08:00:00Z", "2026-11-19T18:00:00Z"
 FREED = Freed(SINCE, UNTIL, 14, 61, 9420.8, 0)

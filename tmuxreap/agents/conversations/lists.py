@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.conversations.find import is_id
+from tmuxreap.agents.conversations.find import first_column, is_id
 from tmuxreap.agents.conversations.jobs import (
     ID,
     NO_JOBS,
@@ -329,8 +329,6 @@ def _folders(asked: Asked, processes: Processes) -> list[str]:
     process = asked.process
     if server.folders is None or process is None:
         return [""]
-    from tmuxreap.agents.conversations.find import first_column  # late: it imports databases
-
     since = processes.started_epoch(process)
     recent = max(since, time.time() - RECENT_S)
     times = {"since_ms": since * MILLISECONDS, "recent_ms": recent * MILLISECONDS}
@@ -352,8 +350,6 @@ def _job(
     asked: Asked, background: Background, number: str, entry: Entry, questions: Mapping[str, str]
 ) -> Job | None:
     """Return the session, if it is at work."""
-    from tmuxreap.agents.conversations.find import is_id  # late: it imports databases
-
     host = asked.host
     if word_at(entry, background.state) not in host.server.working:
         return None

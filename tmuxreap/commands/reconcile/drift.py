@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.commands.reconcile.held import held_by
+from tmuxreap.commands.starting.outside import process_of
 from tmuxreap.core import answers
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import (
@@ -386,8 +387,6 @@ def is_headless(intent: Intent) -> bool:
 
 
 def _of_headless(context: Context, row: Row | None, intent: Intent) -> RowDrift:
-    from tmuxreap.commands.starting.outside import process_of  # few sessions need it
-
     process = process_of(context, intent)
     if process is None:
         return _closed(intent)

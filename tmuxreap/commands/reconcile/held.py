@@ -88,11 +88,9 @@ def _in_pane(
         leader = context.processes.identify(pane.pid or 0)
         if not _has_mark(context, leader, place):
             return Held(stranger=True)
-    from tmuxreap.commands.starting.row import identity_of  # few sessions need it
-
     start = None if leader is None else leader.start
     recorded = RecordedPane(pid=pane.pid, id=pane.id, start_ticks=start, cwd=row.pane.cwd)
-    tmux = identity_of(context, server, session)
+    tmux = context.place.identity_of(server, session)
     agent = context.agents.of(row)
     server_word = row.tmux_server
     return Held(Row(row.name, agent=agent, tmux_server=server_word, tmux=tmux, pane=recorded))

@@ -22,7 +22,6 @@ from tmuxreap.commands.starting.launch import BEGINNING_S, agent_failed, existin
 from tmuxreap.commands.starting.row import (
     Launch,
     Start,
-    identity_of,
     marks_of,
     open_intent,
     record_session,
@@ -349,7 +348,7 @@ class Comeback:
         start = None if leader is None else leader.start
         recorded = RecordedPane(pid=pane.pid, id=pane.id, start_ticks=start)
         row = self.ending.row
-        tmux = identity_of(self.context, server, session)
+        tmux = self.context.place.identity_of(server, session)
         return Row(
             row.name,
             agent=self.ending.agent,

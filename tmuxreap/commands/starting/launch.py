@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.outside import process_of, with_process
 from tmuxreap.commands.starting.row import (
     Launch,
     Start,
-    identity_of,
     marks_of,
     open_start,
     record_session,
@@ -54,12 +54,12 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.sessions.registries import project_of
 from tmuxreap.system import headless
+from tmuxreap.system.git import Worktree, add_worktree, undo_add_worktree
 from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
     from tmuxreap.ending.end import Endings
     from tmuxreap.ending.plan import Policy
-    from tmuxreap.system.git import Worktree
 
 
 NOT_FOUND = 127  # exit status of env and shells if there is no such program
@@ -89,8 +89,6 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
 
 
 def _endings(context: Context) -> Endings:
-    from tmuxreap.commands.endings import endings_of  # late: few starts end something
-
     return endings_of(context)
 
 
@@ -152,8 +150,6 @@ def worktree_made(
     if tree is None or tree.existed:
         yield
         return
-    from tmuxreap.system.git import add_worktree, undo_add_worktree  # few starts need it
-
     environ = context.settings.environ
     try:
         with defer_interrupts():  # git handles an interrupt itself, and cleans up
@@ -206,7 +202,7 @@ def make_way(
         if again or not replace:
             raise _taken(context, spec.name, server, session)
 
-        tmux = identity_of(context, server, session)
+        tmux = context.place.identity_of(server, session)
         existing = Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux)
         _raise_if_failed(_endings(context).end_unregistered(existing, _replacing(context)))
 
@@ -322,7 +318,7 @@ def _provisional_row(context: Context, spec: Launch, made: Created) -> Row:
     if isinstance(server, Server):
         for session in server.sessions:
             if session.id == made.session:
-                tmux = identity_of(context, server, session)
+                tmux = context.place.identity_of(server, session)
     return Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux, pane=pane)
 
 

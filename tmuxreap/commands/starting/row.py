@@ -16,11 +16,8 @@ from tmuxreap.core.model import (
     Outcome,
     Pane,
     RecordedPane,
-    RecordedTmux,
     Row,
     Scope,
-    Server,
-    ServerSession,
     Status,
     Terminal,
     Unreachable,
@@ -110,19 +107,6 @@ class Start:
     mark: str
     closing: tuple[Closing, ...] = ()  # closes the intent, together with the write of the row
     is_cleared: bool = False  # nothing of the session exists, or nothing any more
-
-
-def identity_of(context: Context, server: Server, session: ServerSession) -> RecordedTmux:
-    """Return the present identity of a session, by which its row is recognized."""
-    return RecordedTmux(
-        socket=server.socket,
-        host=context.place.host,
-        boot_id=context.place.boot_id,
-        server_pid=server.pid,
-        server_started=server.started,
-        session_id=session.id,
-        session_created=session.created,
-    )
 
 
 def record_session(

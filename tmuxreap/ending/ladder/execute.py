@@ -19,6 +19,7 @@ from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import FAULT_OF_RUNG, climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
+from tmuxreap.ending.own_ends import OwnEnd, begin_own_end
 from tmuxreap.ending.plan import DAEMON_WAIT_S, WHILE_KEYS
 from tmuxreap.ledger.records import PaneOption
 from tmuxreap.proof.observe import Observer
@@ -32,7 +33,6 @@ from tmuxreap.sessions.under_way import ActiveIntents
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job, Jobs
-    from tmuxreap.ending.own_ends import OwnEnd
 
 
 def deeds_of(ending: EndingState, request: Request[Any], processes: Processes) -> list[Deed]:
@@ -255,8 +255,6 @@ class Executor:
                 raise AssertionError(request)
 
     def _begin_own_end(self, ending: EndingState, job: Job) -> OwnEnd:
-        from tmuxreap.ending.own_ends import begin_own_end  # late: few sessions need it
-
         ports = self._processes, self._environ, self._finder.home
         return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
 

@@ -14,10 +14,10 @@ import typer
 
 from tmuxreap.core.verbs import VERBS, Verb
 from tmuxreap.interfaces.cli import complete
+from tmuxreap.interfaces.cli.boundary import Call, Done, answer, targets_of
 
 if TYPE_CHECKING:
     from tmuxreap.core.results import Result
-    from tmuxreap.interfaces.cli.boundary import Call
 
 NEVER_SENT = ("registry", "json", "quiet")  # options that stay on this host
 
@@ -105,7 +105,6 @@ def run(
     **given: Any,
 ) -> None:
     """Run the verb on this host and print its answer."""
-    from tmuxreap.interfaces.cli.boundary import answer, targets_of
 
     def work(call: Call) -> Result:
         if given.get("targets"):
@@ -125,8 +124,6 @@ def run_anywhere(
 ) -> None:
     """Run the verb on the hosts that its words mean, or here."""
     if verb.on_hosts and (host or _names_a_host(given)):
-        from tmuxreap.interfaces.cli.boundary import Done
-
         remote = import_module("tmuxreap.interfaces.remote.near")
         status = remote.call_hosts(verb.name, host, hosts_at_once, given)
         if status is not None:

@@ -20,6 +20,7 @@ from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.verbs import CALLED, RUNNING
+from tmuxreap.registry.targets import LAST
 from tmuxreap.system.environment import Settings
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ def tags(ctx: typer.Context) -> Iterator[Offer]:
 @_offered
 def sets(ctx: typer.Context) -> Iterator[Offer]:
     from tmuxreap.commands.targets import known_sets
-    from tmuxreap.ending.plan import LAST
 
     with closing(_context(ctx)) as context:
         if ctx.info_name == "resume":

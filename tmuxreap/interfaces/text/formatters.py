@@ -13,7 +13,7 @@ from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item, RemoteResult
 from tmuxreap.core.text import Style, cut, pad, width
 from tmuxreap.core.times import short_duration
-from tmuxreap.interfaces.text.receipt import planned, receipt, verdict
+from tmuxreap.interfaces.text.receipt import end_of, planned, receipt, times_of, verdict
 from tmuxreap.ledger.records import RecordedPlan
 
 WITH_ERROR = (results.Ending, answers.Session, answers.Shown)  # printed even if they have an error
@@ -252,8 +252,6 @@ def _drift(item: answers.Drift, style: Style) -> Iterator[str]:
 
 
 def _reported(item: answers.Reported, style: Style) -> Iterator[str]:
-    from tmuxreap.interfaces.text.page import end_of, times_of
-
     agent = f" ({item.agent})" if item.agent else ""
     yield f"{style.paint(item.name, 'bold')}{agent}: {times_of(item)}"
     if item.ended_at is not None:

@@ -13,7 +13,7 @@ from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.text import plain
 from tmuxreap.core.times import epoch_of, short_duration
 from tmuxreap.core.values import replace
-from tmuxreap.interfaces.text.receipt import WAYS
+from tmuxreap.interfaces.text.receipt import end_of, size, times_of
 
 STATES = ("working", "waiting", "limited", "idle", "unknown")
 LEAST_PERCENT = 0.3  # a shorter time is still seen
@@ -96,12 +96,6 @@ def _sums(freed: Freed) -> Iterator[tuple[str, str]]:
     yield str(freed.survivors), "survivors"
 
 
-def size(megabytes: float) -> str:
-    if megabytes >= 1024:
-        return f"{megabytes / 1024:.1f} GB"
-    return f"{megabytes:g} MB"
-
-
 def _session(one: Reported, freed: Freed) -> Iterator[str]:
     if one.agent:
         agent = f" <small>{_text(one.agent)}</small>"
@@ -118,39 +112,6 @@ def _session(one: Reported, freed: Freed) -> Iterator[str]:
     if one.ended_at is not None:
         yield f"<p>{_text(end_of(one))}</p>"
     yield "</section>"
-
-
-def times_of(one: Reported) -> str:
-    """Return how long the session was in each state."""
-    seconds = {
-        "working": one.working_s,
-        "waiting": one.waiting_s,
-        "limited": one.limited_s,
-        "idle": one.idle_s,
-        "unknown": one.unknown_s,
-    }
-    told = []
-    for state, took in seconds.items():
-        if took:
-            told.append(f"{state} {short_duration(took)}")
-    return ", ".join(told) or "did not run"
-
-
-def end_of(one: Reported) -> str:
-    """Return how the session ended, and what that freed."""
-    facts = [WAYS.get(one.stopped_by or "", one.stopped_by), one.stop_reason]
-    if one.ended_by is not None:
-        facts.append(f"by {one.ended_by}")
-    if one.processes:
-        facts.append(f"{counted(one.processes, 'process', 'processes')}, {size(one.freed_mb)}")
-    if one.survivors:
-        facts.append(f"{counted(one.survivors, 'process', 'processes')} survived")
-    told = ", ".join(fact for fact in facts if fact)
-    return f"ended {one.ended_at}" + (f": {told}" if told else "")
-
-
-def counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 def _bar(span: Span, freed: Freed) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tmuxreap.core.answers import Reported
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Outcome, StoppedBy
 from tmuxreap.core.results import Ending, Process
@@ -166,3 +167,42 @@ def _names(found: Iterable[Process]) -> str:
     else:
         more = ""
     return ", ".join(names[:SHOWN_NAMES]) + more
+
+
+def times_of(one: Reported) -> str:
+    """Return how long the session was in each state."""
+    seconds = {
+        "working": one.working_s,
+        "waiting": one.waiting_s,
+        "limited": one.limited_s,
+        "idle": one.idle_s,
+        "unknown": one.unknown_s,
+    }
+    told = []
+    for state, took in seconds.items():
+        if took:
+            told.append(f"{state} {short_duration(took)}")
+    return ", ".join(told) or "did not run"
+
+
+def end_of(one: Reported) -> str:
+    """Return how the session ended, and what that freed."""
+    facts = [WAYS.get(one.stopped_by or "", one.stopped_by), one.stop_reason]
+    if one.ended_by is not None:
+        facts.append(f"by {one.ended_by}")
+    if one.processes:
+        facts.append(f"{counted(one.processes, 'process', 'processes')}, {size(one.freed_mb)}")
+    if one.survivors:
+        facts.append(f"{counted(one.survivors, 'process', 'processes')} survived")
+    told = ", ".join(fact for fact in facts if fact)
+    return f"ended {one.ended_at}" + (f": {told}" if told else "")
+
+
+def counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+def size(megabytes: float) -> str:
+    if megabytes >= 1024:
+        return f"{megabytes / 1024:.1f} GB"
+    return f"{megabytes:g} MB"

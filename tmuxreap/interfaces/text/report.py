@@ -15,7 +15,9 @@ from tmuxreap.core.results import ENDED, Counts, Item, Problem, RemoteResult, Re
 from tmuxreap.core.text import Style, plain, plain_value
 from tmuxreap.core.verbs import VERBS, Verb
 from tmuxreap.interfaces.text.formatters import item_lines
+from tmuxreap.interfaces.text.receipt import counted, size
 from tmuxreap.interfaces.text.table import summary, table
+from tmuxreap.registry.targets import LAST
 
 
 def report(result: Result, style: Style) -> None:
@@ -140,8 +142,6 @@ def _verb(result: Result) -> Verb:
 
 def _freed_line(freed: Freed) -> str:
     """Sum up a report in the one line that people quote."""
-    from tmuxreap.interfaces.text.page import counted, size  # only reports need it
-
     ended = counted(freed.sessions, "session", "sessions")
     processes = counted(freed.processes, "process", "processes")
     survivors = counted(freed.survivors, "survivor", "survivors")
@@ -206,8 +206,6 @@ def to_resume(result: Result) -> str | None:
     hosts = result.more.get("hosts")
     where: list[str] = []
     if isinstance(hosts, list):
-        from tmuxreap.ending.plan import LAST  # only endings on hosts need it
-
         names = [one["host"] for one in hosts if one.get("counts") and one["counts"].ended]
         where = ["--host", ",".join(names)]
         if its_set is None and result.command in ("stop", "kill"):
