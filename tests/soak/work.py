@@ -89,7 +89,16 @@ class Work(Deeds):
         self.verb(place, "send", name, text, *words, "--json", then=sent)
 
     def do_restart(self, place: Place, name: str) -> None:
-        self._restart(place, [self.one_running(place, name)])
+        """Of one that has a conversation: no other can be taken up again."""
+        rows = place.rows()
+        said = [
+            one
+            for one in place.names
+            if conversation_lines(
+                place.machine, str(rows.get(one, {}).get("demo_conversation_id_own"))
+            )
+        ]
+        self._restart(place, [self.one_running(place, name, said)])
 
     def do_rolling(self, place: Place, name: str) -> None:
         self._restart(place, place.names[:4], "--at-once", "2")
