@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from signal import SIGHUP
 
 import pytest
 
@@ -51,6 +52,27 @@ def test_restarts_that_make_no_sense_are_refused_before_anything_is_made(
     with pytest.raises(Failure, match=flag) as caught:
         start.run(story.app(), wish)
     assert (caught.value.code.text, story.written(), story.told()) == ("usage", before, [])
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_start_ends_an_agent_that_outlived_its_session_or_is_refused(
+    story: Story, replace: bool
+) -> None:
+    """Its tmux server is gone. With a second agent, one row would have two."""
+    agent = story.agent(ignores={SIGHUP})
+    story.processes.die(story.tmux.servers[story.SOCKET].process)
+    assert story.processes.alive(agent.process)
+    wish = StartRequest("acme", "demo", cwd="/", confirm_s=0.1, replace=replace)
+    if replace:
+        start.run(story.app(), wish)
+        assert not story.processes.alive(agent.process)
+        assert story.row()["pane"]["pid"] != agent.process.pid
+        return
+    before = story.row()
+    with pytest.raises(Failure, match="its agent lives on without its session") as caught:
+        start.run(story.app(), wish)
+    assert (caught.value.code.text, story.row()) == ("still_running", before)
+    assert story.processes.alive(agent.process)
 
 
 @pytest.mark.parametrize("how", ["swap", "join"])

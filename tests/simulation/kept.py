@@ -171,6 +171,12 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "server_dies", "a", 0),
         ("act", "start", "a", ("demo", "", False), (), ""),
     ],
+    "the same, with a row that is whole": [
+        ("live", "a", "demo", 0, "", STUBBORN),
+        ("row", "a", "full"),
+        ("deed", "server_dies", "a", 0),
+        ("act", "start", "a", ("plain", "", False), (), ""),
+    ],
     "rows share a list": [
         ("live", "a", "demo", 0, "", CALM),
         ("row", "a", "full"),

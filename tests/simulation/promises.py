@@ -75,9 +75,10 @@ class Judge:
             world.check(not strange, 3, f"{told}: {strange}")
         if actor.verb in BEGINNINGS and old.get("status") == "running":
             life = world.life_of(dict(old))
-            left = self.known(life, old) if life is not None else []
             same = life is world.life_of(dict(row))
-            world.check(same or not left, 1, f"{told} over one of which {left} live")
+            agent = life.agent.process if life is not None and life.agent is not None else None
+            lives = life is not None and agent in self.known(life, old)
+            world.check(same or not lives, 1, f"{told} over {life}, which lives")
         if old.get("status") == "running" and row["status"] != "running":
             self.ended(actor, name, old, row)
         self.conversation(told, name, old, row)

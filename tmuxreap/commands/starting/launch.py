@@ -185,7 +185,10 @@ def make_way(
             raise _may_still_run(spec.name, sight)
         if sight.trouble is not None and sight.owned.own:
             raise sight.trouble
-        if exists(row, sight):
+        outlived = _outlived_its_session(row, sight)
+        if exists(row, sight) or outlived:
+            if not replace and outlived:
+                raise _lives_on(spec.name, sight)
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
             _raise_if_failed(_endings(context).end([row], _replacing(context))[0])
@@ -339,6 +342,20 @@ def _may_still_run(name: str, sight: Sight) -> Failure:
     names = ", ".join(f"{process.comm} ({process.pid})" for process in sight.unproven)
     hint = f"if it is its agent, record it: {sight.adopts_unproven(name)}"
     return could_not("start", name, f"still alive: {names}", hint, Code.STILL_RUNNING)
+
+
+def _outlived_its_session(row: Row, sight: Sight) -> bool:
+    """Tell whether the row's own agent lives, and neither its tmux session nor a daemon has it."""
+    in_tmux = row.terminal is Terminal.TMUX and not row.status.ended
+    return in_tmux and sight.session is None and sight.job is None and bool(sight.agent)
+
+
+def _lives_on(name: str, sight: Sight) -> Failure:
+    """Return the failure for an agent that lives without its session: two would have one row."""
+    alive = ", ".join(f"{process.comm} ({process.pid})" for process in sight.agent)
+    hint = f"end it first: {command('stop', name)}; or let --replace do that"
+    reason = f"its agent lives on without its session: {alive}"
+    return could_not("start", name, reason, hint, Code.STILL_RUNNING)
 
 
 def session_exists(
