@@ -12,7 +12,7 @@ import pytest
 from tests.fake_processes import FakeClock
 from tests.fakes import CONVERSATION, Story
 from tests.simulation.disk import Disk, State, followed
-from tmuxreap.commands import adopt, forget, protect, resume, start
+from tmuxreap.commands import adopt, forget, protect, restart, resume, send, start
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.sessions.context import Context
 
@@ -39,6 +39,8 @@ VERBS: dict[str, Work] = {
     "resume": _resume,
     "adopt": lambda story, context: adopt.run(context, adopt.AdoptRequest("other", "demo")),
     "forget": lambda story, context: forget.run(context, forget.ForgetRequest(("acme",))),
+    "send": lambda story, context: send.run(context, send.SendRequest("acme", "go", confirm_s=0.1)),
+    "restart": lambda story, context: restart.run(context, restart.RestartRequest(("acme",))),
     "protect": lambda story, context: protect.run(context, protect.ProtectRequest(("acme",))),
     "reconcile": lambda story, context: reconcile.run(context),
 }
