@@ -171,6 +171,27 @@ RECORDED = Path(__file__).parent / "screens"
 HEAD = re.compile(r"^=== (\S+) (\w+) (\d+)\n", re.MULTILINE)
 
 
+# What was typed into the field of a dialog; of the last four the screen may not show all.
+LONG = (
+    "violet please, but neither too loud nor too pale, and with a handle that is made of a wood"
+    " which does not burn, a lid that does not fall off when it is tilted, and a spout that does"
+    " not drip"
+)
+MKDIR = "use mkdir instead, please, and not touch, since the file would be empty then and"
+TYPED = {
+    "none": "",
+    "short": "violet, if you please",
+    "loud": "violet, but not too loud",
+    "long": LONG,
+    "longer": f"{LONG} at all; 1. please 2. thanks",
+    "part": "violet, if you please",
+    "last": "it is tilted, and a spout that does not drip",
+    "hint": f"{MKDIR} nobody would know  (Esc to",
+    "keys": f"{MKDIR}\nnobody would know what it is for: a folder can hold many things",
+}
+PARTS = ("part", "last", "hint", "keys")
+
+
 def recorded() -> list[tuple[str, str, str, str]]:
     found = []
     for path in sorted(RECORDED.glob("*.txt")):
@@ -194,6 +215,14 @@ def test_a_recorded_screen_is_read_as_what_it_was(
     assert screen.state.value == state
     assert bool(screen.queued) is name.startswith("queued")
     assert screen.draft == drafts.get(name.rpartition("-")[0], screen.draft)
+    if name.startswith("words-"):
+        kind = name.split("-")[1]
+        kept = (
+            screen.draft.startswith(TYPED[kind]) if kind in PARTS else screen.draft == TYPED[kind]
+        )
+        assert kept, screen.draft
+        assert screen.partial is (kind in PARTS)
+        assert screen.asks.endswith("?") or name.startswith("words-keys"), screen.asks
 
 
 def test_without_a_pattern_the_live_region_is_the_last_block() -> None:
@@ -204,6 +233,14 @@ def test_without_a_pattern_the_live_region_is_the_last_block() -> None:
 def test_text_beyond_the_edge_of_the_input_is_a_sidebar() -> None:
     live, edge = re.compile(r"^┃[\s\S]*"), re.compile("^╹▀+", re.MULTILINE)
     assert live_region("┃ a    enter confirm\n╹▀▀▀   b", live, edge) == "┃ a\n╹▀▀▀"
+
+
+def test_words_above_the_live_region_are_none_of_the_dialog() -> None:
+    """A transcript in the conversation may show a dialog with words in it."""
+    told = (RECORDED / "hermes.txt").read_text(encoding="utf-8").split("=== words-loud-")[1]
+    quoted = told.partition("\n")[2].partition("\n=== ")[0].rstrip("\n")
+    empty = quoted.replace("violet, but not too loud", "")
+    assert seen("hermes", f"{quoted}\n\n{empty}") == Screen(State.DIALOG)
 
 
 WORDS_ASKED = (
@@ -221,7 +258,7 @@ WORDS_ASKED = (
         ("\x1b[39mneither but violet\x1b[7m", "neither but violet", False),
         ("Yes, \x1b[7ma\x1b[0;2mnd tell Claude what to do next", "", False),
         ("\x1b[7m\x1b[39mT\x1b[0;2m\x1b[39m\x1b[49mype something.", "", False),
-        ("Yes, \x1b[39mbut please\n      use mkdir\x1b[7m", "but please\n      use mkdir", True),
+        ("Yes, \x1b[39mbut please\n      use mkdir\x1b[7m", "but please\nuse mkdir", True),
     ],
 )
 def test_words_that_are_typed_into_a_dialog_are_a_draft(

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.real_agents import (
     cases,
+    dialogs,
     interrupts,
     purges,
     restarts,
@@ -33,7 +34,7 @@ from tests.real_agents.tables import found_by, write
 
 
 def main(folder: Path, words: list[str]) -> int:
-    rooms = (stops, cases, purges, interrupts, turns, sends, restarts, seats, served)
+    rooms = (stops, cases, dialogs, purges, interrupts, turns, sends, restarts, seats, served)
     every = list(chain.from_iterable(room.jobs() for room in rooms))
     jobs = wanted(every, [word for word in words if not word.startswith("--")])
     at_once = [int(word.partition("=")[2]) for word in words if word.startswith("--at-once=")]

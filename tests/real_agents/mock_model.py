@@ -3,7 +3,8 @@ responses and chat completions, Gemini generateContent; streamed where asked for
 
 The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which
 asks the person first), with BE_SLOW it waits, with STREAM_IT it talks for a while and runs the
-command then, with MEET_A_LIMIT it is refused as one whose quota is used up, all else is answered.
+command then, with ASK_THE_PERSON it asks by the agent's own tool for that, with MEET_A_LIMIT it is
+refused as one whose quota is used up, all else is answered.
 It keeps what it was asked, and never asks anybody itself."""
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 TOOL, SLOW, STREAM, LIMIT = "RUN_A_TOOL", "BE_SLOW", "STREAM_IT", "MEET_A_LIMIT"
+ASK = "ASK_THE_PERSON"
 ANSWER = "The mock has read it."
 SLOW_S = 60.0
 RESET_S = 3 * 3600  # from a limit to the time when it is lifted
@@ -64,6 +66,7 @@ class MockModel:
         """`asks`: the agent is to ask a person first, where a tool call itself can make it.
         `spoken`: how a command is said to an agent that offers no tools."""
         self.command, self.asks, self.spoken = command, asks, spoken
+        self.question: tuple[str, dict[str, Any]] = ("", {})  # the tool that asks, what it is given
         self.asked: list[str] = []  # the body of every request
         self.closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -89,6 +92,8 @@ class MockModel:
         talk = TALK if STREAM in said else ()
         if self.spoken and (TOOL in said or talk):
             return Reply(self.spoken.format(command=self.command), talk=talk)
+        if ASK in said and self.question[0] in tools:
+            return Reply("I ask.", *self.question)
         shell = next((name for name in SHELLS if name in tools), None)
         if shell and (TOOL in said or STREAM in said):
             return Reply(

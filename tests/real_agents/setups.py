@@ -196,7 +196,8 @@ def _hermes(place: Place) -> dict[str, str]:
             "api_key": KEY,
             "context_length": 128000,
         },
-        "approvals": {"mode": "manual"},  # else the model decides
+        "approvals": {"mode": "manual", "timeout": 600},  # else the model decides
+        "clarify": {"timeout": 600},
     }
     place.json(".hermes/config.yaml", settings)
     return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{place.url}/v1"}

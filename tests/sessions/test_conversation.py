@@ -7,11 +7,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from tests.fake_processes import FakeClock, FakeProcesses
+from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.find import AgentProcess
 from tmuxreap.agents.profiles import Locator, Profile
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.sessions import conversation
 from tmuxreap.sessions.conversation import Finder
 
 CLAUDE = Profile("claude", locators=(Locator("hook"),))
@@ -75,3 +79,23 @@ def test_a_hook_process_speaks_for_the_agent_whose_mark_it_carries() -> None:
 
 def test_an_agent_without_hooks_is_not_looked_up() -> None:
     assert hooked(beat("prompt", "mine"), profile=Profile("demo")) is None
+
+
+def test_a_fork_is_found_by_one_reading_of_the_pid_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two readings the agent may have come back."""
+    read: list[str | None] = ["w1", None]
+    followed: list[str | None] = []
+    monkeypatch.setattr(find, "parked_session", lambda *_: read.pop(0))
+
+    def follow(*given: Any) -> tuple[find.Conversation, None]:
+        followed.append(given[-1])
+        return find.NONE, None
+
+    monkeypatch.setattr(conversation, "follow", follow)
+    monkeypatch.setattr(Finder, "_clues", lambda *_: (find.Clues(), {}))
+    monkeypatch.setattr(conversation, "_recorded", lambda *_: find.NONE)
+    finder = Finder(FakeProcesses(FakeClock()), cast("Any", None), Path("/"))
+    row: Any = SimpleNamespace(store=None, pane=SimpleNamespace(cwd="/"))
+    sight: Any = SimpleNamespace(agent=[SimpleNamespace(id=AGENT.id)])
+    finder.forked_of(row, sight, Profile("claude"))
+    assert (followed, read) == (["w1"], [None])

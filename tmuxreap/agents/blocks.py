@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Path_ = tuple[str, ...]  # the keys that lead to a value
 DEEPEST = 50
+ESCAPED = re.compile(r"\\.", re.DOTALL)
+A_STYLE = r"(?:\x1b\[[0-9;]*m)"
 MOST_VALUES = 100_000
 
 
@@ -29,6 +31,10 @@ class Misplaced(Exception):  # noqa: N818 - it says what the value is
 
 class Unreadable(Exception):  # noqa: N818
     """A file that cannot be read; the reason names the line if there is one."""
+
+
+def _with_styles(escaped: re.Match[str]) -> str:
+    return A_STYLE if escaped.group() == r"\e" else escaped.group()
 
 
 class LazyPattern:
@@ -125,11 +131,13 @@ class Block:
         return value
 
     def pattern(self, key: str, example: str = "") -> re.Pattern[str] | None:
-        """Return a pattern, with `{id}` in it replaced by the example."""
+        """Return a pattern, with `{id}` in it replaced by the example, and `\\e` by a style."""
         text = self.text(key)
         if text is None:
             return None
         filled = text.replace("{id}", example) if example else text
+        if r"\e" in filled:
+            filled = ESCAPED.sub(_with_styles, filled)
         try:
             lazy = cast("re.Pattern[str]", LazyPattern(filled))
             return lazy if self.validated else _compiled(filled)

@@ -399,6 +399,7 @@ class Profile:
     unstash_keys: tuple[KeyStep, ...] = ()
     setup_keys: tuple[KeyStep, ...] = ()
     editor_keys: tuple[KeyStep, ...] = ()  # open the draft in the user's editor
+    words_editor_keys: tuple[KeyStep, ...] = ()  # open what was typed into a dialog there
     editor_file: str | None = None  # in the store: the settings that may name an editor
     editor_set: re.Pattern[str] | None = None
     prompt: Prompt = Prompt()
@@ -448,8 +449,9 @@ class Profile:
 
     @property
     def is_styled(self) -> bool:
-        """Whether its screen must be read with styles, which tell a suggestion from a draft."""
-        return "suggested" in self.marks
+        """Whether its screen must be read with styles, which tell a suggestion from a draft, and
+        words typed into a dialog from an option."""
+        return not {"suggested", "words"}.isdisjoint(self.marks)
 
     @property
     def is_per_folder(self) -> bool:

@@ -81,11 +81,12 @@ def read_screen(
     if not text.strip():
         return Screen(State.UNKNOWN, blank=True)
     live = live_region(text, marks.get("live"), marks.get("edge"))
+    live_start = _live_start(text, marks.get("live"))
     if _shows(marks.get("setup"), live or text):
         return Screen(State.DIALOG, setup=True, asks=_question(live or text))
     if not live:
         return Screen(State.UNKNOWN)
-    limit = _limit(marks.get("limited"), text, _live_start(text, marks.get("live")))
+    limit = _limit(marks.get("limited"), text, live_start)
     width = max(len(line) for line in (live if "edge" in marks else text).split("\n"))
     splits_words = "split" in marks
     typed = _search(patterns.get(State.DRAFT), live)
@@ -106,14 +107,14 @@ def read_screen(
         if _shows(patterns.get(state), around if state in UNDER_WAY else live):
             if state in UNDER_WAY and not queued:  # one that is missed would begin after a key
                 queued = _queued(marks.get("queued"), text)
-            above = text[: _live_start(text, marks.get("live"))]
+            asks = ""
             if state is State.DIALOG:
+                above = text[:live_start]
                 asks = _question(around, above)
-            else:
-                asks = ""
-            if state is State.DIALOG and (words := _words(marks.get("words"), styled)):
-                draft = words
-                partial = "\n" in words
+                if "words" in marks:  # what looks like an input is a field of the dialog
+                    words = _search(marks["words"], _below(styled, above.count("\n")))
+                    draft = _typed_words(words, width, splits_words)
+                    partial = words is not None and words.groupdict().get("part") is not None
             armed = _shows(marks.get("armed"), around)
             return Screen(
                 state,
@@ -183,13 +184,20 @@ def _question(live: str, above: str = "") -> str:
     return next((line for line in lines if WORD.search(line)), "")
 
 
-def _words(pattern: re.Pattern[str] | None, styled: str) -> str:
-    """Return the words that were typed into a dialog, which only the cursor tells from an option;
-    several lines if not all of them are certain."""
-    match = pattern.search(styled) if pattern else None
+def _below(text: str, lines: int) -> str:
+    return "\n".join(text.split("\n")[lines:])
+
+
+def _typed_words(match: re.Match[str] | None, width: int, splits_words: bool) -> str:
+    """Return the words that were typed into a dialog, from a screen with styles: often only the
+    cursor or its style tells them from an option or a placeholder."""
     if match is None:
         return ""
-    return STYLES.sub("", match.group("words")).strip()
+    start = match.start("words")
+    row = match.string.rfind("\n", 0, start) + 1
+    before = STYLES.sub("", match.string[row:start])
+    shown = [line.rstrip() for line in STYLES.sub("", match.group("words")).split("\n")]
+    return _as_typed("\n".join(shown), before, width, splits_words).strip()
 
 
 def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
@@ -252,6 +260,11 @@ def _typed_draft(
         return "" if group in groups else match.group(0)
     start = match.start(group)
     prompt = text[text.rfind("\n", 0, start) + 1 : start]
+    typed = _as_typed(draft, prompt, width, splits_words)
+    return f"!{typed}" if groups.get("shell") else typed
+
+
+def _as_typed(draft: str, prompt: str, width: int, splits_words: bool) -> str:
     if splits_words:
         draft = _rejoined(draft, prompt, width)
     if prompt:
@@ -263,8 +276,7 @@ def _typed_draft(
         draft = re.sub(before, "\n", draft)
     if "│" in prompt:
         draft = RIGHT_FRAME.sub("", draft)
-    typed = draft if splits_words else _unwrapped(draft, width)
-    return f"!{typed}" if groups.get("shell") else typed
+    return draft if splits_words else _unwrapped(draft, width)
 
 
 def _rejoined(draft: str, prompt: str, room: int) -> str:

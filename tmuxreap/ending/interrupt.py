@@ -16,6 +16,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
+from tmuxreap.ending.outcome import draft_warning
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat, Pulse
@@ -177,6 +178,8 @@ def _result(finder: Finder, ending: EndingState, took_ms: int) -> Item:
         told = finder.background_warnings(
             ending.known, ending.profile, ending.name, own, planned=True
         )
+    if ending.draft_lost:
+        told = (draft_warning(ending), *told)
     return replace(item, draft=draft, duration_ms=took_ms, warnings=told)
 
 

@@ -163,6 +163,15 @@ def _survivors(processes: Processes, ending: EndingState) -> tuple[Process, ...]
     return tuple(Process(it.pid, it.comm, started=round(started(it.id), 2)) for it in ending.left)
 
 
+def draft_warning(ending: EndingState) -> str:
+    if ending.draft:
+        kept = "what it showed is kept"
+    else:
+        kept = "its last screen is in the row"
+    lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
+    return f"draft_lost: {lost}; {kept}"
+
+
 def _warnings(ending: EndingState, finder: Finder) -> Iterator[str]:
     gone = ending.stopped_by is not None
     foreign = ending.sight.foreign
@@ -171,12 +180,7 @@ def _warnings(ending: EndingState, finder: Finder) -> Iterator[str]:
         waited_s = ending.policy.after_turn_s or 0
         yield f"turn_not_finished: it was still in its turn after {waited_s:g} s"
     if ending.draft_lost:
-        if ending.draft:
-            kept = "what it showed is kept"
-        else:
-            kept = "its last screen is in the row"
-        lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
-        yield f"draft_lost: {lost}; {kept}"
+        yield draft_warning(ending)
     if gone and not ending.cut_off:
         yield from beyond_reach(ending.beyond)
     if gone and foreign:

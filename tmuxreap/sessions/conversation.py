@@ -93,7 +93,9 @@ class Finder:
     books: Books
     home: Path | None
 
-    def known_of(self, row: Row, sight: Sight, profile: Profile | None) -> Known:
+    def known_of(
+        self, row: Row, sight: Sight, profile: Profile | None, parked: str | None = None
+    ) -> Known:
         """Find the conversation of a row; the recorded one counts if no locator finds another."""
         if profile is None:
             return Known(find.NONE, Clues())
@@ -104,13 +106,13 @@ class Finder:
             best = _recorded(profile, row, clues)
         candidates = located.candidates if best.id is None else ()
         store = self._store_word(profile, environ, clues, row)
-        return self.followed(profile, Known(best, clues, store, candidates))
+        return self.followed(profile, Known(best, clues, store, candidates), parked)
 
-    def followed(self, profile: Profile | None, known: Known) -> Known:
-        """Follow a conversation that its agent continued under another ID."""
+    def followed(self, profile: Profile | None, known: Known, parked: str | None = None) -> Known:
+        """Follow a conversation that its agent continued under another ID. `parked`: known."""
         if profile is None:
             return known
-        parked = find.parked_session(profile, known.clues)
+        parked = parked or find.parked_session(profile, known.clues)
         store = known.clues.store
         before = known.conversation
         conversation, forked = follow(profile, store, before, self.processes, parked)
@@ -213,8 +215,9 @@ class Finder:
         for process in sight.agent:
             store = self._store_of(profile, process, row.pane.cwd)
             agent = find.AgentProcess(process.id, (), 0.0)
-            if find.parked_session(profile, Clues((agent,), store=store)) is not None:
-                return self.known_of(row, sight, profile).forked
+            parked = find.parked_session(profile, Clues((agent,), store=store))
+            if parked is not None:
+                return self.known_of(row, sight, profile, parked).forked
         return None
 
     def open_turns(self, row: Row, sight: Sight, profile: Profile) -> tuple[Path, ...]:

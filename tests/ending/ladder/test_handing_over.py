@@ -129,6 +129,17 @@ def test_no_editor_is_opened_otherwise(screen: Screen, profile: Any, may: bool) 
     assert may or any(isinstance(request, MayEdit) for request in asked)
 
 
+def test_words_in_a_dialog_are_read_whole_where_a_key_of_it_is_known() -> None:
+    profile = replace(WITH, words_editor_keys=(Key("C-x"),))
+    screen = replace(PASTE, state=State.DIALOG, draft="last line")
+    asked, ended = handed(
+        None, Opened(EDITOR, "first\nlast line\n"), screen=screen, profile=profile
+    )
+    assert (ended.kept, ended.draft_lost) == (["first\nlast line"], "")
+    assert keys(asked).count(Key("C-x")) == 1
+    assert Key("C-g") not in keys(asked)
+
+
 SAFE = [step for step in WITH.safe_keys if isinstance(step, Key)]
 AWAITED = [None] * 51  # as often as it is looked for while it may open
 

@@ -14,6 +14,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.requests import (
+    PARTIAL,
     KeepDraft,
     Press,
     ReadScreen,
@@ -69,6 +70,18 @@ def keys(asked: list[Request[Any]]) -> list[object]:
 def test_one_key_ends_a_turn() -> None:
     ended, asked = done([BUSY], after={ESCAPE: IDLE})
     assert (ended.outcome.value, ended.trouble, keys(asked)) == ("interrupted", None, [ESCAPE])
+
+
+def test_words_in_a_dialog_are_kept_and_named_where_the_screen_may_not_show_all() -> None:
+    for partial in (False, True):
+        screen = replace(DIALOG, draft="neither but violet", partial=partial)
+        ended, asked = done([screen], after={ESCAPE: IDLE})
+        assert ended.outcome.value == "interrupted"
+        assert (ended.kept, ended.draft_lost) == (
+            ["neither but violet"],
+            PARTIAL if partial else "",
+        )
+        assert asked.index(KeepDraft("neither but violet")) < asked.index(Press(ESCAPE))
 
 
 def test_the_second_of_two_keys_follows_the_answer_to_the_first() -> None:

@@ -398,9 +398,12 @@ SIGNALS = ((signal.SIGTERM,), (signal.SIGKILL,))
 def read_whole_draft(ending: EndingState, screen: Screen) -> Steps[Screen]:
     """Read the whole draft through the editor; return the screen afterwards, with the draft as
     before."""
-    keys = ending.keys.editor_keys
-    reachable = screen.state is State.DRAFT and ending.sight.carrier is None
-    if not keys or not reachable or not (yield from ask(MayEdit())):
+    editor_keys = {
+        State.DRAFT: ending.keys.editor_keys,
+        State.DIALOG: ending.keys.words_editor_keys,
+    }
+    keys = editor_keys.get(screen.state)
+    if not keys or ending.sight.carrier is not None or not (yield from ask(MayEdit())):
         return screen
     if not (yield from type_keys(ending, keys)):
         return screen

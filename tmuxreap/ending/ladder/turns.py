@@ -14,6 +14,7 @@ from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.daemons import end_turn_at_server
 from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
 from tmuxreap.ending.ladder.requests import (
+    PARTIAL,
     Capture,
     Look,
     ReadScreen,
@@ -110,6 +111,8 @@ def _end_turn(ending: EndingState) -> Steps[TurnResult]:
     if confirmed is None:
         reason = ending.unsent or "a prompt is queued, and could not be taken back"
         return Outcome.REFUSED, not_interruptible(ending.name, reason)
+    if confirmed.state is State.DIALOG and confirmed.partial:
+        ending.draft_lost = PARTIAL  # the words go with the dialog; a draft in the input stays
     sent = yield from _press_keys(ending, confirmed)
     return (yield from _confirm(ending, sent))
 
