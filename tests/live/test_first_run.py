@@ -187,3 +187,25 @@ def test_adopt_all_names_the_servers_where_it_looked(project: Path) -> None:
 
 def test_without_hosts_the_file_that_lists_them_is_named(project: Path) -> None:
     assert tmuxreap("hosts").out.startswith("no hosts yet; list them in ")
+
+
+@pytest.mark.parametrize("verb", ["stop", "show", "wait --until idle"])
+def test_a_name_on_another_server_is_found_there(project: Path, tmp_path: Path, verb: str) -> None:
+    """Every door says where it lives, with a command that works there."""
+    word, *flags = verb.split()
+    other = str(tmp_path / "agent-sessions.yaml")
+    tmuxreap("adopt", "api", "--json")
+    tmux("-L", "side", "new-session", "-d", "-s", "swarm", AGENT)
+    started = ("theirs", "--agent", "demo", "--server", "side", "--registry", other, "--json")
+    assert tmuxreap("start", *started).exit == 0
+    try:
+        failure = tmuxreap(word, "theirs", *flags, "--json").error
+        there = shlex.split(failure["hint"].partition("tmuxreap ")[2].partition(";")[0])
+        assert there == ["show", "theirs", "--registry", other]
+        assert tmuxreap(*there, "--json").exit == 0
+        failure = tmuxreap(word, "swarm", *flags, "--json").error
+        assert failure["hint"] == "register it with: tmuxreap adopt swarm --server side"
+        failure = tmuxreap(word, "nobody", *flags, "--json").error
+        assert "no registered session matches" in failure["message"]
+    finally:
+        tmux("-L", "side", "kill-server")

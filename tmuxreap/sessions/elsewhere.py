@@ -358,8 +358,10 @@ class Newcomers:
         return result
 
     def not_registered(self, default_server: str | None, target: str) -> Failure | None:
-        """Return the failure for a name without a row, if a session of that name is alive."""
-        for socket in self.servers.default_sockets(default_server):
+        """Return the failure for a name without a row, if a session of that name is alive on one of
+        the user's servers, the default ones first."""
+        near = self.servers.default_sockets(default_server)
+        for socket in dict.fromkeys((*near, *self.sockets())):
             server = self.tmux.look(socket)
             session = server.named(target) if isinstance(server, Server) else None
             if session is None or not isinstance(server, Server):
