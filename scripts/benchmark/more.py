@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from benchmark.timing import Samples, memory_mb, peak_mb, timed
 PER_HUNDRED = 2.0  # py that a cold registry may cost per 100 rows
 CROWD, DEATHS, WARM_DEATHS = 100, 5000, 1500
 CORES, TESTS_S = 2, 180.0
+SHOWN = 3000  # characters of a failed run
 ROOT = Path(__file__).parent.parent.parent
 PAUSE_S, PROOF_S = 1.0, 1.0  # before the first restart; how long a new agent must live
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -260,10 +262,13 @@ def test_command(case: Case) -> Iterator[Line]:
     cores = ["taskset", "-c", "0,1"] if (os.cpu_count() or 1) > CORES else []
     before = os.times()
     begun = time.monotonic()
-    done = subprocess.run([*cores, ROOT / "scripts" / "test"], capture_output=True, check=False)
+    words = [*cores, str(ROOT / "scripts" / "test")]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     taken, after = time.monotonic() - begun, os.times()
     spent = after.children_user + after.children_system
     spent -= before.children_user + before.children_system
+    if done.returncode:
+        print(done.stdout[-SHOWN:].decode(errors="replace"), file=sys.stderr)
     what = f"the whole test command, on {CORES} cores"
     yield Line(what, "./scripts/test", taken, "s", limit=TESTS_S)
     yield Line(what, "its CPU", spent, "s")

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from pathlib import Path
 
 from tests.real_agents.jobs import Cell, Job
 from tests.real_agents.setups import SETUPS, program_of, version_of
+from tests.scripts import script
+
+measured = script("measured.py")
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reports" / "real-agents.md"
 BEGIN, END = "<!-- the run -->\n", "<!-- its end -->\n"
@@ -55,8 +57,8 @@ def write(found: Table, jobs: Sequence[Job], due: Sequence[Job]) -> None:
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     every = read().with_those_of(found)
-    day = f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    told = f"{len(every.words)} of {len(due)} cells, the last of them on {day}."
+    last = f"the last of them on {measured.date()}, at the commit {measured.commit()}"
+    told = f"{len(every.words)} of {len(due)} cells, {last}."
     text = f"{BEGIN}{told}\n\n{every.text(jobs, due)}\n{END}"
     PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
 
