@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import signal
-import struct
 import sys
-import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -167,6 +164,10 @@ def main(words: Sequence[str]) -> int:
 
 def _exec(words: Sequence[str], cwd: str, environ: Mapping[str, str], error_pipe: int) -> None:
     """Become the session's program. Never returns."""
+    import fcntl
+    import struct
+    import termios
+
     try:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         for number in DEFAULT_SIGNALS:
