@@ -90,6 +90,14 @@ def orchestrated(real: Real, manner: str) -> Iterator[Path]:
         watch.wait(timeout=60)
 
 
+def birth_of(pid: int) -> str:
+    """Return when the process was started, in ticks; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
 class Beside:
     """The operations, and what must be true after each of them."""
 
@@ -97,6 +105,7 @@ class Beside:
         self.real, self.random = real, random.Random(seed)
         self.running = {name: real.pid(name) for name in NAMES}
         self.reasons: dict[str, str] = {}
+        self.born = {pid: birth_of(pid) for pid in self.running.values()}
         self.dead: set[int] = set()
         self.done: list[str] = []
 
@@ -140,14 +149,17 @@ class Beside:
             assert result["error"]["code"] == "session_exists", self.done
             return
         assert result.get("error") is None, (self.done, result)
-        self.running[name] = self.real.pid(name)
+        pid = self.running[name] = self.real.pid(name)
+        self.dead.discard(pid)  # after many operations a number comes again
+        self.born[pid] = birth_of(pid)
         self.real.shows(name, f"You said: this is {name}")
 
     def check(self) -> None:
         """Check the world: exactly those run that were not ended, each in its own process."""
         assert self.real.sessions() & {*NAMES} == self.running.keys(), self.done
         assert {name: self.real.pid(name) for name in self.running} == self.running, self.done
-        assert [pid for pid in self.dead if alive(pid)] == [], self.done
+        back = [pid for pid in self.dead if alive(pid) and birth_of(pid) == self.born[pid]]
+        assert back == [], self.done
 
     def check_rows(self) -> None:
         """Check the registry, when all others have fallen silent."""
