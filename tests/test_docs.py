@@ -274,6 +274,19 @@ def test_a_line_of_prose_can_be_read_in_a_diff() -> None:
     assert long == []
 
 
+# The glossary has the word to use: reported, in progress, again, is.
+TRANSLATED = re.compile(
+    r"\b(?:anew|under way|mend(?:s|ed)|all the same|such a one|(?:is|are|was|were) told|stands"
+    r"|tak(?:e|es|en) (?:it |them )?up)\b"
+)
+
+
+def test_no_page_reads_as_a_translation() -> None:
+    users = [page for page in PAGES if page != "CHANGELOG.md" and "reports" not in page]
+    found = {page: TRANSLATED.findall((ROOT / page).read_text(encoding="utf-8")) for page in users}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
 def test_the_index_names_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     folder = ROOT / "docs"

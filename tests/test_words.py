@@ -17,7 +17,8 @@ WHAT_AND_WHY = re.compile(r"could not [a-z{][^:]*(?:: ?.+|$)", re.DOTALL)
 STILTED = re.compile(
     r"\b(?:way out|mend(?:ed|s)?|such a one|such one|for want of|it is not known how|what is meant"
     r"|exclude each other|(?<!there )is no (?:verb|flag|span)|before that is|anew|under way"
-    r"|all the same|stands? (?:there|in|before|after|beside|for)|nobody can)\b"
+    r"|all the same|stands? (?:there|in|before|after|beside|for|alone)|stands$|at work"
+    r"|nobody can)\b"
 )
 
 

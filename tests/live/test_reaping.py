@@ -87,7 +87,7 @@ def test_a_healthy_tool_call_lives_and_a_hung_one_is_ended(real: Real) -> None:
     until("the end of the tool", lambda: not alive(dead))
     result = reaped(real, Kind.STALLED)
     assert told(result) == {"hung": ("stalled", "stopped")}
-    assert kept(result)["healthy"] == f"not stalled: a child of it is at work: sleep ({tool}, tool)"
+    assert kept(result)["healthy"] == f"not stalled: a child of it is working: sleep ({tool}, tool)"
     assert alive(tool)
     assert real.sessions() == {"healthy"}
     assert real.row("hung")["stop_reason"] == "stalled"
@@ -144,7 +144,7 @@ def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
         watcher.kill()
         watcher.communicate()
     assert told(result) == {"idle": ("idle", "stopped")}, kept(result)
-    assert "a child of it is at work: sh (" in kept(result)["parent"]
+    assert "a child of it is working: sh (" in kept(result)["parent"]
     assert "it waits for a person" in kept(result)["asks"]
     assert kept(result)["watched"] == "a client is attached to it"
     assert "it is busy" in kept(result)["works"]

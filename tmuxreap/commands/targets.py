@@ -191,7 +191,7 @@ def members_of(books: Books, look: RegistryLook, wanted: str) -> Members:
             ended.add(event.name)
     names = {row.name for row in look.rows}
     if not running and ended.isdisjoint(names):
-        raise _not_found(f"could not find the set {name!r}: no session was last ended in it")
+        raise _not_found(f"could not find the set {name!r}: no ended session belongs to it")
     return Members(name, frozenset(ended), tuple(running))
 
 

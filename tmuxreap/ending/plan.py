@@ -366,7 +366,7 @@ def _shared_in_panes(sight: Sight) -> str:
 
 
 def foreign_panes(panes: Iterable[Pane], verb: EndVerb, name: str) -> Failure:
-    reason = f"other panes of the session are at work: {describe_panes(panes)}"
+    reason = f"other panes of the session are busy: {describe_panes(panes)}"
     hint = "end them too with --whole-session, or only the agent's pane with --pane-only"
     return could_not(verb.phrase, name, reason, hint, Code.FOREIGN_PANES)
 

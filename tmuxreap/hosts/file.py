@@ -228,14 +228,14 @@ def _text(name: str, key: str, fields: Mapping[str, object]) -> str | None:
     value = fields.get(key)
     if value is None or _is_text(value):
         return value
-    raise ValueError(f"{name}: {key}: expected text instead of {value!r} stands")
+    raise ValueError(f"{name}: {key}: expected text, not {value!r}")
 
 
 def _words(name: str, key: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     words: Any = fields.get(key, [])
     fits = isinstance(words, list) and all(map(_is_text, words))
     if not fits or (key == "via" and (not words or words[0].startswith("-"))):
-        raise ValueError(f"{name}: {key}: expected a list of words instead of {words!r} stands")
+        raise ValueError(f"{name}: {key}: expected a list of words, not {words!r}")
     return tuple(words)
 
 

@@ -22,6 +22,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.registry import excerpts as kept
 from tmuxreap.registry.excerpts import CachedRows, EditedText, Excerpt
 from tmuxreap.registry.rows import (
+    FOLDER,
     BadRow,
     cached_row,
     invalid,
@@ -459,7 +460,7 @@ class RegistryFile:
                 "check the path, or create one with: tmuxreap start NAME --agent AGENT",
             ) from None
         except (IsADirectoryError, NotADirectoryError):
-            raise invalid(self.path, "it is a folder, not a file", 0, 0) from None
+            raise invalid(self.path, FOLDER, 0, 0) from None
         except PermissionError:
             raise Failure(
                 Code.PERMISSION_DENIED,

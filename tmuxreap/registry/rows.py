@@ -392,14 +392,23 @@ def pause_s(restarts: int) -> float:
     return min(LONGEST_PAUSE_S, 2.0 ** min(restarts, 16))
 
 
+EMPTY = "the file is empty"
+FOLDER = "it is a folder, not a file"
+
+
 def invalid(path: Path, reason: str, line: int, column: int) -> Failure:
-    where = f", line {line}, column {column}" if line else ""
-    edit = f"edit line {line}" if line else "edit the file"
-    return Failure(
-        Code.REGISTRY_INVALID,
-        f"could not read the registry {path}{where}: {reason}",
-        f"{edit}, or restore it, as from git; nothing was written to it",
-    )
+    where = ""
+    if line and reason != EMPTY:
+        where = f", line {line}, column {column}"
+    if reason == EMPTY:
+        hint = "restore it, as from git; or delete it, and the next start makes a new one"
+    elif reason == FOLDER:
+        hint = "name the file in it, as in: --registry DIR/.hermes/agent-sessions.yaml"
+    else:
+        edit = f"edit line {line}" if line else "edit the file"
+        hint = f"{edit}, or restore it, as from git; nothing was written to it"
+    message = f"could not read the registry {path}{where}: {reason}"
+    return Failure(Code.REGISTRY_INVALID, message, hint)
 
 
 def unwritable(path: Path, error: OSError) -> Failure:

@@ -17,7 +17,7 @@ def test_the_child_of_a_running_tool_keeps_its_agent(story: Story) -> None:
     says(story, "tool_before", "working")
     tool = story.processes.add("bash", parent=agent.process)
     passes(story, 1200)
-    assert "a child of it is at work: bash" in kept(reaped(story, Kind.STALLED))
+    assert "a child of it is working: bash" in kept(reaped(story, Kind.STALLED))
     assert story.processes.alive(agent.process)
     story.processes.die(tool)
     assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}

@@ -82,7 +82,7 @@ def test_a_healthy_tool_call_of_twenty_minutes_lives() -> None:
         AT_WORK, tool_since=NOW - 1200, children=(replace(TOOL, started=NOW - 1199.9),)
     )
     assert (
-        why(seen, closer, Kind.STALLED) == "not stalled: a child of it is at work: bash (7, tool)"
+        why(seen, closer, Kind.STALLED) == "not stalled: a child of it is working: bash (7, tool)"
     )
 
 
@@ -198,7 +198,7 @@ def test_an_agent_that_reported_waiting_is_kept(kind: Kind) -> None:
         ({"trouble": Failure(Code.AMBIGUOUS_PANE, "which pane?")}, "which pane?"),
         (
             {"foreign": WATCHED.panes},
-            "other panes of its session are at work: vim in %1 (pid 9)",
+            "other panes of its session are busy: vim in %1 (pid 9)",
         ),
         ({}, None),
     ],

@@ -19,6 +19,12 @@ from tmuxreap.registry.transitions import RowEvent
             "no key\n",
             "could not start acme: its command ended within 1 s; its last screen:\nno key",
         ),
+        (  # tmux itself could not run it, and says no more
+            True,
+            "\nPane is dead (status 1, Fri Nov 20 07:53:45 2026)\n",
+            "could not start acme: its command ended within 1 s and printed nothing; is a b on the"
+            " PATH of its tmux server?",
+        ),
         (
             False,
             "",

@@ -448,3 +448,11 @@ def test_a_call_leaves_nothing_in_the_process(
     )
     assert after == before
     assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_an_empty_file_and_a_folder_have_hints_of_their_own(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("")
+    assert "delete it" in run("list", "--registry", str(empty)).err
+    assert "edit" not in run("list", "--registry", str(tmp_path)).err
+    assert "DIR/.hermes/agent-sessions.yaml" in run("list", "--registry", str(tmp_path)).err

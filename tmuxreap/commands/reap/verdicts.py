@@ -233,7 +233,7 @@ def why_exempt(sight: Sight, *, under_way: bool) -> str | None:
     if sight.trouble is not None:
         return sight.trouble.message
     if sight.foreign:
-        return f"other panes of its session are at work: {describe_panes(sight.foreign)}"
+        return f"other panes of its session are busy: {describe_panes(sight.foreign)}"
     if _is_watched(sight):
         return "a client is attached to it"
     return None
@@ -414,7 +414,7 @@ def _working(children: list[Child], closer: CloserLook) -> str | None:
         return f"sub-agents of it live: {', '.join(closer.sub_agents)}"
     names = [f"{one.name} ({one.pid}, {one.kind.value})" for one in children]
     if names:
-        return f"a child of it is at work: {', '.join(names)}"
+        return f"a child of it is working: {', '.join(names)}"
     return None
 
 

@@ -102,6 +102,10 @@ def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str)
             reason += f" (a {spec.agent} is recognised by: {names})"
     elif f"(status {NOT_FOUND}" in shown:
         reason = not_found(spec.words[0], shown)
+    elif re.fullmatch(r"\s*Pane is dead \(status 1\b.*\)\s*", shown):  # as of an exec that failed
+        reason = f"its command ended {after} and printed nothing; is {spec.words[0]} on the PATH of"
+        reason += " its tmux server?"
+        shown = ""
     else:
         reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""

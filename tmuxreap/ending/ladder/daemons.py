@@ -83,10 +83,10 @@ def end_turn_at_server(ending: EndingState, wait_s: float) -> Steps[tuple[Outcom
 
 def _goes_on(ending: EndingState, served: Served, own_end: OwnEnd | None) -> Failure:
     if own_end is None:
-        reason = f"{served.agent}'s own server does not say whether {served.conversation} goes on"
+        reason = f"{served.agent}'s own server does not say whether {served.conversation} continues"
         hint = "try again"
         return could_not(ending.policy.verb.value, ending.name, reason, hint, Code.STILL_RUNNING)
-    said = own_end.reason or f"{served.agent}'s own server is at work on it still"
+    said = own_end.reason or f"{served.agent}'s own server is still working on it"
     return _still_there(ending, own_end, f"its pane is gone; {said}", Code.STILL_RUNNING)
 
 

@@ -52,7 +52,7 @@ def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = 
 
 
 class Registry(Stopping, Watching):
-    """A registry of agent sessions. Every call looks anew and keeps nothing, so it may stay open
+    """A registry of agent sessions. Every call looks again and keeps nothing, so it may stay open
     for days. Any thread may call, several at the same time.
 
     A `target` is a target of the command line (a name, `'acme-*'`, `tag:X`, `agent:A`, `task:ID`,

@@ -227,7 +227,7 @@ def do_adopt(
         reason = "could not adopt several: --pid, --pane and --background are of one"
         raise Failure(Code.USAGE, reason, "give one name")
     if background is not None and len(ways) > 1:
-        reason = "could not read the command: --background stands alone"
+        reason = "could not read the command: --background goes with neither --pid nor --pane"
         raise Failure(Code.USAGE, reason, "leave out --pid and --pane")
     requests = []
     for name in dict.fromkeys(names):
