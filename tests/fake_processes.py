@@ -55,6 +55,7 @@ class FakeProcess:
     executable: str | None
     cwd: str | None
     open_files: tuple[str, ...]
+    reads: str  # its standard input
     memory: int
     ignores: frozenset[Signals]
     lingers: Mapping[Signals, float]
@@ -98,6 +99,7 @@ class FakeProcesses:
         executable: str | None = None,
         cwd: str | None = None,
         open_files: Sequence[str] = (),
+        reads: str = "/dev/null",
         memory: int = 1_000_000,
         ignores: Collection[Signals] = (),
         lingers: Mapping[Signals, float] | None = None,
@@ -133,6 +135,7 @@ class FakeProcesses:
             executable=executable or f"/usr/bin/{comm}",
             cwd=cwd or (above.cwd if above else "/"),
             open_files=tuple(open_files),
+            reads=reads,
             memory=memory,
             ignores=frozenset(ignores),
             lingers=lingers or {},
@@ -216,6 +219,9 @@ class FakeProcesses:
 
     def cwd(self, process: ProcessId) -> str | None:
         return self.table[process.pid].cwd if self.alive(process) else None
+
+    def input_of(self, process: ProcessId) -> str | None:
+        return self.table[process.pid].reads if self.alive(process) else None
 
     def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
         files = self.table[process.pid].open_files if self.alive(process) else ()

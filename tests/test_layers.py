@@ -28,7 +28,8 @@ ROOMS = {
     "agents": "blocks load profiles screens conversations.* hooks.events hooks.settings_file",
     "proof": "observe ownership servers identity panes reach sight see daemons state",
     "sessions": (
-        "context caller look conversation results elsewhere registries configuration under_way"
+        "context caller look conversation editors results elsewhere registries configuration"
+        " under_way"
     ),
     "ending": "end interrupt hold send plan ending own_ends",
     "commands": "*",

@@ -96,6 +96,7 @@ class RealArena:
         arguments = [",".join(str(int(number)) for number in ignores), *([opens] if opens else [])]
         child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *arguments],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             cwd="/",
             env={**os.environ, **(environ or {})},
@@ -171,6 +172,8 @@ def test_a_process_has_its_words_environment_folder_and_files(
     assert str(opened) in arena.seam.open_files(process)
     assert arena.seam.open_files(process, str(opened)) == (str(opened),)
     assert arena.seam.open_files(process, "/no/such/") == ()
+    told = arena.seam.input_of(process)
+    assert told == (None if isinstance(arena.seam, PsutilProcesses) else "/dev/null")
     assert arena.seam.memory(process) > 100_000
     assert abs(arena.seam.started_epoch(process) - arena.clock.now()) < 5
 

@@ -89,6 +89,13 @@ def test_a_plan_says_why_it_sends_no_keys(
     assert why_no_keys(sight, profile, policy) == reason
 
 
+def test_a_plan_names_the_program_that_has_the_terminal() -> None:
+    reason = why_no_keys(SIGHT, DEMO, STOP, held_by="less (300)")
+    assert reason == "less (300) has its terminal, and would take the keys"
+    plan = make_plan("acme", "demo", SIGHT, None, DEMO, STOP, held_by="less (300)")
+    assert plan.rungs[0].skipped == reason
+
+
 def planned(policy: Policy, **sight: object) -> list[tuple[str, object]]:
     plan = make_plan("acme", "demo", replace(SIGHT, **sight), None, DEMO, policy)  # type: ignore[arg-type]
     rungs = plan.recorded().as_json()["rungs"]

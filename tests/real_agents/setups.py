@@ -240,7 +240,7 @@ def _cn(place: Place) -> dict[str, str]:
 
 
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
-TALL = ("tall", "tall, above", "tall, as shown")
+TALL = ("tall", "tall, above", "tall, as shown", "in an editor")
 WHOLE = ("paste", *TALL)
 SETUPS = {
     "claude": Setup(

@@ -10,10 +10,12 @@ from functools import partial
 
 from tests.real_agents.bench import BURST_S, NAME, Bench
 from tests.real_agents.mock_model import SLOW, STREAM, TOOL
+from tmuxreap.agents.profiles import Key, Pause
 from tmuxreap.agents.screens import State
 
 DRAFT = "half a thought"
 LINES = ("first half of it", "second half of it")
+WHOLE_THOUGHT = f"{DRAFT} and the rest"
 COMMAND = "echo half"
 WORDS = " ".join(f"word{number}" for number in range(60))
 PASTED = tuple(f"pasted line {number}" for number in range(30))
@@ -38,6 +40,8 @@ class Situation:
     watched_s: float = 0.0  # how long after the answer nothing may begin
     killed: bool = False  # a cell of its own for `kill`
     editor: bool = True  # of the person, named in the agent's environment
+    handed_over: bool = False  # only agents that hand their draft over to one have it
+    behind: tuple[str, ...] = ()  # a program that carries the agent's terminal
 
 
 def _draft(bench: Bench) -> None:
@@ -87,6 +91,22 @@ def _tall(bench: Bench) -> None:
         _line(bench, line)
         bench.keys(bench.setup.newline)
         time.sleep(0.05)
+
+
+def _in_an_editor(bench: Bench) -> None:
+    """A person has opened the draft in an editor, went on there, and did not save."""
+    bench.type(DRAFT)
+    for step in bench.profile.editor_keys:
+        if isinstance(step, Key):
+            bench.keys(step.name)
+        elif isinstance(step, Pause):
+            time.sleep(step.seconds)
+    bench.until(
+        "the editor", lambda: any(words.startswith("vi ") for words in bench.left().values())
+    )
+    bench.settle()
+    bench.keys("A", " and the rest", "Escape")
+    bench.until("its words", lambda: WHOLE_THOUGHT in bench.screen())
 
 
 def _line(bench: Bench, line: str) -> None:
@@ -145,6 +165,8 @@ SITUATIONS: dict[str, Situation] = {
     "tall": Situation(_tall, typed=TALL),
     "tall, above": Situation(_tall_above, typed=TALL),
     "tall, as shown": Situation(_tall_as_shown, typed=TALL[:1]),
+    "in an editor": Situation(_in_an_editor, typed=(WHOLE_THOUGHT,), handed_over=True),
+    "behind script": Situation(_draft, State.DRAFT, (DRAFT,), behind=("script", "-qfc")),
     "wrapped": Situation(lambda bench: bench.type(WORDS), State.DRAFT, (WORDS,)),
     "tiny": Situation(_tiny, typed=(DRAFT,)),
 }

@@ -24,7 +24,8 @@ LATE_S = 30.0  # a dialog that was open opens again, where the agent has kept it
 
 def jobs() -> Iterator[Job]:
     for verb, (state, situation), agent in product(("stop", "kill"), SITUATIONS.items(), SETUPS):
-        shown = situation.editor or SETUPS[agent].whole  # else it differs in nothing
+        # Else it differs in nothing.
+        shown = SETUPS[agent].whole or (situation.editor and not situation.handed_over)
         if shown and (verb == "stop" or situation.killed):
             play = partial(_played, state=state, verb=verb)
             yield Job(agent, f"{verb}, {state}", play, situation.allowed, varies=True)
@@ -36,7 +37,9 @@ def brought(bench: Bench, state: str) -> None:
     if not situation.editor:
         del bench.environ["EDITOR"]
     if situation.below_shell:
-        bench.start("sh", "-c", f"{' '.join((str(bench.program), *bench.options))}; exec sh")
+        bench.start("sh", "-c", f"{bench.line}; exec sh")
+    elif situation.behind:
+        bench.start(*situation.behind, bench.line, "/dev/null")
     else:
         bench.start()
     bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)

@@ -11,19 +11,24 @@ from tests.fakes import FakeClock, FakeProcesses
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.conversation import may_open, opened
+from tmuxreap.sessions.editors import in_front_of, may_open, opened
 
+TTY = 5
+TERMINAL = "/dev/pts/3"
 DEMO = load_profiles(None).agents["demo"]
 
 
 class Machine:
     def __init__(self, **environ: str) -> None:
         self.processes = FakeProcesses(FakeClock())
-        self.agent = self.processes.add("agent", environ=environ)
+        self.agent = self.processes.add("agent", environ=environ, tty=TTY, foreground=True)
 
     @property
     def keyed(self) -> tuple[Process, ...]:
         return (self.processes.look()[self.agent.pid],)
+
+    def given_to(self) -> Process | None:
+        return in_front_of(self.processes, self.keyed, self.processes.look().values(), {"less"})
 
     def may(self, store: Path | None = None, found: str | None = None) -> bool:
         pattern = re.compile(found) if found else None
@@ -32,7 +37,7 @@ class Machine:
 
     def edits(self, *argv: str, parent: ProcessId | None = None) -> ProcessId:
         name = argv[0].rpartition("/")[2]
-        return self.processes.add(name, *argv, parent=parent or self.agent)
+        return self.processes.add(name, *argv, parent=parent or self.agent, reads=TERMINAL)
 
 
 @pytest.mark.parametrize(
@@ -105,3 +110,34 @@ def test_an_editor_that_leaves_while_it_is_looked_at(monkeypatch: pytest.MonkeyP
     words = {editor: lambda: next(command_lines, ())}
     monkeypatch.setattr(machine.processes, "argv", lambda one: words.get(one, tuple)())
     assert opened(machine.processes, machine.keyed) is None
+
+
+def test_an_editor_in_another_terminal_is_not_the_persons(tmp_path: Path) -> None:
+    """One that a tool runs in a terminal of its own."""
+    machine, file = Machine(), tmp_path / "prompt.md"
+    file.write_text("one")
+    machine.processes.add("vi", str(file), parent=machine.agent, tty=6, new_session=True)
+    assert opened(machine.processes, machine.keyed) is None
+    assert machine.given_to() is None
+
+
+@pytest.mark.parametrize("program", ["vi", "less", "emacs", "pen"])
+def test_a_program_that_takes_keys_has_the_terminal(program: str) -> None:
+    machine = Machine(VISUAL="/usr/bin/pen --wait")
+    pid = machine.edits(program).pid
+    found = machine.given_to()
+    assert found is not None
+    assert found.pid == pid
+
+
+@pytest.mark.parametrize(("program", "reads"), [("vi", "pipe:[77]"), ("sleep", TERMINAL)])
+def test_a_program_without_keys_or_of_another_kind_has_no_terminal(program: str, reads: str) -> None:
+    machine = Machine()
+    machine.processes.add(program, parent=machine.agent, reads=reads)
+    assert machine.given_to() is None
+
+
+def test_a_program_in_the_background_has_no_terminal() -> None:
+    machine = Machine()
+    machine.processes.add("vi", parent=machine.agent, reads=TERMINAL, new_group=True)
+    assert machine.given_to() is None

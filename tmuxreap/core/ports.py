@@ -77,6 +77,10 @@ class Processes(Protocol):
 
     def cwd(self, process: ProcessId) -> str | None: ...
 
+    def input_of(self, process: ProcessId) -> str | None:
+        """Return the path of its standard input, as the kernel names it; None if that cannot be
+        told."""
+
     def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
         """Return the paths of its open files that begin so, as the kernel names them (a deleted one
         ends in ' (deleted)')."""

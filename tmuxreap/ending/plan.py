@@ -382,10 +382,11 @@ def make_plan(
     *,
     agent_named: bool = False,
     served: bool = False,
+    held_by: str | None = None,
 ) -> Plan:
     """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt;
-    `served`: the agent's own server runs something for it, which is ended once the pane is gone."""
-    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
+    `served`: its server runs something, which is ended last; `held_by`: who has its terminal."""
+    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named, held_by=held_by)
     rungs = []
     for rung in _rungs(sight, policy):
         rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
@@ -408,10 +409,14 @@ AGENT_GONE = "the agent is gone"
 
 
 def why_no_keys(
-    sight: Sight, profile: Profile | None, policy: Policy, *, agent_named: bool = False
+    sight: Sight,
+    profile: Profile | None,
+    policy: Policy,
+    *,
+    agent_named: bool = False,
+    held_by: str | None = None,
 ) -> str | None:
-    """Return why no keys may be sent; None for a known agent in the foreground of a pane that
-    accepts input."""
+    """Return why no keys may be sent; None for a known agent in front, whose pane takes input."""
     pane = sight.pane
     if policy.verb is EndVerb.KILL:
         return "a kill sends none"
@@ -436,6 +441,8 @@ def why_no_keys(
         return "the pane takes no input"
     if not any(in_foreground(process) for process in sight.keyed):
         return "the agent is not in front"
+    if held_by is not None:
+        return f"{held_by} has its terminal, and would take the keys"
     return None
 
 

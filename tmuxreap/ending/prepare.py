@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.background import Lists
 from tmuxreap.agents.conversations.purge import would_purge
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import Profile, Spares
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
-from tmuxreap.core.model import EndVerb, Outcome, Row, Scope, Server, Status
+from tmuxreap.core.model import EndVerb, Outcome, Process, Row, Scope, Server, Status
 from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.core.values import frozen, replace
@@ -31,6 +31,7 @@ from tmuxreap.registry.file import RegistryFile, RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
 from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command
+from tmuxreap.sessions.editors import in_front_of, opened
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import (
     BANNER_OPTION,
@@ -130,6 +131,14 @@ class Planning:
         if profile is not None and (sight.agent or sight.carrier):
             screen = visible_screen(profile, sight, spares.carriers, shown.text)
             screen = with_record(screen, record_of(profile, known))
+        holder = editor = None
+        if screen is not None and policy.verb is not EndVerb.KILL:
+            holder = self._holder(sight, spares)
+        if holder is not None and policy.verb in (EndVerb.STOP, EndVerb.RESTART):
+            editor = opened(self.active.processes, sight.agent)
+        held_by = None
+        if holder is not None and editor is None:
+            held_by = f"{holder.comm} ({holder.pid})"
         served = None
         if sight.session is not None and sight.job is None and policy.verb in ENDING_VERBS:
             served = self.finder.served(known, row, profile)
@@ -155,8 +164,10 @@ class Planning:
                 options,
                 agent_named=agent_named,
                 served=served is not None,
+                held_by=held_by,
             ),
             served=served,
+            editor_screen=screen if editor is not None else None,
             sight=sight,
             past=past,
             known=known,
@@ -173,6 +184,12 @@ class Planning:
             purge = would_purge(profile, known.clues.store, ending.conversation)
             ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
         return ending
+
+    def _holder(self, sight: Sight, spares: Spares) -> Process | None:
+        """Return the program that has the agent's terminal: a person's editor, a pager."""
+        among = [it.process for it in sight.owned.own]
+        known = spares.carriers.nested
+        return in_front_of(self.active.processes, sight.agent, among, known)
 
     def _with_count(self, row: Row, sight: Sight, profile: Profile | None) -> Sight:
         """Add how many sessions it runs to the reason why the agent's own daemon is spared."""

@@ -73,10 +73,13 @@ def run(
     sight: Sight = SIGHT,
     profile: Profile = DEMO,
     screen: Screen | None = None,
+    **known: Any,
 ) -> tuple[list[Request[Any]], EndingState]:
-    """Return every request, and the result. Waits take their time."""
+    """Return every request, and the result. Waits take their time. `known`: of the plan."""
     clock = FakeClock()
     one = an_ending(policy, sight, profile, screen, looked_at=clock.monotonic())
+    for name, value in known.items():
+        setattr(one, name, value)
     steps = climb(one)
     asked: list[Request[Any]] = []
     answer: object = None

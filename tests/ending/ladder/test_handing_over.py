@@ -27,7 +27,7 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
     keep_draft,
 )
-from tmuxreap.sessions.conversation import Opened
+from tmuxreap.sessions.editors import Opened
 
 EDITOR = ProcessId(300, 9)
 PASTE = replace(Screen(State.DRAFT, "[Pasted #1]"), partial=True)
@@ -153,6 +153,37 @@ def test_an_editor_that_opens_late_gets_no_key_but_is_read(more: int) -> None:
     assert read[-1] < first_signal
     assert signals(asked)[0] == (SIGTERM,)
     assert (ended.kept, ended.draft_lost) == (["one\ntwo"], "")
+
+
+OWN = Screen(State.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept", "lost"),
+    [
+        ("one\ntwo\n~\n1,1  All", ["one\ntwo"], ""),
+        (
+            "one\nthree\n~\n-- INSERT --",
+            ["one\ntwo", "one\nthree"],
+            "vi had changes that were not saved",
+        ),
+    ],
+)
+def test_an_editor_of_the_persons_own_gets_no_key_and_is_ended_first(
+    shown: str, kept: list[str], lost: str
+) -> None:
+    given = {"ReadScreen": [Screen(State.IDLE)], "Look": [ALONE, GONE]}
+    open_one = {"editor_screen": OWN, "last_screen": shown}
+    asked, ended = run(
+        STOP,
+        scripted(Capture=UNTOLD, ReadEditor=[Opened(EDITOR, "one\ntwo\n", "vi"), None], **given),
+        profile=WITH,
+        **open_one,
+    )
+    first = next(at for at, request in enumerate(asked) if isinstance(request, (Signal, Press)))
+    assert isinstance(asked[first], Signal)
+    assert signals(asked)[0] == (SIGTERM,)
+    assert (ended.kept, ended.draft_lost) == (kept, lost)
 
 
 def test_no_text_is_typed_while_one_may_open() -> None:

@@ -27,7 +27,8 @@ from tmuxreap.proof.panes import in_foreground
 from tmuxreap.proof.see import see_again
 from tmuxreap.proof.sight import past_of, wanted_by
 from tmuxreap.proof.state import visible_screen, with_record
-from tmuxreap.sessions.conversation import Finder, after_exit, may_open, opened, record_of
+from tmuxreap.sessions.conversation import Finder, after_exit, record_of
+from tmuxreap.sessions.editors import may_open, opened
 from tmuxreap.sessions.look import BANNER_OPTION
 from tmuxreap.sessions.under_way import ActiveIntents
 
@@ -236,10 +237,10 @@ class Executor:
                 self._deliver(ending, request, self._finder.followed(ending.profile, before))
             case requests.MayEdit():
                 store = ending.known.clues.store
-                opens = may_open(self._processes, ending.sight.keyed, ending.keys, store)
+                opens = may_open(self._processes, ending.sight.agent, ending.keys, store)
                 self._deliver(ending, request, opens)
             case requests.ReadEditor():
-                editor = opened(self._processes, ending.sight.keyed)
+                editor = opened(self._processes, ending.sight.agent)
                 self._deliver(ending, request, editor)
             case requests.ReadTrace():
                 trace = self._finder.trace_of(ending.row, ending.sight, ending.profile)

@@ -3,6 +3,7 @@ draft is saved. Never does I/O itself."""
 
 from __future__ import annotations
 
+import re
 import signal
 from enum import Enum
 from functools import partial
@@ -30,7 +31,7 @@ from tmuxreap.ending.ladder.requests import (
     wait_for_screen,
 )
 from tmuxreap.ending.plan import REPEATS, SETTLE_S, PlannedRung, exits_quickly, pauses_s
-from tmuxreap.sessions.conversation import Opened
+from tmuxreap.sessions.editors import Opened
 
 ESCAPE = Key("Escape")
 LINES_CLEARED = 8
@@ -59,6 +60,8 @@ def press_keys(ending: EndingState, planned: PlannedRung) -> Steps[None]:
     else:
         limit = ending.now + planned.wait_s
     result = _KeysResult.BROKEN
+    if (yield from _close_late_editor(ending)):  # one that a person has opened
+        yield from wait_for_screen(ending, _is_known)
     seen = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
     if seen is not None:
         seen = yield from take_back_queued(ending, seen)
@@ -75,6 +78,10 @@ def press_keys(ending: EndingState, planned: PlannedRung) -> Steps[None]:
     if result is _KeysResult.LEFT:
         ending.agent_left = True
         ending.known = yield from ask(Capture())
+
+
+def _is_known(screen: Screen) -> bool:
+    return screen.state is not State.UNKNOWN
 
 
 def ready_screen(ending: EndingState) -> Steps[Screen]:
@@ -393,6 +400,7 @@ def _is_our_text(ending: EndingState, screen: Screen) -> bool:
 OPENS_S = 5.0  # from the key until the editor runs
 CLOSES_S = 2.0
 SIGNALS = ((signal.SIGTERM,), (signal.SIGKILL,))
+OF_EDITOR = re.compile(r"~\s*$|\^[A-Z]|\s*\[ .* \]\s*$|\s*GNU nano")  # lines that vi and nano draw
 
 
 def read_whole_draft(ending: EndingState, screen: Screen) -> Steps[Screen]:
@@ -409,7 +417,7 @@ def read_whole_draft(ending: EndingState, screen: Screen) -> Steps[Screen]:
         return screen
     ending.editor_screen = screen
     yield from _take_draft(ending, (yield from _wait_for_editor(ending)))
-    return (yield from wait_for_screen(ending, lambda seen: seen.state is not State.UNKNOWN))
+    return (yield from wait_for_screen(ending, _is_known))
 
 
 def take_from_late_editor(ending: EndingState) -> Steps[bool]:
@@ -421,6 +429,8 @@ def _take_draft(ending: EndingState, editor: Opened | None) -> Steps[bool]:
     if ending.editor_screen is None or editor is None:
         return False
     yield from _keep_whole(ending, ending.editor_screen, editor.text)
+    if not _is_known(ending.editor_screen):
+        yield from _keep_unsaved(ending, editor)
     yield from _close_editor(ending, editor)
     ending.editor_screen = None
     return True
@@ -453,6 +463,16 @@ def _keep_whole(ending: EndingState, screen: Screen, text: str) -> Steps[None]:
     ending.cleared = True
     if ending.draft_lost != STASHED:
         ending.draft_lost = ""
+
+
+def _keep_unsaved(ending: EndingState, editor: Opened) -> Steps[None]:
+    """Keep what a person wrote into an editor and did not save: only its screen shows that."""
+    shown = (ending.last_screen or "").rstrip().split("\n")[:-1]  # below it is what the editor says
+    lines = [line.rstrip() for line in shown if not OF_EDITOR.match(line)]
+    if all(line.strip() in editor.text for line in lines):
+        return
+    yield from keep_draft(ending, "\n".join(lines).strip("\n"))
+    ending.draft_lost = f"{editor.name} had changes that were not saved"
 
 
 def _close_editor(ending: EndingState, opened: Opened) -> Steps[None]:

@@ -21,7 +21,7 @@ from tmuxreap.sessions.conversation import ConversationTrace, Known
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job, Jobs  # noqa: F401 - in a string
     from tmuxreap.ending.own_ends import OwnEnd  # noqa: F401 - in a string
-    from tmuxreap.sessions.conversation import Opened  # noqa: F401 - in a string
+    from tmuxreap.sessions.editors import Opened  # noqa: F401 - in a string
 
 T = TypeVar("T")
 LOOK_S = 0.1  # between two looks at a screen, at most

@@ -110,6 +110,9 @@ class LinuxProcesses:
     def cwd(self, process: ProcessId) -> str | None:
         return self._read_own(process, lambda home: procfs.linked(f"{home}/cwd"))
 
+    def input_of(self, process: ProcessId) -> str | None:
+        return self._read_own(process, lambda home: procfs.linked(f"{home}/fd/0"))
+
     def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
         try:
             paths = procfs.open_files_in(f"/proc/{process.pid}", begin)

@@ -77,6 +77,10 @@ class PsutilProcesses:
     def cwd(self, process: ProcessId) -> str | None:
         return self._read_own(process, lambda handle: handle.cwd()) or None
 
+    def input_of(self, process: ProcessId) -> str | None:
+        """Return None: which of its files is its input is not told."""
+        return None
+
     def open_files(self, process: ProcessId, begin: str = "") -> tuple[str, ...]:
         files = self._read_own(process, lambda handle: handle.open_files()) or ()
         return tuple(file.path for file in files if file.path.startswith(begin))
