@@ -5,7 +5,8 @@ were seen in it end with it. Never acts on tmux, processes or files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile, Spares
@@ -244,12 +245,30 @@ def _place_of(ending: EndingState) -> object:
     return next((each for each in _leaders(ending) if each.pid == ending.row.pane.pid), None)
 
 
-def twins_of(ending: EndingState, rows: Iterable[Row], servers: Servers) -> tuple[Row, ...]:
+RowsByPlace = Mapping[object, Sequence[Row]]
+
+
+def rows_by_place(rows: Iterable[Row]) -> RowsByPlace:
+    """Group the running rows by their recorded pane, else by its process: a hundred endings would
+    compare ten thousand pairs."""
+    found = defaultdict[object, list[Row]](list)
+    for row in rows:
+        if not row.status.ended:
+            found[row.pane.id if row.tmux.known else row.pane.pid].append(row)
+    return found
+
+
+def twins_of(ending: EndingState, rows: RowsByPlace, servers: Servers) -> tuple[Row, ...]:
     """Return the other running rows of the pane that was ended."""
     if ending.row.status.ended:
         return ()
-    others = (row for row in rows if row.name != ending.name and not row.status.ended)
-    return tuple(row for row in others if _is_of_pane(row, ending, servers))
+    places: set[object] = {leader.pid for leader in _leaders(ending)}
+    if ending.row.tmux.known:
+        places.add(ending.row.pane.id)
+    if ending.first.pane is not None:
+        places |= {ending.first.pane.id, ending.first.pane.pid}
+    near = [row for place in places for row in rows.get(place, ()) if row.name != ending.name]
+    return tuple(row for row in near if _is_of_pane(row, ending, servers))
 
 
 def _is_of_pane(row: Row, ending: EndingState, servers: Servers) -> bool:
@@ -266,7 +285,6 @@ def _is_of_pane(row: Row, ending: EndingState, servers: Servers) -> bool:
     first = ending.first
     if first.session is None or first.pane is None:
         return False
-    # First what costs nothing: with a hundred endings this is asked of ten thousand pairs.
     is_named = (row.name, row.pane.pid) == (first.session.name, first.pane.pid)
     return is_named and servers.of(row) == first.socket
 

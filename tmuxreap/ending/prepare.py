@@ -187,6 +187,8 @@ class Planning:
 
     def _holder(self, sight: Sight, spares: Spares) -> Process | None:
         """Return the program that has the agent's terminal: a person's editor, a pager."""
+        if len(sight.owned.own) <= len(sight.agent):
+            return None  # nothing is below the agent: this is asked of each of a hundred
         among = [it.process for it in sight.owned.own]
         known = spares.carriers.nested
         return in_front_of(self.active.processes, sight.agent, among, known)

@@ -18,7 +18,7 @@ from tmuxreap.core.results import Ending, Item, Problem
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import CleanUp, purge_now
 from tmuxreap.ending.delegation import report_ended
-from tmuxreap.ending.ending import EndingState, twins_of
+from tmuxreap.ending.ending import EndingState, rows_by_place, twins_of
 from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_screen, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
@@ -150,6 +150,7 @@ class Recording:
         """Return the registry's text with the ended rows, and note the fate of each."""
         self.interrupts.enter_context(defer_interrupts())
         wanted: dict[str, Changes] = {}
+        running = rows_by_place(look.usable)
         for ending in self._batch:
             row = look.named(ending.name)
             fate = _fate(self._by.books, ending, row)
@@ -157,7 +158,7 @@ class Recording:
             if fate is _Fate.VANISHED and (bad := look.bad_row(ending.name)) is not None:
                 self.refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
-                ending.twins = twins_of(ending, look.usable, self._by.sights.servers)
+                ending.twins = twins_of(ending, running, self._by.sights.servers)
                 for name, changes in self._changes(ending, row, at, screens[ending.name]):
                     wanted.setdefault(name, changes)
         text, failures = edited_where_safe(look, wanted)

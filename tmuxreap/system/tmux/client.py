@@ -353,8 +353,9 @@ def question(query: PaneQuestion, end: str) -> list[str]:
         # In a dead pane that remains, tmux prints a line at the bottom, which scrolls the top line
         # into the history.
         moved_up = [*whole, "-S", "-1"]
-    last = ["display-message", "-p", end]
-    when_dead, when_alive = (f"{_line(words)} ; {_line(last)}" for words in (moved_up, whole))
+    last = _line(["display-message", "-p", end])
+    when_alive = f"{_line(whole)} ; {last}"
+    when_dead = f"{_line(moved_up)} ; {last}"
     return ["if-shell", "-F", "-t", pane, "#{pane_dead}", when_dead, when_alive]
 
 
