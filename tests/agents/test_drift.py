@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
+from tests.real_agents import sentinels
 from tests.real_agents.drift import Seen, pattern_of, report
+from tests.real_agents.sentinels import SCENES, Scene, Sentinel, faults
+from tests.real_agents.setups import SETUPS
 from tmuxreap.agents.load import load_profiles
 
 CLAUDE = load_profiles(None).agents["claude"]
@@ -46,3 +51,29 @@ def test_a_difference_gone_since_the_last_run_is_reported() -> None:
     text = "\n".join(report("claude", NEW, last, CLAUDE))
     assert "## Flags that are gone\n\n- `--old`" in text
     assert "## Files that are new\n\n- `daemon/roster.json`" in text
+
+
+class Stub:
+    """As much of a bench as a scene without states needs."""
+
+    setup = SETUPS["claude"]
+
+
+def test_there_are_forty_sentinels_of_different_names() -> None:
+    names = [one.name for scene in SCENES for one in scene.sentinels]
+    assert len(names) >= 40
+    assert len(set(names)) == len(names)
+
+
+def test_each_sentinel_that_does_not_hold_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> bool:
+        raise AssertionError("never came: the answer\na screen")
+
+    monkeypatch.setattr(sentinels, "begin", lambda *_, **__: None)
+    scenes = (
+        Scene(lambda _: None, (Sentinel("one", lambda _: True), Sentinel("two", fails))),
+        Scene(lambda _: None, (Sentinel("three", fails, lambda _: False),)),
+        Scene(fails, (Sentinel("four", lambda _: True), Sentinel("five", lambda _: True))),  # type: ignore[arg-type]
+    )
+    found = list(faults(Stub(), scenes))  # type: ignore[arg-type]
+    assert found == ["two: never came: the answer", "four, five: never came: the answer"]

@@ -97,7 +97,7 @@ def test_a_saved_draft_is_kept_without_a_warning(real: Real) -> None:
 
 def test_a_program_that_has_the_terminal_gets_no_key_and_is_named(real: Real) -> None:
     reader = real.folder / "reader"
-    reader.write_text(f"#!/bin/sh\necho shown; read line; echo $line >{heard(real)}.reader\n")
+    reader.write_text(f"#!/bin/sh\necho shown; read line && echo $line >{heard(real)}.reader\n")
     reader.chmod(0o755)
     started(real, str(reader))
     real.shows("acme", "shown")

@@ -61,6 +61,7 @@ class Bench:
         self.socket = str(self.folder / "s")
         self.registry = self.folder / "agent-sessions.yaml"
         self.typed: tuple[str, ...] = ()  # more than its state says
+        self.ended: dict[str, Any] = {}  # the answer of the last stop
         self.environ = self._environment()
         self.allow(allowed)
 

@@ -1,5 +1,5 @@
-"""What a new version of an agent does that its profile does not know: sentinels, each key once from
-each known screen, its --help and its files beside those of the last run.
+"""What a new version of an agent does that its profile does not know: its sentinels, each key once
+from each known screen, its --help and its files beside those of the last run.
 
 python -m tests.real_agents.drift FOLDER KEPT [--profiles=FILE] [AGENT]...
 
@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.real_agents.bench import MESSAGE, NAME, Bench
-from tests.real_agents.mock_model import ANSWER, TOOL
+from tests.real_agents.bench import Bench
+from tests.real_agents.mock_model import TOOL
+from tests.real_agents.sentinels import begin, faults
 from tests.real_agents.setups import SETUPS, program_of, version_of
 from tests.real_agents.states import SITUATIONS
 from tmuxreap.agents.load import load_profiles
@@ -29,7 +30,6 @@ LETTERS = "abefghiklnopqrstuvwxy"  # without those that end, stop or suspend a p
 NAMED = ("Left", "Right", "Up", "Down", "Tab", "BTab", "Escape", "Home", "End", "PPage", "NPage")
 KEYS = (*NAMED, *(f"C-{letter}" for letter in LETTERS), "?", "@", "#", "F1", "M-p", "M-t", "M-b")
 FROM = ("idle", "draft", "dialog")
-SENTINELS = ("idle", "draft", "lines", "busy", "dialog", "wrapped", "yolo", "streaming")
 SOON_S, TRIES = 2.0, 2
 CHANGING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|ses_\w+|\d{4}[-_/]\d\d[-_/]\d\d[\dT:_.Z-]*|\d+"
@@ -70,23 +70,7 @@ class Crawler:
             self.seen.flags[match[1]] = bool(match["word"])
 
     def play_sentinels(self) -> None:
-        """In each state the profile tells that state, and the draft as it was typed."""
-        lacks = self.bench.setup.lacks
-        for name in (name for name in SENTINELS if name not in lacks):
-            situation = SITUATIONS[name]
-            try:
-                self._begin(allowed=situation.allowed)
-                situation.bring(self.bench)
-                due = situation.becomes or State.DRAFT
-                held = self.bench.soon(lambda: self.bench.seen().state is due, 10.0)  # noqa: B023
-                shown = self.bench.seen()
-                if not held:
-                    self._fault(name, f"its screen is {shown.state.value}, not {due.value}")
-                for text in situation.typed:
-                    if text not in shown.draft:
-                        self._fault(name, f"its draft is read as {shown.draft!r}")
-            except AssertionError as error:
-                self._fault(name, str(error).partition("\n")[0])
+        self.seen.faults += faults(self.bench)
 
     def crawl(self) -> None:
         for place in (place for place in FROM if place not in self.bench.setup.lacks):
@@ -94,7 +78,7 @@ class Crawler:
             for key in KEYS:
                 try:
                     if not ready:
-                        self._begin()
+                        begin(self.bench)
                         SITUATIONS[place].bring(self.bench)
                     ready = self._press(place, key)
                 except AssertionError as error:
@@ -103,25 +87,13 @@ class Crawler:
 
     def begin_bare(self) -> None:
         """As it begins by itself, without the options of the tests: its own defaults."""
-        self._begin(self.bench.setup.program)
+        begin(self.bench, self.bench.setup.program)
         self.bench.say(f"{TOOL} please")
         self.bench.settle(3.0)
         self._keep("without options, a tool")
 
     def note_files(self) -> None:
         self.seen.files = sorted(self._files())
-
-    def _begin(self, *command: str, allowed: bool = False) -> None:
-        bench = self.bench
-        if bench.registry.exists():
-            bench.answer("kill", NAME)
-        bench.allow(allowed)
-        bench.start(*command)
-        bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE, 30.0)
-        bench.settle()
-        bench.say(MESSAGE)
-        bench.until("the answer", lambda: ANSWER in bench.screen(), 30.0)
-        bench.settle()
 
     def _press(self, place: str, key: str) -> bool:
         """Press the key once; tell whether the screen is the one before, or came back to it."""
@@ -173,9 +145,6 @@ class Crawler:
     def _programs(self) -> dict[str, int]:
         found = self.bench.left().items()
         return {CHANGING.sub("N", words)[:100]: pid for pid, words in found}
-
-    def _fault(self, name: str, what: str) -> None:
-        self.seen.faults.append(f"{name}: {what}")
 
 
 def _is_apart(pid: int, bench: Bench) -> bool:

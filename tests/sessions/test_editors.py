@@ -131,7 +131,9 @@ def test_a_program_that_takes_keys_has_the_terminal(program: str) -> None:
 
 
 @pytest.mark.parametrize(("program", "reads"), [("vi", "pipe:[77]"), ("sleep", TERMINAL)])
-def test_a_program_without_keys_or_of_another_kind_has_no_terminal(program: str, reads: str) -> None:
+def test_a_program_without_keys_or_of_another_kind_has_no_terminal(
+    program: str, reads: str
+) -> None:
     machine = Machine()
     machine.processes.add(program, parent=machine.agent, reads=reads)
     assert machine.given_to() is None
