@@ -67,7 +67,9 @@ class Crawler:
             check=False,
         )
         for match in FLAG.finditer(done.stdout):
-            self.seen.flags[match[1]] = bool(match["word"])
+            # A sentence of the help may name it without its word.
+            takes_word = self.seen.flags.get(match[1], False)
+            self.seen.flags[match[1]] = takes_word or bool(match["word"])
 
     def play_sentinels(self) -> None:
         self.seen.faults += faults(self.bench)

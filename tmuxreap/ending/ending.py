@@ -267,8 +267,11 @@ def twins_of(ending: EndingState, rows: RowsByPlace, servers: Servers) -> tuple[
         places.add(ending.row.pane.id)
     if ending.first.pane is not None:
         places |= {ending.first.pane.id, ending.first.pane.pid}
-    near = [row for place in places for row in rows.get(place, ()) if row.name != ending.name]
-    return tuple(row for row in near if _is_of_pane(row, ending, servers))
+    found: list[Row] = []
+    for place in places:
+        near = [row for row in rows.get(place, ()) if row.name != ending.name]
+        found += [row for row in near if _is_of_pane(row, ending, servers)]
+    return tuple(found)
 
 
 def _is_of_pane(row: Row, ending: EndingState, servers: Servers) -> bool:

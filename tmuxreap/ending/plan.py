@@ -386,7 +386,9 @@ def make_plan(
 ) -> Plan:
     """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt;
     `served`: its server runs something, which is ended last; `held_by`: who has its terminal."""
-    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named, held_by=held_by)
+    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
+    if keys_skipped is None and held_by is not None:
+        keys_skipped = f"{held_by} has its terminal, and would take the keys"
     rungs = []
     for rung in _rungs(sight, policy):
         rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
@@ -409,12 +411,7 @@ AGENT_GONE = "the agent is gone"
 
 
 def why_no_keys(
-    sight: Sight,
-    profile: Profile | None,
-    policy: Policy,
-    *,
-    agent_named: bool = False,
-    held_by: str | None = None,
+    sight: Sight, profile: Profile | None, policy: Policy, *, agent_named: bool = False
 ) -> str | None:
     """Return why no keys may be sent; None for a known agent in front, whose pane takes input."""
     pane = sight.pane
@@ -441,8 +438,6 @@ def why_no_keys(
         return "the pane takes no input"
     if not any(in_foreground(process) for process in sight.keyed):
         return "the agent is not in front"
-    if held_by is not None:
-        return f"{held_by} has its terminal, and would take the keys"
     return None
 
 
