@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.ending.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, Story
 from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Profile, Spares, Text
@@ -441,3 +441,14 @@ def test_a_repeat_begins_only_if_it_fits() -> None:
     asked, ended = run(STOP, scripted(ReadScreen=UNREAD, Look=GONE), profile=slow)
     assert [step for step in slow.safe_keys if not isinstance(step, Pause)] == pressed(asked)
     assert ended.rungs[0].waited_s == pytest.approx(3.7)
+
+
+def test_a_pane_that_comes_during_the_turn_has_the_stop_refused(story: Story) -> None:
+    """Somebody opens it beside the agent while that works: neither is ended, and nobody is told
+    so."""
+    agent = story.agent(state="busy")
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    story.processes.after(1.0, lambda: story.tmux.split(story.SOCKET, session, "vim"))
+    (item,) = story.stop("acme", after_turn_s=60.0).results
+    assert (item.as_json()["outcome"], story.row()["status"]) == ("refused", "running")
+    assert story.processes.alive(agent.process)
