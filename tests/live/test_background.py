@@ -283,13 +283,15 @@ def test_once_it_has_ended_it_is_taken_up_in_tmux(real: Real, daemon: Daemon) ->
 # A conversation that its agent took along, and left the pane
 
 
-def left(real: Real, daemon: Daemon) -> int:
-    """Let the agent take its conversation to its daemon, and leave. Return its process there."""
+def left(real: Real, daemon: Daemon, *, says_more: bool = True) -> int:
+    """Let the agent take its conversation to its daemon, and leave. Return its process there. What
+    it takes along is on disk once something more is said in it."""
     real.start()
     real.say("hello")
     old = real.session_file()["sessionId"]
     path = real.store / "conversations" / f"{old}.jsonl"
-    said(real, TWO)
+    if says_more:
+        said(real, TWO)
     with path.open("a") as file:
         file.write(json.dumps({"continued": TWO}) + "\n")
     pid = daemon.begin(own=TWO, took=str(path))
@@ -322,6 +324,24 @@ def test_a_stop_ends_what_went_into_the_daemon(real: Real, daemon: Daemon) -> No
     assert (result["error"], result["stopped_by"], alive(pid)) == (None, "daemon", False)
     assert (result["conversation"]["id"], result["resumable"]) == (TWO, True)
     assert real.row()["demo_conversation_id_own"] == TWO
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_what_was_taken_along_and_never_used_leaves_the_conversation_that_it_was(
+    real: Real, daemon: Daemon, *, is_recorded: bool
+) -> None:
+    """The copy has no file, and ends with its session: all that was said is in the first one."""
+    pid = left(real, daemon, says_more=False)
+    old = str(real.row()["demo_conversation_id_own"])
+    if is_recorded:
+        with real.app() as app:
+            reconcile.run(app)
+        assert real.row()["demo_conversation_id_own"] == TWO
+    result = answer(real.stop())
+    assert (result["stopped_by"], alive(pid)) == ("daemon", False)
+    assert (result["conversation"]["id"], result["resumable"]) == (old, True)
+    assert (real.row()["demo_conversation_id_own"], real.row()["resumable"]) == (old, True)
+    assert real.resume()["conversation_id"] == old
 
 
 def test_a_session_that_runs_again_after_its_end_is_revived(real: Real, daemon: Daemon) -> None:

@@ -13,6 +13,7 @@ from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.background import (
     Forked,
     Lingering,
+    before_copy,
     follow,
     launched_sessions,
     lingering,
@@ -117,6 +118,14 @@ class Finder:
         before = known.conversation
         conversation, forked = follow(profile, store, before, self.processes, parked)
         return replace(known, conversation=conversation, forked=forked or known.forked)
+
+    def before_copy(self, profile: Profile | None, known: Known, job: Job) -> Known:
+        """Return to the conversation that an agent took to its daemon, if the copy is empty."""
+        if profile is None:
+            return known
+        store = known.clues.store
+        found = before_copy(profile, store, known.conversation, job.source, self.processes)
+        return replace(known, conversation=found)
 
     def own_store(self, row: Row, sight: Sight, profile: Profile | None) -> str | None:
         """Return the agent's store, if it is not the default. Only a living agent shows it."""

@@ -7,6 +7,7 @@ Reads the agent's store, changes nothing, and never asks or starts a daemon."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from enum import Enum
@@ -61,8 +62,9 @@ class Lingering:
         return f"goes_on: the conversation continues in {self.where}; {self.way_out}"
 
     def below(self, name: str) -> Lingering:
-        """Return it with the commands for a child of this row, if it was launched from it."""
-        if self.bond is not Bond.CHILD or self.job is None:
+        """Return it with the commands for a child of this row, if it was launched from it, or took
+        a copy of its conversation."""
+        if self.bond is Bond.SAME or self.job is None:
             return self
         child = f"{name}/{self.job.id}"
         return replace(self, attach=command("attach", child), end=command("stop", child))
@@ -127,6 +129,22 @@ def follow(
         return conversation, None
     jobs = tuple(sessions_in(profile, store, conversation.id, processes))
     return conversation, Forked(first, conversation.id, is_on_disk=True, jobs=jobs)
+
+
+def before_copy(
+    profile: Profile, store: Path | None, copy: Conversation, source: str, processes: Processes
+) -> Conversation:
+    """Return the conversation that an agent took to its daemon, if nothing was ever said in the
+    copy, and nobody is in it. `source`: what names the one that was copied."""
+    if copy.exists or copy.id is None or store is None:
+        return copy
+    if sessions_in(profile, store, copy.id, processes):
+        return copy
+    for match in reversed([*re.finditer(profile.id_pattern, source)]):
+        earlier = with_path(profile, store, match[0], copy.source)
+        if earlier.exists:
+            return earlier
+    return copy
 
 
 def _moved_to(

@@ -44,7 +44,7 @@ def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
         else:
             ending.unended = _not_ended(ending, job, own_end)
         return False
-    ending.known = yield from ask(Follow())
+    ending.known = yield from ask(Follow(job))
     return True
 
 

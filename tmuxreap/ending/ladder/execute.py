@@ -234,7 +234,9 @@ class Executor:
                 self._deliver(ending, request, self._read_served(ending))
             case requests.Follow():
                 before = replace(ending.known, forked=None)
-                self._deliver(ending, request, self._finder.followed(ending.profile, before))
+                known = self._finder.followed(ending.profile, before)
+                known = self._finder.before_copy(ending.profile, known, request.job)
+                self._deliver(ending, request, known)
             case requests.MayEdit():
                 store = ending.known.clues.store
                 opens = may_open(self._processes, ending.sight.agent, ending.keys, store)

@@ -159,7 +159,9 @@ class ReadServed(Request["Jobs"]):
 
 @frozen
 class Follow(Request[Known]):
-    """Follow the conversation again, now that nobody is in it."""
+    """Follow the conversation again, now that nobody is in it. `job`: what has ended."""
+
+    job: Job
 
 
 @frozen
