@@ -47,6 +47,7 @@ SOCKET = {
 BACKGROUND = {
     "id": "[a-z0-9]{2,8}",
     "conversation": "own",
+    "source": "copied",
     "parents": ["launched_by"],
     "folder": "directory",
     "began": "time.created",

@@ -20,14 +20,17 @@ from tests import served, stub_server
 from tests.background import ONE, TWO, said
 from tests.real import PATIENCE_S, Real, answer, until
 from tests.served import Server
+from tmuxreap.agents.conversations import lists
 from tmuxreap.commands import adopt, attach, interrupt, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import EndVerb
+from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
+from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live
 
@@ -155,6 +158,53 @@ def test_a_server_that_does_not_answer_is_unknown(real: Real, server: Server) ->
         assert answer(real.stop())["error"]["code"] == "tmux_unreachable"
     assert real.row()["status"] == "running"
     server.process.send_signal(signal.SIGCONT)
+
+
+def test_servers_that_hang_are_waited_for_at_the_same_time(real: Real, server: Server) -> None:
+    """And once in a look: by all of its rows, and by the search for those without one."""
+    for number in ("s1", "s2", "s3"):
+        server.begin(number, own=f"{number[1]}{ONE[1:]}")
+        adopted(real, f"demo:{number}", number)
+    others = [server.open() for _ in range(2 if server.transport == "http" else 0)]
+    if others:
+        until("their ports", lambda: all(_listens(one.pid) for one in others))
+    for process in (server.process, *others):
+        process.send_signal(signal.SIGSTOP)
+    asked: list[float] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tmuxreap.agents.conversations.lists.ANSWER_S", HANGS_S)
+        patch.setattr("tmuxreap.agents.conversations.lists.Asked", _noted(asked))
+        for tree in (False, True):
+            asked.clear()
+            found = listed(real, tree=tree).results
+            assert [it.live for it in found] == ["unknown"] * 3  # type: ignore[attr-defined]
+            assert len(asked) == 1 + len(others)
+            assert max(asked) - min(asked) < HANGS_S
+    for process in (server.process, *others):
+        process.send_signal(signal.SIGCONT)
+    for process in others:
+        process.kill()
+        process.wait()
+
+
+HANGS_S = 1.0
+
+
+def _listens(pid: int) -> bool:
+    processes = LinuxProcesses()
+    process = processes.identify(pid)
+    return process is not None and bool(processes.listens(process))
+
+
+def _noted(asked: list[float]) -> type[lists.Asked]:
+    """Return what asks a server, and notes when."""
+
+    class Noted(lists.Asked):
+        def __init__(self, host: lists.Serving, processes: Processes, limit_s: float) -> None:
+            asked.append(time.monotonic())
+            super().__init__(host, processes, limit_s)
+
+    return Noted
 
 
 def test_an_answer_that_is_no_list_is_no_session(real: Real, http: Server) -> None:
@@ -334,6 +384,23 @@ def test_a_child_stands_below_its_row(real: Real, server: Server) -> None:
     with real.app() as app:
         kept = reap.run(app, request).more["kept"]
     assert [one.name for one in kept] == ["acme/s2"]
+    assert answer(real.stop("acme/s2"))["error"] is None
+    assert server.working() == []
+
+
+def test_a_copy_of_its_conversation_stands_below_its_row(real: Real, server: Server) -> None:
+    """As a fork that goes on when its pane has ended."""
+    real.start()
+    real.say("hello")
+    server.begin("s2", own=TWO, copied=real.session_file()["sessionId"])
+    told = [(it.name, it.seat) for it in listed(real, tree=True).results]  # type: ignore[attr-defined]
+    assert told == [("acme", "%0"), ("acme/s2", "demo:s2")]
+    (warning,) = answer(real.kill())["warnings"]
+    assert warning.startswith(f"conversation_forked: a copy of it continues as {TWO} in")
+    assert warning.endswith("end it with: tmuxreap stop acme/s2")
+    result = listed(real, tree=True)
+    assert [it.name for it in result.results] == ["acme", "acme/s2"]  # type: ignore[attr-defined]
+    assert result.more["unregistered"] == []
     assert answer(real.stop("acme/s2"))["error"] is None
     assert server.working() == []
 

@@ -307,6 +307,37 @@ def left(bench: Bench) -> str:
         return ended(bench, server, "stop", number)
 
 
+def forked(bench: Bench) -> str:
+    """The pane goes on with the copy, and is closed: the copy is its child."""
+    with served(bench) as server:
+        number = server.begin()
+        adopted(bench, number, "other")
+        ended(bench, server, "stop", number, "other")
+        bench.reap("forget", "other")
+        bench.start(*server.pane(), "resume", number)
+        bench.until("its prompt", lambda: bench.seen().state is State.IDLE)
+        bench.settle(2.0)
+        nobody = f"{conversation_field(bench.agent)}: null"
+        text = bench.registry.read_text()
+        assert nobody in text, text
+        bench.registry.write_text(text.replace(nobody, nobody.replace("null", number)))
+        bench.say("/fork")
+        bench.settle(3.0)
+        bench.keys("Enter")  # the worktree that it is in
+        bench.settle(3.0)
+        bench.say(SLOWLY)
+        bench.until("its work", server.working)
+        (copy,) = server.working()
+        name = f"{NAME}/{copy}"
+        tree = [it["name"] for it in bench.answer("list", "--tree")["results"]]
+        assert (copy != number, tree) == (True, [NAME, name]), tree
+        bench.tmux("kill-session", "-t", f"={NAME}")
+        bench.until("the end of its pane", lambda: NAME not in bench.tmux("ls"))
+        tree = [it["name"] for it in bench.answer("list", "--tree")["results"]]
+        assert (copy in server.working(), tree) == (True, [NAME, name]), tree
+        return ended(bench, server, "stop", copy, name)
+
+
 def without_server(bench: Bench) -> str:
     """Its server is killed, and all its work with it."""
     with served(bench) as server:
@@ -411,6 +442,7 @@ CELLS: dict[str, Callable[[Bench], str]] = {
     "background, by itself": by_itself,
     "background, two minutes later": two_minutes_later,
 }
+OF_CODEX: dict[str, Callable[[Bench], str]] = {"background, forked": forked}
 OF_OPENCODE: dict[str, Callable[[Bench], str]] = {
     "background, no password": without_password,
     "background, another folder": another_folder,
@@ -420,6 +452,8 @@ OF_OPENCODE: dict[str, Callable[[Bench], str]] = {
 def jobs() -> Iterator[Job]:
     for row, play in CELLS.items():
         yield Job("opencode", row, play)
+        yield Job("codex", row, play)
+    for row, play in OF_CODEX.items():
         yield Job("codex", row, play)
     for row, play in OF_OPENCODE.items():
         yield Job("opencode", row, play)

@@ -104,7 +104,8 @@ def _children(
     """Return what these rows launched in their agents' own daemons, as rows for a tree."""
     names = {row.name for row in rows}
     others = [row for row in look.usable if row.name not in names]
-    found = context.seats.running([*rows, *others], sights)
+    world = context.observer.latest
+    found = context.seats.running([*rows, *others], sights, world=world)
     below = [one for one in found if one.parent is not None and one.parent.name in names]
     return [context.seats.row_of(one) for one in below if one.name not in names]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,7 +172,7 @@ class Observer:
             protected=ancestors(self._place.pid, processes),
             unregistered=wanted.unregistered,
             places={socket: places_of(server, ttys) for socket, server in servers.items()},
-            lists=self._lists,
+            lists=cache(self._lists),
         )
         return self.latest
 

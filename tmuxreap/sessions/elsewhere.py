@@ -41,6 +41,7 @@ from tmuxreap.system.tmux.versions import spellings
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job
     from tmuxreap.agents.profiles import Profile
+    from tmuxreap.proof.ownership import World
 
 
 BELOW = "/"  # between a row's name and the ID of its child
@@ -73,17 +74,25 @@ class Seats:
     place: Place
 
     def running(
-        self, rows: Sequence[Row], sights: Sequence[Sight] = (), unread: set[str] | None = None
+        self,
+        rows: Sequence[Row],
+        sights: Sequence[Sight] = (),
+        unread: set[str] | None = None,
+        world: World | None = None,
     ) -> list[Seated]:
         """Return every living session in the daemons of the stores that these rows and the caller
         name. `sights`: of the rows; a conversation that an agent moved to its daemon is the row's.
-        `unread` gets the agents of which a list could not be read."""
+        `unread` gets the agents of which a list could not be read. `world`: of the look at the
+        rows, which has read some of the lists."""
+        from tmuxreap.agents.conversations.background import Lists
+
         found: dict[tuple[str, Path, str], Seated] = {}
         moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
-        for profile, store in self._stores(rows):
-            from tmuxreap.agents.conversations.lists import read_jobs
-
-            jobs = read_jobs(profile, store, self.processes)
+        lists = Lists(self.processes, self.settings.home) if world is None else world.lists()
+        stores = list(self._stores(rows))
+        lists.read_all(stores)
+        for profile, store in stores:
+            jobs = lists.of(profile, store)
             if unread is not None and not jobs.is_known:
                 unread.add(profile.name)
             for job in jobs.listed:
@@ -323,13 +332,14 @@ class Newcomers:
 
     def in_daemons(self, rows: Sequence[Row], sights: Sequence[Sight] = ()) -> list[Newcomer]:
         """Find the sessions in agents' own daemons that no row means."""
-        unmeant = [one for one in self.seats.running(rows, sights) if one.row is None]
-        found = self.seats.without_shown(unmeant)
+        world = self.observer.latest if sights else None
+        found = self.seats.running(rows, sights, world=world)
+        unmeant = [one for one in found if one.row is None]
         return [
             Newcomer(
                 f"{it.job.agent}-{it.job.id}", it.job.agent, "", (), it.job.seat, it.job.folder
             )
-            for it in found
+            for it in self.seats.without_shown(unmeant)
         ]
 
     def without_row(

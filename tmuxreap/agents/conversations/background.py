@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 
 from tmuxreap.agents.conversations.find import is_id, with_path
 from tmuxreap.agents.conversations.jobs import NO_JOBS, Job, Jobs, filled, own_way
-from tmuxreap.agents.conversations.lists import read_jobs
+from tmuxreap.agents.conversations.lists import at_once, read_jobs
 from tmuxreap.agents.conversations.records import (
     is_turn_open,
     last_match,
@@ -303,6 +303,13 @@ class Lists:
         if key not in self._read:
             self._read[key] = read_jobs(profile, store, self._processes)
         return self._read[key]
+
+    def read_all(self, places: Iterable[tuple[Profile, Path]]) -> None:
+        """Read these at the same time, those that were not read yet: a server may be slow."""
+        due = [one for one in places if (one[0].name, one[1]) not in self._read]
+        found = at_once(lambda one: read_jobs(*one, self._processes), due)
+        for (profile, store), jobs in zip(due, found, strict=True):
+            self._read[profile.name, store] = jobs
 
     def of_row(self, row: Row, profile: Profile | None) -> Jobs:
         """Return the list of the store that the row names."""

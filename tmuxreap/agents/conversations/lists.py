@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tmuxreap.agents.conversations.find import first_column, is_id
 from tmuxreap.agents.conversations.jobs import (
@@ -42,6 +42,10 @@ from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
     from tmuxreap.system.asking import Wire
+
+Asking = TypeVar("Asking")
+Answer = TypeVar("Answer")
+MOST_AT_ONCE = 8
 
 
 def read_jobs(profile: Profile, store: Path | None, processes: Processes) -> Jobs:
@@ -231,22 +235,38 @@ def read_served(
     hosts = tuple(_hosts(profile, server, store, processes))
     if not hosts:
         return NO_JOBS
+    answers = at_once(lambda host: _answer(host, background, processes), hosts)
+    return Jobs(
+        tuple(job for answer in answers for job in answer.listed),
+        is_known=all(answer.is_known for answer in answers),
+        daemon=next((answer.daemon for answer in answers if answer.daemon is not None), None),
+    )
+
+
+def _answer(host: Serving, background: Background, processes: Processes) -> Jobs:
+    """Return what one server runs."""
     from tmuxreap.system.asking import NoAnswer, NobodyListens  # late: few have a server
 
-    found: list[Job] = []
-    is_known = True
-    daemon = None
-    for host in hosts:
-        try:
-            with closing(Asked(host, processes, ANSWER_S)) as asked:
-                found += _served_jobs(asked, background, processes)
-                if daemon is None and asked.process is not None:
-                    daemon = asked.process.pid
-        except NobodyListens:
-            continue
-        except NoAnswer:
-            is_known = False
-    return Jobs(tuple(found), is_known=is_known, daemon=daemon)
+    listed: list[Job] = []
+    try:
+        with closing(Asked(host, processes, ANSWER_S)) as asked:
+            listed += _served_jobs(asked, background, processes)
+            daemon = None if asked.process is None else asked.process.pid
+    except NobodyListens:
+        return NO_JOBS
+    except NoAnswer:
+        return Jobs(tuple(listed), is_known=False)
+    return Jobs(tuple(listed), daemon=daemon)
+
+
+def at_once(ask: Callable[[Asking], Answer], several: Sequence[Asking]) -> list[Answer]:
+    """Ask several at the same time: two that hang take no more time than one."""
+    if len(several) < 2:
+        return [ask(one) for one in several]
+    from concurrent.futures import ThreadPoolExecutor  # late: there is mostly one
+
+    with ThreadPoolExecutor(min(len(several), MOST_AT_ONCE)) as pool:
+        return list(pool.map(ask, several))
 
 
 def end_served(profile: Profile, job: Job, processes: Processes, limit_s: float) -> str | None:
