@@ -79,7 +79,7 @@ def choose_rows(
         context.warnings.append(left_out(chosen.protected))
     if children:
         chosen = _with_children(context, look, targets, chosen)
-    return replace(chosen, missing=tuple(_explained(context, one) for one in chosen.missing))
+    return replace(chosen, missing=tuple(_explained(context, look, one) for one in chosen.missing))
 
 
 def _with_children(
@@ -111,13 +111,28 @@ def left_out(names: Sequence[str]) -> str:
     )
 
 
-def _explained(context: Context, one: Missing) -> Missing:
+def _explained(context: Context, look: RegistryLook, one: Missing) -> Missing:
     """Improve the hint if the name is that of a live session without a row."""
-    is_name = not selects_many(one.target) and ":" not in one.target
-    if not is_name or one.failure.code is not Code.SESSION_NOT_REGISTERED:
+    if selects_many(one.target) or one.failure.code is not Code.SESSION_NOT_REGISTERED:
         return one
-    known = context.newcomers.not_registered(context.default_server, one.target)
-    return replace(one, failure=known or one.failure)
+    found = None
+    if ":" not in one.target:
+        found = context.newcomers.not_registered(context.default_server, one.target)
+    found = found or _in_daemon(context, look, one.target)
+    return replace(one, failure=found or one.failure)
+
+
+def _in_daemon(context: Context, look: RegistryLook, target: str) -> Failure | None:
+    """Return the failure for a session that only its agent's own daemon knows, by its ID, its seat,
+    or the name that `list` proposes."""
+    for one in context.newcomers.in_daemons(look.usable):
+        seat = one.seat or ""
+        if target in (one.name, seat, seat.partition(":")[2]):
+            reason = (
+                f"could not find {target!r} in the registry, but {one.agent}'s own daemon has it"
+            )
+            return Failure(Code.SESSION_NOT_REGISTERED, reason, f"register it with: {one.command}")
+    return None
 
 
 def not_chosen(

@@ -109,23 +109,19 @@ class Finder:
         store = self._store_word(profile, environ, clues, row)
         return self.followed(profile, Known(best, clues, store, candidates), parked)
 
-    def followed(self, profile: Profile | None, known: Known, parked: str | None = None) -> Known:
-        """Follow a conversation that its agent continued under another ID. `parked`: known."""
+    def followed(
+        self, profile: Profile | None, known: Known, parked: str | None = None, source: str = ""
+    ) -> Known:
+        """Follow a conversation that its agent continued. `parked`: known; `source`: of a copy that
+        has ended."""
         if profile is None:
             return known
         parked = parked or find.parked_session(profile, known.clues)
         store = known.clues.store
         before = known.conversation
         conversation, forked = follow(profile, store, before, self.processes, parked)
+        conversation = before_copy(profile, store, conversation, source, self.processes)
         return replace(known, conversation=conversation, forked=forked or known.forked)
-
-    def before_copy(self, profile: Profile | None, known: Known, job: Job) -> Known:
-        """Return to the conversation that an agent took to its daemon, if the copy is empty."""
-        if profile is None:
-            return known
-        store = known.clues.store
-        found = before_copy(profile, store, known.conversation, job.source, self.processes)
-        return replace(known, conversation=found)
 
     def own_store(self, row: Row, sight: Sight, profile: Profile | None) -> str | None:
         """Return the agent's store, if it is not the default. Only a living agent shows it."""

@@ -88,7 +88,10 @@ class Seats:
 
         found: dict[tuple[str, Path, str], Seated] = {}
         moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
-        lists = Lists(self.processes, self.settings.home) if world is None else world.lists()
+        if world is not None:
+            lists = world.lists()
+        else:
+            lists = Lists(self.processes, self.settings.home)
         stores = list(self._stores(rows))
         lists.read_all(stores)
         for profile, store in stores:

@@ -136,7 +136,7 @@ def before_copy(
 ) -> Conversation:
     """Return the conversation that an agent took to its daemon, if nothing was ever said in the
     copy, and nobody is in it. `source`: what names the one that was copied."""
-    if copy.exists or copy.id is None or store is None:
+    if not source or copy.exists or copy.id is None or store is None:
         return copy
     if sessions_in(profile, store, copy.id, processes):
         return copy

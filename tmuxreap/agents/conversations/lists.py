@@ -236,8 +236,11 @@ def read_served(
     if not hosts:
         return NO_JOBS
     answers = at_once(lambda host: _answer(host, background, processes), hosts)
+    listed: list[Job] = []
+    for answer in answers:
+        listed += answer.listed
     return Jobs(
-        tuple(job for answer in answers for job in answer.listed),
+        tuple(listed),
         is_known=all(answer.is_known for answer in answers),
         daemon=next((answer.daemon for answer in answers if answer.daemon is not None), None),
     )

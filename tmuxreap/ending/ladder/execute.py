@@ -234,8 +234,7 @@ class Executor:
                 self._deliver(ending, request, self._read_served(ending))
             case requests.Follow():
                 before = replace(ending.known, forked=None)
-                known = self._finder.followed(ending.profile, before)
-                known = self._finder.before_copy(ending.profile, known, request.job)
+                known = self._finder.followed(ending.profile, before, source=request.job.source)
                 self._deliver(ending, request, known)
             case requests.MayEdit():
                 store = ending.known.clues.store
