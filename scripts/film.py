@@ -1,6 +1,6 @@
 """Turns a folder of screens, each named by its milliseconds, into one animated SVG:
 
-    film.py FOLDER COLUMNS ROWS STILL
+    film.py FOLDER COLUMNS ROWS STILL TITLE
 
 A line is drawn once for as long as it is unchanged; the file has no external references. Where
 animation does not run, the screen at STILL milliseconds is shown."""
@@ -120,7 +120,7 @@ def moving(stand: Stand, at: int, seconds: float, still: float) -> str:
     )
 
 
-def main(folder: Path, columns: int, rows: int, still_ms: int) -> None:
+def main(folder: Path, columns: int, rows: int, still_ms: int, title: str) -> None:
     lines, seconds = stands(folder, rows)
     still = still_ms / 1000 / seconds
     width, height = columns * CELL + 2 * EDGE, rows * LINE + 2 * EDGE
@@ -129,7 +129,7 @@ def main(folder: Path, columns: int, rows: int, still_ms: int) -> None:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="{SIZE}"'
         f' role="img">'
-        "<title>agents are registered, one is ended by tmux, all stopped, one resumed</title>"
+        f"<title>{html.escape(title)}</title>"
         f'<rect width="100%" height="100%" rx="8" fill="{ground}"/>'
     )
     for at, row in enumerate(lines):
@@ -137,4 +137,4 @@ def main(folder: Path, columns: int, rows: int, still_ms: int) -> None:
     print("</svg>")
 
 
-main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

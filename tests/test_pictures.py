@@ -79,19 +79,33 @@ def test_the_film_shows_the_ladder_a_survivor_and_a_kept_draft() -> None:
         assert squeezed(WAYS[way]) in shown
 
 
-def test_the_film_is_short_and_loads_nothing() -> None:
-    svg = (PICTURES / "film.svg").read_text(encoding="utf-8")
-    assert len(svg) < 500_000
+@pytest.mark.parametrize(("name", "most_bytes"), [("film", 500_000), ("background-film", 300_000)])
+def test_a_film_is_short_and_loads_nothing(name: str, most_bytes: int) -> None:
+    svg = (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
+    assert len(svg) < most_bytes
     assert 15 < float(re.findall(r'dur="([\d.]+)s"', svg)[0]) < 30
     assert "href" not in svg
     assert "<script" not in svg
 
 
+def still_of(name: str) -> str:
+    """Return what an animated picture shows before its first moment, as some viewers draw it."""
+    svg = (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
+    shown = re.sub(r'<g display="none">.*?</g>', "", svg, flags=re.DOTALL)
+    return squeezed(html.unescape(re.sub(r"<[^>]+>", "", shown)).replace("\xa0", " "))
+
+
+def test_the_film_of_a_daemon_shows_its_session_stopped_and_still_gone() -> None:
+    still = still_of("background-film")
+    for line in ("alive (moved)", f"api: stopped, {WAYS[StoppedBy.DAEMON]}", "$ claude agents"):
+        assert squeezed(line) in still
+    later = still.partition(squeezed("# two minutes later"))[2]
+    assert squeezed("api claude stopped gone") in later
+    assert later.count("[]") == 1
+
+
 def test_without_animation_the_film_shows_the_receipts() -> None:
-    """Some viewers draw an animated picture as it is before its first moment."""
-    svg = (PICTURES / "film.svg").read_text(encoding="utf-8")
-    hidden = re.sub(r'<g display="none">.*?</g>', "", svg, flags=re.DOTALL)
-    still = squeezed(html.unescape(re.sub(r"<[^>]+>", "", hidden)).replace("\xa0", " "))
+    still = still_of("film")
     for line in ("api: stopped", "docs: stopped", "web: stopped", "draft kept", "3 ended ("):
         assert squeezed(line) in still
     assert squeezed("running, alive") not in still
@@ -121,7 +135,7 @@ def test_a_browser_makes_no_two_spaces_one() -> None:
 
 def test_a_word_in_reverse_video_is_drawn_on_a_box_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "00000000").write_text("\x1b[7mwaiting\x1b[0m and the rest\n", encoding="utf-8")
-    film = [sys.executable, str(ROOT / "scripts" / "film.py"), str(tmp_path), "40", "1", "0"]
+    film = [sys.executable, str(ROOT / "scripts" / "film.py"), str(tmp_path), "40", "1", "0", "x"]
     svg = subprocess.run(film, capture_output=True, text=True, check=True).stdout
     (box, word) = re.findall(r"(<rect [^>]*/>)(<text [^>]*>waiting</text>)", svg)[0]
     (ink,) = re.findall(r'fill="(#\w+)"', word)
