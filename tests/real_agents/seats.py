@@ -143,6 +143,28 @@ def attached(bench: Bench) -> str:
     return ended(bench, "stop", number)
 
 
+def adopts(bench: Bench) -> bool:
+    return bool(bench.answer("adopt", NAME, "--server", bench.socket)["ok"])
+
+
+def viewed(bench: Bench) -> str:
+    """A pane with a row of its own shows it: the end of that says that the session goes on."""
+    bench.registry.write_text("tmux_sessions: []\n")
+    number = begun(bench)
+    size = ["-x", "120", "-y", "40", "-c", str(bench.place.project)]
+    bench.tmux("new-session", "-d", "-s", NAME, *size, f"{bench.program} attach {number}")
+    bench.until("its prompt", lambda: bench.seen().state is State.IDLE)
+    bench.until("the adoption", lambda: adopts(bench), every_s=1.0)
+    item = bench.reap("stop", NAME)
+    (warning,) = item["warnings"]
+    assert warning.startswith(
+        f"goes_on: the conversation continues in the background session {number}"
+    )
+    assert number in living(bench)
+    bench.reap("adopt", "again", "--background", f"claude:{number}")
+    return ended(bench, "stop", number, "again")
+
+
 def other_home(bench: Bench) -> str:
     """One of another HOME is not ours, and stays."""
     number = adopted(bench)
@@ -256,6 +278,7 @@ CELLS: dict[str, Callable[[Bench], str]] = {
     "background, brought back": brought_back,
     "background, no daemon": without_daemon,
     "background, attached": attached,
+    "background, viewed": viewed,
     "background, other HOME": other_home,
     "background, moved": moved,
     "background, left": to_background,

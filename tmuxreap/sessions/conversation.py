@@ -13,12 +13,12 @@ from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.background import (
     Forked,
     Lingering,
-    before_copy,
     follow,
     launched_sessions,
     lingering,
     session_of,
     sessions_in,
+    shown_in,
 )
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
@@ -104,23 +104,19 @@ class Finder:
         located = find.locate(profile, clues)
         best = located.conversation
         if best.id is None:
-            best = _recorded(profile, row, clues)
+            best = shown_in(profile, clues, self.processes) or _recorded(profile, row, clues)
         candidates = located.candidates if best.id is None else ()
         store = self._store_word(profile, environ, clues, row)
         return self.followed(profile, Known(best, clues, store, candidates), parked)
 
-    def followed(
-        self, profile: Profile | None, known: Known, parked: str | None = None, source: str = ""
-    ) -> Known:
-        """Follow a conversation that its agent continued. `parked`: known; `source`: of a copy that
-        has ended."""
+    def followed(self, profile: Profile | None, known: Known, parked: str | None = None) -> Known:
+        """Follow a conversation that its agent continued under another ID. `parked`: known."""
         if profile is None:
             return known
         parked = parked or find.parked_session(profile, known.clues)
         store = known.clues.store
         before = known.conversation
         conversation, forked = follow(profile, store, before, self.processes, parked)
-        conversation = before_copy(profile, store, conversation, source, self.processes)
         return replace(known, conversation=conversation, forked=forked or known.forked)
 
     def own_store(self, row: Row, sight: Sight, profile: Profile | None) -> str | None:
@@ -137,8 +133,7 @@ class Finder:
         return next((beat.state for beat in beats if beat.state and beat.at >= since), "")
 
     def trace_of(self, row: Row, sight: Sight, profile: Profile | None) -> ConversationTrace:
-        """Return the trace of its last turn. A file that other conversations share tells nothing of
-        this one."""
+        """Return the trace of its last turn; a file that others share tells nothing of this one."""
         beats = self.books.heartbeats_of(row.name)
         worked_at = max((beat.at for beat in beats if beat.state == WORKING), default=0.0)
         if profile is None or profile.query is not None:

@@ -11,8 +11,15 @@ from types import MappingProxyType
 import pytest
 
 from tests.fake_processes import FakeClock, FakeProcesses
-from tmuxreap.agents.conversations.background import Bond, Forked, Lingering, follow, lingering
-from tmuxreap.agents.conversations.find import NONE, Clues
+from tmuxreap.agents.conversations.background import (
+    Bond,
+    Forked,
+    Lingering,
+    follow,
+    lingering,
+    shown_in,
+)
+from tmuxreap.agents.conversations.find import NONE, AgentProcess, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
@@ -119,6 +126,25 @@ def test_a_session_launched_by_a_conversation_is_its_child(
     assert session.warning.startswith("children_running: it launched the background session 11d5b0")
     conversation = told(tmp_path, ONE)
     assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
+
+
+def test_a_pane_that_shows_a_session_is_in_its_conversation(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    roster(tmp_path, processes.add("claude", "claude", "bg-pty-host"), own=ONE)
+    view = processes.add("claude")
+    words = {
+        ("claude", "attach", "11d5b0df"): ONE,
+        ("bin/claude", "attach", "11d5b0df"): ONE,
+        ("claude", "attach", "22222222"): None,
+        ("claude", "logs", "11d5b0df"): None,
+        ("claude", "attach"): None,
+        ("claude", "attach", "11d5b0df", "more"): None,
+    }
+    for argv, expected in words.items():
+        clues = Clues((AgentProcess(view, argv, 0.0),), store=tmp_path)
+        shown = shown_in(CLAUDE, clues, processes)
+        assert (shown.id if shown else None) == expected
 
 
 def test_another_s_session_in_the_background_is_not_tmuxreap_s(

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
-from tmuxreap.agents.conversations.find import is_id, with_path
-from tmuxreap.agents.conversations.jobs import NO_JOBS, Job, Jobs, filled, own_way
+from tmuxreap.agents.conversations.find import Clues, is_id, with_path
+from tmuxreap.agents.conversations.jobs import ID, NO_JOBS, Job, Jobs, filled, own_way
 from tmuxreap.agents.conversations.lists import at_once, read_jobs
 from tmuxreap.agents.conversations.records import (
     is_turn_open,
@@ -237,6 +237,31 @@ def launched_sessions(
     jobs = [job for job in read_jobs(profile, store, processes).listed if job.lives]
     bonds = [(job, bond_of(job, conversation)) for job in jobs]
     return [lingering_in(profile, job, bond) for job, bond in bonds if bond is not None]
+
+
+def shown_in(profile: Profile, clues: Clues, processes: Processes) -> Conversation | None:
+    """Return the conversation of the session that a pane shows by the agent's own command."""
+    background = profile.background
+    if background is None or not background.attach or clues.store is None:
+        return None
+    for agent in clues.agents:
+        number = _attached_to(background.attach[1:], agent.argv[1:])
+        if number is None:
+            continue
+        job = read_jobs(profile, clues.store, processes).of(number)
+        if job is not None and job.lives and job.conversation is not None:
+            return with_path(profile, clues.store, job.conversation, "argv")
+    return None
+
+
+def _attached_to(attach: Sequence[str], words: Sequence[str]) -> str | None:
+    """Return the ID in a command line that is the agent's own for showing one."""
+    if len(attach) != len(words) or ID not in attach:
+        return None
+    at = attach.index(ID)
+    if [*attach[:at], *attach[at + 1 :]] != [*words[:at], *words[at + 1 :]]:
+        return None
+    return words[at]
 
 
 def session_of(

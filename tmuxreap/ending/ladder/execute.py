@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from signal import Signals
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tmuxreap.agents.conversations.background import before_copy
 from tmuxreap.agents.conversations.jobs import NO_JOBS
 from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.profiles import Key, Text
@@ -234,7 +235,16 @@ class Executor:
                 self._deliver(ending, request, self._read_served(ending))
             case requests.Follow():
                 before = replace(ending.known, forked=None)
-                known = self._finder.followed(ending.profile, before, source=request.job.source)
+                known = self._finder.followed(ending.profile, before)
+                if ending.profile is not None:
+                    found = before_copy(
+                        ending.profile,
+                        known.clues.store,
+                        known.conversation,
+                        request.job.source,
+                        self._processes,
+                    )
+                    known = replace(known, conversation=found)
                 self._deliver(ending, request, known)
             case requests.MayEdit():
                 store = ending.known.clues.store
