@@ -84,7 +84,10 @@ class Seats:
         name. `sights`: of the rows; a conversation that an agent moved to its daemon is the row's.
         `unread` gets the agents of which a list could not be read. `world`: of the look at the
         rows, which has read some of the lists."""
-        from tmuxreap.agents.conversations.background import Lists
+        stores = list(self._stores(rows))
+        if not stores:
+            return []
+        from tmuxreap.agents.conversations.background import Lists  # late: few have one
 
         found: dict[tuple[str, Path, str], Seated] = {}
         moved = {one.job.seat: row for row, one in zip(rows, sights, strict=False) if one.job}
@@ -92,7 +95,6 @@ class Seats:
             lists = world.lists()
         else:
             lists = Lists(self.processes, self.settings.home)
-        stores = list(self._stores(rows))
         lists.read_all(stores)
         for profile, store in stores:
             jobs = lists.of(profile, store)
