@@ -327,7 +327,7 @@ def test_a_stop_ends_what_went_into_the_daemon(real: Real, daemon: Daemon) -> No
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
-def test_what_was_taken_along_and_never_used_leaves_the_conversation_that_it_was(
+def test_an_empty_copy_leaves_the_conversation_that_it_was(
     real: Real, daemon: Daemon, *, is_recorded: bool
 ) -> None:
     """The copy has no file, and ends with its session: all that was said is in the first one."""
