@@ -73,6 +73,7 @@ class FakeProcesses:
         self.signals: list[tuple[int, Signals]] = []
         self.scopes: dict[str, list[ProcessId]] = {}  # members of each, including dead ones
         self.used: dict[int, Usage] = {}
+        self.terminals: dict[str, float] = {}  # when they were made, if not long ago
         self.connected: dict[int, Collection[int] | None] = {}  # who is connected to a server
         self.when_gone: list[Callable[[ProcessId], None]] = []
         self.when_born: list[Callable[[ProcessId, ProcessId | None], None]] = []
@@ -198,8 +199,11 @@ class FakeProcesses:
     def refresh(self, process: ProcessId) -> Process | None:
         return self._seen(self.table[process.pid]) if self.alive(process) else None
 
-    def start_now(self) -> int:
-        return round(self.clock.uptime() * TICKS)
+    def moment(self) -> float:
+        return self.clock.now()
+
+    def is_newer(self, terminal: str, moment: float) -> bool:
+        return self.terminals.get(terminal, 0.0) >= moment
 
     def identify(self, pid: int) -> ProcessId | None:
         return self.table[pid].now.id if pid in self.table else None

@@ -178,13 +178,6 @@ def test_a_process_has_its_words_environment_folder_and_files(
     assert abs(arena.seam.started_epoch(process) - arena.clock.now()) < 5
 
 
-def test_a_process_that_starts_later_has_no_earlier_start(arena: Arena) -> None:
-    earlier = arena.seam.identify(arena.own_pid)
-    assert earlier is not None
-    now = arena.seam.start_now()
-    assert earlier.start <= now <= arena.start().start
-
-
 def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
     process = arena.start(environ={"MARK": "x"})
     before = stranger(process)

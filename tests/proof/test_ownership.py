@@ -13,7 +13,6 @@ from tmuxreap.proof.ownership import Index, Owned, Reach, Trace, owned
 SERVER, LEADER, STRANGER = 50, 100, 900
 TMUX, MARK, TTY, PTS = "/tmp/s,50", "m-1", 34816, "/dev/pts/0"
 SCOPE = "/sys/fs/cgroup/tmux-spawn-1.scope/cgroup.procs"
-ASKED = 100  # when tmux was asked for its panes
 
 
 @dataclass
@@ -60,7 +59,7 @@ class Table:
         def spare(process: Process) -> str | None:
             return f"a {process.comm}" if process.comm in ("tmux: server", "ssh-agent") else None
 
-        return owned(Index.of(self.processes, self.traces, ASKED), self.reach(**reach), spare)
+        return owned(Index.of(self.processes, self.traces), self.reach(**reach), spare)
 
     def why(self, pid: int, **reach: object) -> str | None:
         return next((one.why for one in self.owned(**reach).own if one.process.pid == pid), None)
@@ -168,16 +167,6 @@ def test_a_shared_daemon_below_the_agent_is_spared(table: Table) -> None:
     result = table.owned()
     assert [one.process.pid for one in result.own] == [LEADER]
     assert [one.process.pid for one in result.spared] == [101, 102]
-
-
-@pytest.mark.parametrize("trace", [None, Trace(terminals=frozenset({PTS}))])
-def test_a_terminal_that_a_later_process_is_on_may_be_another_of_that_number(
-    table: Table, trace: Trace | None
-) -> None:
-    """The pane may have been closed since tmux was asked for it."""
-    table.add(500, 1, sid=500, tty=TTY, start=ASKED, trace=trace)
-    table.add(501, LEADER, sid=LEADER, tty=TTY, start=ASKED)
-    assert [one.process.pid for one in table.owned().own] == [LEADER, 501]
 
 
 def test_a_process_seen_earlier_still_belongs(table: Table) -> None:

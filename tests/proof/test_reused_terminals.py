@@ -1,5 +1,5 @@
 """The number of a terminal is free as soon as its pane is closed, and the next terminal gets it:
-the number of a pane that was listed a moment ago proves nothing of who came since."""
+the number of a pane that was listed a moment ago proves nothing of who has it now."""
 
 from __future__ import annotations
 
@@ -11,25 +11,33 @@ from tmuxreap.core.model import ProcessId, ServerLook
 
 
 class Closing:
-    """After a server's answer the agent exits, and somebody opens a terminal of that number."""
+    """After a server's answer the agent exits, and a program opens a terminal of that number: it
+    leads it, or only has it open, as what will start others in it."""
 
-    def __init__(self, story: Story, agent: FakeAgent) -> None:
+    def __init__(self, story: Story, agent: FakeAgent, has_it_open: bool) -> None:
         self.story, self.agent = story, agent
         self.look = story.tmux.look
+        self.opener = story.processes.add("xterm", new_session=True) if has_it_open else None
         self.stranger: ProcessId | None = None
 
     def __call__(self, socket: str) -> ServerLook:
         seen = self.look(socket)
         if self.stranger is None:
-            tty = self.story.processes.table[self.agent.process.pid].now.tty
-            self.story.processes.die(self.agent.process)
-            self.stranger = self.story.processes.add("bash", tty=tty, new_session=True)
+            tty, path = self.agent.pane.tty, self.agent.pane.now.tty
+            processes = self.story.processes
+            processes.die(self.agent.process)
+            processes.terminals[path] = self.story.clock.now()
+            if self.opener is not None:
+                processes.table[self.opener.pid].open_files = (path,)
+            self.stranger = self.opener or processes.add("bash", new_session=True, tty=tty)
         return seen
 
 
-@pytest.fixture
-def closing(story: Story, monkeypatch: pytest.MonkeyPatch) -> Closing:
-    closing = Closing(story, story.agent())
+@pytest.fixture(params=[False, True], ids=["leads it", "has it open"])
+def closing(
+    story: Story, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Closing:
+    closing = Closing(story, story.agent(), request.param)
     story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
     monkeypatch.setattr(story.tmux, "look", closing)
     return closing

@@ -59,7 +59,6 @@ def named(wanted: Sought, *processes: Process, **traces: Trace) -> set[int]:
     index = Index.of(
         {one.pid: one for one in processes},
         {int(pid.removeprefix("p")): trace for pid, trace in traces.items()},
-        2,
     )
     other = ServerSession("$2", "other", 1000, 1000, 0, False, (replace(PANE, id="%5", pid=105),))
     server = replace(SERVER, sessions=(SESSION, other))

@@ -109,8 +109,12 @@ class Processes(Protocol):
 
     def started_epoch(self, process: ProcessId) -> float: ...
 
-    def start_now(self) -> int:
-        """Return a start as in `ProcessId` that no process which begins from now on is before."""
+    def moment(self) -> float:
+        """Return the time, for `is_newer`."""
+
+    def is_newer(self, terminal: str, moment: float) -> bool:
+        """Tell whether the terminal of this path was made since that moment, or is closed. The
+        number of a closed one goes to the next that anybody opens."""
 
     def identify(self, pid: int) -> ProcessId | None:
         """Return the process that has this pid now; None for no process or a zombie."""

@@ -93,7 +93,7 @@ class Observer:
         """Take one look. `since`: of processes that started before it, and before every pane of a
         wanted session, no trace is read. `known`: servers that need not be asked. `wanted`: the
         sessions that it is for."""
-        asked = self._processes.start_now()
+        asked = self._processes.moment()
         servers = {**(known or {}), **self._ask_servers(sockets)}
         panes = panes_of(servers.values())
         leaders = set()
@@ -103,7 +103,7 @@ class Observer:
         processes, traces = self._processes_and_traces(since, leaders)
         # After the processes: a pid reused in between then means a listed process that is dead.
         self._add_scopes(traces, processes, leaders, wanted.scopes)
-        return self._world(servers, processes, Index.of(processes, traces, asked), {}, wanted)
+        return self._world(servers, processes, Index.of(processes, traces), {}, wanted, asked)
 
     def look_for_output(
         self,
@@ -116,7 +116,7 @@ class Observer:
         """Take one look that nothing is ended by. Traces are read only of processes without a
         terminal, of the `expected` pids where no pane on their socket has them, and then of the
         panes that may be meant instead."""
-        asked = self._processes.start_now()
+        asked = self._processes.moment()
         answers = self._ask_in_background(sockets)
         processes = self._list_processes()
         names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
@@ -135,8 +135,7 @@ class Observer:
         for p in recent:
             if not p.tty or p.pid in missing:
                 traces[p.pid] = self._trace(p)
-        index = Index.of(processes, traces, asked)
-        return self._world(servers, processes, index, names, wanted)
+        return self._world(servers, processes, Index.of(processes, traces), names, wanted, asked)
 
     def _world(
         self,
@@ -145,12 +144,15 @@ class Observer:
         index: Index,
         names: Mapping[int, Names],
         wanted: Sought,
+        asked: float,
     ) -> World:
-        """Put together what was read. `names`: those that are known already."""
+        """Put together what was read. `names`: those that are known already. `asked`: the moment
+        before tmux was asked. A terminal that was made since may be another of its number."""
         servers = {socket: _with_dead_panes(it, processes) for socket, it in servers.items()}
         ttys = {}
         for _, _, pane in panes_of(servers.values()):
-            ttys[pane.tty] = terminal_number(pane.tty)
+            made_since = self._processes.is_newer(pane.tty, asked)
+            ttys[pane.tty] = 0 if made_since else terminal_number(pane.tty)
         paths = {socket: canonical(socket) for socket in servers}
         named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
         # A server's copy that has not executed its pane's program yet is known by their names.

@@ -115,16 +115,14 @@ class Index:
         return None
 
     @classmethod
-    def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace], asked: int) -> Index:
-        """`asked`: the start of processes that began when tmux was asked for its panes. The number
-        of a terminal that was closed since may be another's: of a later process it says nothing."""
+    def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
         children = defaultdict(list)
         by_session = defaultdict(list)
         by_tty = defaultdict(list)
         for pid, process in processes.items():
             children[process.ppid].append(pid)
             by_session[process.sid].append(pid)
-            if process.tty and process.id.start < asked:
+            if process.tty:
                 by_tty[process.tty].append(pid)
         by_mark = defaultdict(list)
         by_pane = defaultdict(list)
@@ -137,9 +135,8 @@ class Index:
                 by_pane[(trace.tmux, trace.pane)].append(pid)
             if trace.scope:
                 by_scope[trace.scope].append(pid)
-            if processes[pid].id.start < asked:
-                for terminal in trace.terminals:
-                    by_terminal[terminal].append(pid)
+            for terminal in trace.terminals:
+                by_terminal[terminal].append(pid)
         return cls(
             processes, traces, children, by_session, by_tty, by_mark, by_pane, by_terminal, by_scope
         )
@@ -348,7 +345,8 @@ class World:
         return self.names.get(process.pid, NAMELESS)
 
     def tty_of(self, pane: Pane) -> int:
-        """Return the device number of the pane's terminal; 0 when unknown."""
+        """Return the device number of the pane's terminal; 0 when unknown, or if that may be
+        another's by now."""
         return self.ttys.get(pane.tty, 0)
 
     def tmux_variable(self, socket: str, server_pid: int | None) -> str:

@@ -70,7 +70,7 @@ def reach_of(
         panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
         leaders=frozenset([*leaders, *recorded_leader(row, world)]),
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
-        terminals=frozenset([*(pane.tty for pane in alive), *vanished]),
+        terminals=frozenset([*(pane.tty for pane in alive if world.tty_of(pane)), *vanished]),
         mark=(mark),
         remembered=past.remembered,
         registry=past.registry,

@@ -6,7 +6,9 @@ import errno
 import os
 import subprocess
 import sys
+import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from signal import SIGKILL
 
@@ -14,8 +16,11 @@ import pytest
 
 from tests.real import until
 from tmuxreap.core.model import ProcessId
+from tmuxreap.core.ports import Processes
 from tmuxreap.system.processes import linux as module
+from tmuxreap.system.processes import procfs
 from tmuxreap.system.processes.linux import LinuxProcesses, boot_id, host, real_processes
+from tmuxreap.system.processes.portable import PsutilProcesses
 
 
 @pytest.fixture
@@ -162,3 +167,27 @@ def test_a_second_look_reads_all_and_takes_apart_what_has_changed(
 
 def sleeps(pid: int) -> bool:
     return Path(f"/proc/{pid}/comm").read_text() == "sleep\n"
+
+
+@pytest.mark.parametrize("seam", [LinuxProcesses, PsutilProcesses])
+def test_a_terminal_that_was_made_since_or_is_closed_is_not_the_one_of_before(
+    seam: Callable[[], Processes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = seam()
+    before = processes.moment()
+    leader, terminal = os.openpty()
+    path = os.ttyname(terminal)
+    try:
+        assert processes.is_newer(path, before)
+        made = os.stat(path).st_ctime
+        until("a tick of the clock", lambda: processes.moment() > made + procfs.TICK_S)
+        assert not processes.is_newer(path, processes.moment())
+        os.write(terminal, b"words")
+        assert not processes.is_newer(path, processes.moment())
+        with monkeypatch.context() as patch:  # the clock was set back since
+            patch.setattr(time, "time", lambda: made - 3600)
+            assert not processes.is_newer(path, processes.moment())
+    finally:
+        os.close(terminal)
+        os.close(leader)
+    assert processes.is_newer("/dev/pts/99999999", before)

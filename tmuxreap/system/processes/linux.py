@@ -174,8 +174,11 @@ class LinuxProcesses:
     def started_epoch(self, process: ProcessId) -> float:
         return procfs.boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")
 
-    def start_now(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") // 10**9
+    def moment(self) -> float:
+        return time.time()
+
+    def is_newer(self, terminal: str, moment: float) -> bool:
+        return procfs.is_newer(terminal, moment)
 
     def signal(self, process: ProcessId, number: signals.Signals) -> SignalSent:
         if process.pid <= 1 or process.pid == os.getpid():

@@ -18,13 +18,13 @@ import psutil
 
 from tmuxreap.core.model import Process, ProcessId, Usage
 from tmuxreap.core.ports import SignalSent
+from tmuxreap.system.processes import procfs
 
 T = TypeVar("T")
 
 LOOK_AGAIN_S = 0.02
 PS_TIMEOUT_S = 2.0
 MICROSECONDS = 1_000_000
-BOOT_S = 1.0  # psutil may count from a boot time in whole seconds
 
 ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 STATES = {
@@ -111,8 +111,11 @@ class PsutilProcesses:
     def started_epoch(self, process: ProcessId) -> float:
         return process.start / MICROSECONDS
 
-    def start_now(self) -> int:
-        return int((time.time() - BOOT_S) * MICROSECONDS)
+    def moment(self) -> float:
+        return time.time()
+
+    def is_newer(self, terminal: str, moment: float) -> bool:
+        return procfs.is_newer(terminal, moment)
 
     def signal(self, process: ProcessId, number: signals.Signals) -> SignalSent:
         if process.pid <= 1 or process.pid == os.getpid():

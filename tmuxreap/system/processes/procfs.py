@@ -1,11 +1,12 @@
-"""Reads /proc: the kernel's facts about one process, and the boot ID. Never signals a process, and
-checks an identity only where a function says so.
+"""Reads /proc: the kernel's facts about one process, and the boot ID; and tells when a terminal was
+made. Never signals a process, and checks an identity only where a function says so.
 
 Every agent hook imports it: it imports next to nothing itself."""
 
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False  # importing `typing` costs a millisecond
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ CONNECTED = "01"
 ACCEPTS = "00010000"
 TCP_INODE = 9
 UNIX_INODE = 6
+TICK_S = 0.02  # the clock of files is behind by a tick of the kernel, 10 ms at most
 EXITING = 0x4  # PF_EXITING: it is closing its files and runs no more of its code
 
 
@@ -283,3 +285,13 @@ def members_in(scope: str) -> frozenset[int]:
 
 def resident_pages(home: str) -> int:
     return int(read(f"{home}/statm").split()[1])
+
+
+def is_newer(terminal: str, moment: float) -> bool:
+    """Tell it by when its device was made. One that was made later than now is older: the clock was
+    set since."""
+    try:
+        made = os.stat(terminal).st_ctime  # noqa: PTH116
+    except OSError:
+        return True
+    return moment - TICK_S <= made <= time.time() + TICK_S
