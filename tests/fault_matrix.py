@@ -27,6 +27,7 @@ import yaml
 
 from tests import plain_yaml
 from tests.command_line import KILLED, Answer, Child, temporaries
+from tests.fault_steps import CASES, ERRORS, PASSED
 from tests.scripts import script
 from tmuxreap.__main__ import main as program
 from tmuxreap.core import faults
@@ -40,91 +41,6 @@ ABOVE = (
 BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\n"
 END = "end: 1\r\n"
 ID = "11111111-2222-4333-8444-555555555555"
-
-ERRORS = ("ENOSPC", "EIO", "EROFS")
-FAULTS = ("kill", *ERRORS, "clock_back", "ledger_locked", "ledger_broken")
-WRITE = (
-    Step.WRITE_LOCK,
-    Step.TEMP_CREATED,
-    Step.TEMP_WRITTEN,
-    Step.TEMP_SYNCED,
-    Step.REPLACED,
-    Step.FOLDER_SYNCED,
-)
-LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
-MADE = (Step.INTENT, Step.CREATED, Step.CONFIRMED, *WRITE, *LEDGER)
-PASSED = {
-    "start": (Step.READ, *MADE),
-    "headless": (Step.READ, *MADE),
-    "adopt": (Step.READ, *WRITE, *LEDGER),
-    "resume": (Step.READ, *MADE),
-    "stop": (
-        Step.READ,
-        Step.LOCK,
-        Step.INTENT,
-        Step.KEYS,
-        Step.HANGUP,
-        Step.PROVEN,
-        *WRITE,
-        *LEDGER,
-    ),
-    "kill": (
-        Step.READ,
-        Step.LOCK,
-        Step.INTENT,
-        Step.HANGUP,
-        Step.KILL,
-        Step.PROVEN,
-        *WRITE,
-        *LEDGER,
-    ),
-    "purge": (
-        Step.READ,
-        Step.LOCK,
-        Step.INTENT,
-        Step.KEYS,
-        Step.HANGUP,
-        Step.PROVEN,
-        Step.PURGED,
-        *WRITE,
-        *LEDGER,
-    ),
-    "send": (Step.READ, Step.INTENT, Step.KEYS),
-    "restart": (
-        Step.READ,
-        Step.LOCK,
-        Step.INTENT,
-        Step.KEYS,
-        Step.HANGUP,
-        Step.PROVEN,
-        *WRITE,
-        *LEDGER,
-        Step.HELD,
-        Step.CREATED,
-        Step.CONFIRMED,
-    ),
-    # The same from where the agent is back: its row is written a second time.
-    "restart again": (*WRITE, *LEDGER),
-    "forget": (Step.READ, *WRITE, *LEDGER),
-    "reconcile": (Step.READ, *WRITE, *LEDGER),
-}
-CALLS = (
-    Step.CREATED,
-    Step.CONFIRMED,
-    Step.KEYS,
-    Step.HANGUP,
-    Step.KILL,
-    Step.PROVEN,
-    Step.PURGED,
-    Step.HELD,
-)  # no file access, so no disk fault
-CASES = [
-    (verb, step, fault)
-    for verb, steps in PASSED.items()
-    for step in steps
-    for fault in FAULTS
-    if not (fault in ERRORS and step in CALLS)
-]
 
 PROFILE = """
 agents:

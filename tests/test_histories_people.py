@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from tests.fakes import FakePane
-from tests.test_histories import NAMES, Actor, Histories, tell
+from tests.histories import Actor
+from tests.test_histories import NAMES, Histories, tell
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.model import EndVerb, ProcessId, Scope

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests import fault_matrix
+from tests import fault_matrix, fault_steps
 from tests.command_line import KILLED, Answer, Child, temporaries
 from tests.command_line import tmuxreap as run
 from tmuxreap.__main__ import main
@@ -281,7 +281,7 @@ def test_a_start_that_cannot_be_written_leaves_no_agent(
 
 # The whole matrix is `python -m tests.fault_matrix`; here are the cases not covered above.
 QUICK = [
-    *[("start", step, "kill") for step in fault_matrix.MADE],
+    *[("start", step, "kill") for step in fault_steps.MADE],
     *[("start", step, "EIO") for step in (Step.INTENT, Step.WRITE_LOCK, Step.FOLDER_SYNCED)],
     *[("resume", step, "kill") for step in (Step.CREATED, Step.TEMP_WRITTEN, Step.REPLACED)],
     *[("kill", step, "kill") for step in (Step.HANGUP, Step.KILL, Step.PROVEN, Step.TEMP_SYNCED)],

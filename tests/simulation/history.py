@@ -16,9 +16,11 @@ from typing import Any, NoReturn
 from tests.simulation import people
 from tests.simulation.actors import KINDS as FAULTS
 from tests.simulation.actors import Actor
+from tests.simulation.lives import KINDS, SOCKETS, Wrong
 from tests.simulation.promises import Judge
+from tests.simulation.unavailable import unavailable
 from tests.simulation.watching import watch
-from tests.simulation.world import KINDS, SOCKETS, World, Wrong, unavailable
+from tests.simulation.world import World
 from tmuxreap.commands import adopt, forget, interrupt, protect, resume, send, show, start
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import stop as ending

@@ -10,7 +10,8 @@ from signal import Signals
 
 from tests.fake_processes import TICKS
 from tests.fakes import FakePane, FakeSession
-from tests.simulation.world import GIVEN, HALF, PERSON, SHARED, SHELL, Life, World
+from tests.simulation.lives import Life
+from tests.simulation.world import GIVEN, HALF, PERSON, SHARED, SHELL, World
 
 Deed = Callable[[World, Life, int], None]
 DEEDS: dict[str, Deed] = {}

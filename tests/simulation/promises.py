@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from tests.simulation.actors import Actor
-from tests.simulation.world import GIVEN, Life, World
+from tests.simulation.lives import Life
+from tests.simulation.world import GIVEN, World
 from tmuxreap.agents.conversations.find import GUESS
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.database import ledger_path

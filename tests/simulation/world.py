@@ -5,122 +5,39 @@ Knows what is true. Never asks the program."""
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
 from typing import Any
 
-import yaml
-
 from tests import plain_yaml
-from tests.fakes import DEMO, FakeAgent, FakePane, FakeSession, Story
-from tests.simulation.actors import PATIENCE_S, Actor, Port, Stage
+from tests.fakes import FakePane, FakeSession, Story
+from tests.simulation.actors import PATIENCE_S, Actor, Port
+from tests.simulation.lives import BANNER, KINDS, PROFILES, SOCKETS, STORE, Life, SimAgent
+from tests.simulation.other_tools import PLANTED, OtherTools
 from tests.simulation.watching import adopted_by
 from tmuxreap.core.model import ProcessId
-from tmuxreap.ledger.database import Database
 from tmuxreap.sessions.context import Context
-from tmuxreap.system import files
 
-SOCKETS = (Story.SOCKET, f"/tmp/tmux-{Story.UID}/other")
 SERVER_NAMES = (None, "other")
-STORE = ".tmuxreap-demo"
 MOST = 6  # commands at a time
 CAREFUL = ("stop", "reap", "start")  # verbs that end nothing whose end they cannot write
 HALF = "half of prompt"
 NAMING = ("start", "adopt", "resume", "restart")  # verbs that mean a name, whatever has it
-PLANTED, CLAIMING = "planted", "c"  # rows that other hands bring
 PERSON, SHELL, SHARED, OURS, SERVER, GIVEN = "person", "shell", "shared", "ours", "server", "given"
-PROFILES = """agents:
-  plain:
-    about: an agent of which nothing but its process is known
-    process: [plain]
-    command: [plain]
-"""
-KINDS = {"demo": DEMO, "plain": ("plain", "--go"), "mystery": ("mystery",)}
-BANNER = "demo agent ended\nresume with: tmuxreap-demo --resume {}"
 
 
-class Wrong(AssertionError):
-    """A promise that was broken."""
-
-
-@dataclass(eq=False)
-class Life:
-    """One life of one agent: from its start until its last process is gone."""
-
-    name: str
-    kind: str
-    socket: str | None
-    leader: ProcessId
-    session: FakeSession | None
-    pane: FakePane | None
-    conversation: str
-    mark: str | None = None
-    agent: SimAgent | None = None
-    said: bool = False  # something, to its agent: the conversation is on disk
-    struck: set[Actor] = field(default_factory=set)
-    killers: set[Actor] = field(default_factory=set)  # whose strike was the last
-    ended: str = ""  # who said so, once it was recorded
-    seen: set[ProcessId] = field(default_factory=set)  # what a command that ended well saw of it
-
-    def __repr__(self) -> str:
-        return f"{self.name} ({self.kind}, {self.leader.pid})"
-
-
-class SimAgent(FakeAgent):
-    """An agent that says who pressed which key, writes its conversation, and says goodbye."""
-
-    world: World
-    life: Life
-    returns: bool = False  # below a wrapper: a shell follows it
-
-    def press(self, key: str) -> None:
-        actor = self.world.current
-        held, draft = (self.approved, len(self.submitted)), self.draft
-        busy = self.state == "busy"
-        super().press(key)
-        if actor is None:
-            self._write()
-            return
-        told = f"{actor} pressed {key!r} in {self.life}"
-        self.world.check(not self.approved or held[0], 6, f"{told}: a dialog was approved")
-        if len(self.submitted) > held[1]:
-            self.world.submitted(actor, self, told)
-        if draft and draft != "/exit" and self.draft == "" and draft not in self.submitted:
-            self.world.cleared(actor, draft, told)
-        if busy and self.state == "busy" and key == "Escape":
-            self.state = "idle"
-        self._write()
-
-    def _write(self) -> None:
-        if self.submitted and not self.life.said:
-            self.world.say(self.life)
-
-    def _gone(self) -> None:
-        super()._gone()
-        self.world.left(self.life)
-
-
-class World(Stage):
+class World(OtherTools):
     """A story with many hands in it."""
 
     def __init__(self, folder: Path) -> None:
-        self.story = Story(folder)
+        super().__init__(Story(folder))
         self.folder = folder
-        super().__init__(self.story.processes)
-        self.tmux, self.clock = self.story.tmux, self.story.clock
+        self.tmux = self.story.tmux
         self.owner: dict[ProcessId, object] = {}
         self.birth: object = None
-        self.lives: list[Life] = []
         self.wrongs: list[str] = []
-        self.note = 0
-        self.copies: list[tuple[str, int]] = []
-        self.comments = ["# ours"]
         self.blind = False  # the ledger was not to be had: what only it holds may be unknown
         self.locked = False
         self.ending = False  # a watch ends
@@ -566,90 +483,6 @@ class World(Stage):
             kept = [event.data for event in ledger.events() if event.kind == "draft"]
         self.check(draft in str(kept), 6, f"{told}: the draft {draft!r} was lost")
 
-    # Other tools
-
-    def meddle(self) -> None:
-        """Count in a row of its own: in place, without the lock."""
-        text = self.story.path.read_text()
-        self.note += 1
-        counted = re.sub(r"(\"?note\"?: )\d+", lambda it: f"{it[1]}{self.note}", text)
-        self.story.path.write_text(counted)
-
-    def dump(self) -> None:
-        """Write everything anew, as a tool with `yaml.safe_dump` does; rows share a list."""
-        data = plain_yaml.load(self.story.path.read_text())
-        tags = ["shared"]
-        for row in data["tmux_sessions"]:
-            row["tags"] = tags
-        self.comments = []
-        self.story.path.write_text(yaml.safe_dump(data, sort_keys=False))
-
-    def copy(self) -> None:
-        self.copies.append((self.story.path.read_text(), self.note))
-
-    def put_back(self) -> None:
-        if self.copies:
-            text, self.note = self.copies[-1]
-            self.story.path.write_text(text)
-
-    def write_row(self, life: Life, how: str) -> None:
-        """Record a life as our own tools, or as others do."""
-        if life.session is None:
-            self._add(self._headless_row(life))
-            return
-        if life.name in self.rows() or life.session.panes[0] is not life.pane:
-            return
-        if how == "full":
-            row = self.story._row_of(life.name, life.session, "running", socket=life.socket or "")
-            row["demo_conversation_id_own"] = life.conversation
-            del row["store"]
-        else:
-            row = {"name": life.name, "status": "running"}
-            row["pane"] = {"pid": life.leader.pid, "cmd": life.kind, "cwd": "/"}
-            if life.socket == SOCKETS[1]:
-                row["tmux_server"] = "other"
-            if how == "foreign with its id":
-                row["demo_conversation_id_own"] = life.conversation
-        row["agent"] = life.kind
-        if life.kind != "demo":
-            for key in ("demo_conversation_id_own", "conversation_source"):
-                row.pop(key, None)
-        self._add(row)
-
-    def _headless_row(self, life: Life) -> dict[str, Any]:
-        started = self.processes.started_epoch(life.leader)
-        pane = {"pid": life.leader.pid, "created_epoch": started, "start_ticks": life.leader.start}
-        tmux = {"host": self.story.HOST, "boot_id": self.story.BOOT}
-        row: dict[str, Any] = {"name": life.name, "status": "running", "terminal": "none"}
-        return {**row, "agent": life.kind, "pane": {**pane, "cwd": "/"}, "tmux": tmux}
-
-    def plant(self) -> None:
-        """Bring a row from elsewhere, of a lost session that asks to be started again."""
-        row = {"name": PLANTED, "status": "terminated", "termination_mode": "lost", "agent": "demo"}
-        row |= {"terminated_at_epoch": int(self.clock.now()) - 60, "restart": "always"}
-        row |= {"start_command": "mystery", "pane": {"pid": 88_888, "cmd": "mystery", "cwd": "/"}}
-        self._add(row)
-
-    def claim(self) -> None:
-        """Write a row with the pid of another one's agent, which was its own once."""
-        life = self.lives[-1] if self.lives else None
-        if life is None or life.name == CLAIMING or CLAIMING in self.rows():
-            return
-        row: dict[str, Any] = {"name": CLAIMING, "status": "running", "agent": life.kind}
-        row["pane"] = {"pid": life.leader.pid, "cmd": life.kind, "cwd": "/"}
-        row["demo_conversation_id_own"] = "cccccccc-0000-4000-8000-cccccccccccc"
-        self._add(row)
-
-    def _add(self, row: dict[str, Any]) -> None:
-        if row["name"] in self.rows():
-            return
-        if self.comments:
-            self.story.add_row(row)
-            return
-        data = plain_yaml.load(self.story.path.read_text())
-        data["tmux_sessions"].append(row)
-        self.story.path.write_text(yaml.safe_dump(data, sort_keys=False))
-
     # The ledger
 
     def lock_ledger(self, locked: bool) -> None:
@@ -660,29 +493,3 @@ class World(Stage):
         for app in self.story.apps:
             app.close()
         self.story.apps.clear()
-
-
-@contextlib.contextmanager
-def unavailable(world: World) -> Iterator[None]:
-    """Let the ledger be locked by another reader, and the disk be full, while the world says so."""
-    use = Database.use
-    check_space = files.check_space
-
-    def used(ledger: Database, warning: str, work: Any) -> Any:
-        if world.locked and world.current is not None:
-            ledger.warnings.append(f"{warning}: it is locked")
-            return None
-        return use(ledger, warning, work)
-
-    def has_space(target: Path, size: int) -> None:
-        if world.full and world.current is not None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        check_space(target, size)
-
-    Database.use = used  # type: ignore[method-assign]
-    files.check_space = has_space
-    try:
-        yield
-    finally:
-        Database.use = use  # type: ignore[method-assign]
-        files.check_space = check_space
