@@ -62,3 +62,21 @@ def test_the_first_look_places_a_report_and_later_ones_are_placed_when_they_come
     assert last_heartbeat(real) is not None
     speaks(real)
     assert reports(real) == ["hand", "hand"]
+
+
+def test_a_report_of_an_adopted_pane_is_placed_as_it_comes_once_a_look_saw_its_program(
+    real: Real,
+) -> None:
+    hook = shlex.join([sys.executable, "-m", "tmuxreap", "hook", "claude", HOOK])
+    agent = f"export TMUXREAP_REGISTRY={real.registry}; while read go; do {hook}; done"
+    real.bystander("hand", "sh", "-c", agent)
+    real.adopt("hand", "claude")
+    real.list()
+    speaks(real)
+    assert reports(real) == ["hand"]
+    assert last_heartbeat(real) is not None
+    real.tmux("respawn-pane", "-k", "-t", "=hand:", "sh", "-c", agent)
+    speaks(real)
+    assert reports(real)[1].startswith("\x01")
+    real.list()
+    assert reports(real) == ["hand", "hand"]

@@ -49,6 +49,19 @@ def test_of_two_rows_neither_is_selected(story: Story) -> None:
     assert told(story, HAND, replace(HAND, name="twin")) is None
 
 
+@pytest.mark.parametrize(
+    ("server", "pane", "name"), [("50", "%3", "hand"), ("51", "%3", None), ("50", "%4", None)]
+)
+def test_of_a_row_of_ours_the_pane_and_its_server_tell_it(
+    story: Story, server: str, pane: str, name: str | None
+) -> None:
+    context = story.app()
+    socket = context.servers.socket(None)
+    row = Row("hand", pane=RecordedPane(id="%3"), tmux=RecordedTmux(socket, server_pid=50))
+    said = {"socket": socket, "server": server, "pane": pane, "above": [[PID, START]]}
+    assert row_of_report(said, AT, [row], context.servers, context.processes) == name
+
+
 def test_a_pid_that_another_process_has_now_proves_nothing(story: Story) -> None:
     process = story.agent().process
     row = replace(HAND, pane=RecordedPane(pid=process.pid))

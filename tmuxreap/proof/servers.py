@@ -114,21 +114,25 @@ def row_of_report(
     servers: Servers,
     processes: Processes,
 ) -> str | None:
-    """Return the name of the only row on the report's server that was running then and whose
-    pane's process is an ancestor of who reported. Rows with our identity fields are left out: the
-    ledger knew those."""
+    """Return the name of the only row on the report's server that was running then and whose pane
+    it came from; if another tool wrote the row, whose pane's process is an ancestor of the
+    report's."""
     socket = said.get("socket")
     above = said.get("above")
     agent = said.get("agent")
     if not isinstance(above, list) or not isinstance(socket, str):
         return None
     pids = {pid for pid, start in above if not _is_another(processes, pid, start)}
+    pane = said.get("pane"), said.get("server")
     place = os.path.realpath(socket)
     names = []
     for row in rows:
+        if row.tmux.socket:
+            is_there = (row.pane.id, str(row.tmux.server_pid)) == pane
+        else:
+            is_there = row.pane.pid in pids
         if (
-            row.pane.pid in pids
-            and not row.tmux.socket
+            is_there
             and row.agent in (None, agent or row.agent)
             and _was_running(row, at)
             and os.path.realpath(servers.of(row)) == place

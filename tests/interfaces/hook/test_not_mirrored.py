@@ -150,6 +150,21 @@ def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:
     assert [beat.kind for beat in heard(desk, "hand")] == ["heartbeat", "turn_end"]
 
 
+def test_the_pane_tells_whose_a_report_is_that_comes_from_a_new_process(tmp_path: Path) -> None:
+    """As after a respawn of the pane: no look has seen the process yet."""
+    desk = Desk(tmp_path)
+    tmux = f"{{socket: {tmp_path}/s, server_pid: 42}}"
+    write(desk, f"- {{name: hand, status: running, pane: {{id: '%7'}}, tmux: {tmux}}}\n")
+    said = b'{"hook_event_name": "Stop"}'
+    for socket, server, pane in (("s", 43, "%7"), ("s", 42, "%77"), ("sx", 42, "%7")):
+        where = {"TMUX": f"{tmp_path}/{socket},{server},0", "TMUX_PANE": pane, "TMUXREAP_ID": ""}
+        assert desk.run("hook", "claude", said=said, **where).returncode == 0
+    assert heard(desk, "hand") == []
+    where = {"TMUX": f"{tmp_path}/s,42,0", "TMUX_PANE": "%7", "TMUXREAP_ID": ""}
+    assert desk.run("hook", "claude", said=said, **where).returncode == 0
+    assert [beat.kind for beat in heard(desk, "hand")] == ["turn_end"]
+
+
 def test_a_hook_without_a_row_records_nothing(desk: Desk) -> None:
     write(desk, BLOCK.format(pid=1, more=""))
     said = b'{"hook_event_name": "Stop"}'

@@ -1,4 +1,4 @@
-"""Finds the caller: by its mark, its pane, a process that was seen, or its conversation."""
+"""Finds the caller: by its mark, a process that was seen, or its conversation."""
 
 from __future__ import annotations
 
@@ -76,25 +76,6 @@ def test_an_agent_that_is_a_script_speaks_for_itself_and_not_for_what_is_above_i
         assert process.wait(20) == 0
     (beat,) = desk.beats()
     assert process.pid in [beat.data["pid"], *(pid for pid, _ in beat.data["below"])]  # type: ignore[attr-defined]
-
-
-def test_the_pane_tells_it_of_an_adopted_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    where = f"{desk.folder}/s"
-    assert (
-        speaks(monkeypatch, desk, "claude", None, terminal=9, TMUX=f"{where},42,0", TMUX_PANE="%7")
-        == "shop"
-    )
-    for socket, server, pane in ((where, 43, "%7"), (where, 42, "%77"), (where + "x", 42, "%7")):
-        found = speaks(
-            monkeypatch,
-            desk,
-            "claude",
-            None,
-            terminal=9,
-            TMUX=f"{socket},{server},0",
-            TMUX_PANE=pane,
-        )
-        assert found is None
 
 
 def test_a_process_that_a_look_has_seen_tells_it_of_a_row_of_another_tool(

@@ -1,5 +1,11 @@
-"""Finds the caller's row and its ledger: its environment, its ancestors and its conversation are
-compared with what the ledger has recorded of each row. Judges nothing itself, and never writes.
+"""Finds the caller's row and its ledger: its mark, its ancestors and its conversation are compared
+with what the ledger has recorded. Judges nothing itself, and never writes.
+
+A report of a pane is placed by who reads it (`proof.servers`), unless a look has seen one of its
+processes. The rows that the ledger shows are read for the conversation alone: a server that runs
+several sessions has the mark and the pane of who started it, and only their conversations differ.
+Their reports cannot wait for a reader: other tools read `last_heartbeat` in the ledger by SQL, and
+a stop after the turn is answered now.
 
 Every tool call of every agent comes through here: it imports almost nothing, and reads as little as
 it can."""
@@ -39,7 +45,7 @@ def read_facts(text: str) -> Facts:
 def row_of_caller(
     db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None
 ) -> str | None:
-    """Return the row of the caller: by its mark, its pane, its ancestors or its conversation.
+    """Return the row of the caller: by its mark, its ancestors or its conversation.
 
     A process without a terminal may have the environment of another: a daemon that serves several
     agents from the first one's pane, or an agent started by this one's tool. For these the
@@ -50,7 +56,7 @@ def row_of_caller(
         talker = _by_conversation(db, conversation)
     if talker is not None and speaker is not None and not speaker[2]:
         return talker
-    name = _by_mark(db, os.environ.get("TMUXREAP_ID", "")) or _by_pane(db) or _by_ancestor(db)
+    name = _by_mark(db, os.environ.get("TMUXREAP_ID", "")) or _by_ancestor(db)
     if name is not None and agent and not _is_of(db, name, agent):
         return None
     return name or talker
@@ -85,22 +91,6 @@ def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
     latest = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC LIMIT 1"
     if match and db.execute(latest, match).fetchone() == (mark,):
         return str(match[0])
-    return None
-
-
-def _by_pane(db: sqlite3.Connection) -> str | None:
-    socket, server = tmux_server_of(os.environ)
-    pane = os.environ.get("TMUX_PANE", "")
-    if not (socket and pane and server.isdigit()):
-        return None
-    for name, row in _running(db, f'"{pane}"'):
-        tmux = part_of(row, "tmux")
-        recorded = part_of(row, "pane")
-        if recorded.get("id") != pane or tmux.get("server_pid") != int(server):
-            continue
-        path = tmux.get("socket")
-        if isinstance(path, str) and os.path.realpath(path) == os.path.realpath(socket):
-            return name
     return None
 
 
@@ -155,10 +145,7 @@ def _running(
     db: sqlite3.Connection, holding: str, name: str | None = None
 ) -> list[tuple[str, Facts]]:
     """Return the running rows whose text contains `holding`; the others are not parsed."""
-    if not holding.startswith('"'):
-        text = json.dumps(holding)[1:-1]
-    else:
-        text = holding
+    text = json.dumps(holding)[1:-1]
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
     values = [text]
     if name is not None:
@@ -166,11 +153,6 @@ def _running(
         values = [text, name]
     records = db.execute(sql, values).fetchall()
     return [(str(row_name), read_facts(str(data))) for row_name, data in records]
-
-
-def part_of(row: Facts, key: str) -> Facts:
-    part = row.get(key)
-    return part if isinstance(part, dict) else {}
 
 
 def speakers() -> list[Speaker]:
@@ -212,14 +194,18 @@ def _process(pid: int) -> tuple[str, int, int, int] | None:
 
 def whereabouts(registry: str) -> tuple[str, Facts]:
     """Return a name for the caller's reports until a look finds their row (`proof.servers`), and
-    what that needs: the tmux server and our ancestors. Nothing if the registry contains the pid of
-    none of them."""
+    what that needs: the pane, its server and our ancestors. Nothing if the registry contains
+    neither the pane and its server nor the pid of an ancestor."""
     socket, above = server_and_ancestors()
     text = _text_of(registry) if above else b""
-    if not any(str(pid).encode() in text for pid in above):
+    pane = os.environ.get("TMUX_PANE", "")
+    server = tmux_server_of(os.environ)[1]
+    in_pane = pane and pane.encode() in text and server.encode() in text
+    if not in_pane and not any(str(pid).encode() in text for pid in above):
         return "", {}
     starts = [[pid, process[2]] for pid, process in above.items()]
-    return f"{UNPLACED}{[*above][-1]}", {"socket": socket, "above": starts}
+    where: Facts = {"socket": socket, "server": server, "pane": pane, "above": starts}
+    return f"{UNPLACED}{[*above][-1]}", where
 
 
 def is_written(registry: str, name: str) -> bool:
