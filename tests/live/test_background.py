@@ -18,7 +18,7 @@ import pytest
 from tests import stub_daemon
 from tests.background import ONE, TWO, Daemon, said, told_as
 from tests.real import Real, alive, answer, until
-from tmuxreap.commands import adopt, attach, interrupt, resume, stop
+from tmuxreap.commands import adopt, attach, interrupt, resume
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind
@@ -199,56 +199,6 @@ def test_a_session_that_ended_by_itself_is_found_dead(real: Real, daemon: Daemon
         drifts = reconcile.run(app).as_json()["drifts"]
     assert [(it["name"], it["drift"]) for it in drifts] == [("acme", "dead")]
     assert (real.row()["status"], real.row()["resumable"]) == ("terminated", True)
-
-
-# What a row launched
-
-
-def test_a_session_that_a_row_launched_is_listed_below_it(real: Real, daemon: Daemon) -> None:
-    real.start()
-    parent = real.session_file()["sessionId"]
-    daemon.begin(own=TWO, launched_by=parent)
-    told = [(it.name, it.depth, it.seat) for it in listed(real, tree=True).results]  # type: ignore[attr-defined]
-    assert told == [("acme", 0, "%0"), ("acme/w1", 1, "demo:w1")]
-    assert real.show("acme/w1")["parent"] == "acme"
-
-
-def test_a_child_is_ended_alone_and_its_parent_goes_on(real: Real, daemon: Daemon) -> None:
-    real.start()
-    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
-    result = answer(real.stop("acme/w1"))
-    assert (result["error"], result["stopped_by"], alive(pid)) == (None, "daemon", False)
-    assert (list(real.rows()), real.row()["status"], daemon.told()) == (["acme"], "running", [])
-
-
-def test_the_end_of_a_parent_names_what_it_launched(real: Real, daemon: Daemon) -> None:
-    real.start()
-    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
-    real.say("hello")
-    (warning,) = answer(real.stop())["warnings"]
-    assert warning.startswith("children_running: it launched the background session w1")
-    assert alive(pid)
-    # also when the parent is gone
-    assert answer(real.stop("acme/w1"))["error"] is None
-
-
-def test_a_tree_is_ended_with_what_it_launched(real: Real, daemon: Daemon) -> None:
-    real.start()
-    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
-    request = stop.EndRequest(("tree:acme",), Policy(EndVerb.STOP, "manual_stop"), yes=True)
-    with real.app() as app:
-        items = stop.run(app, request).results
-    assert [(it.name, it.error) for it in items] == [("acme", None), ("acme/w1", None)]
-    assert not alive(pid)
-
-
-def test_all_means_rows_alone(real: Real, daemon: Daemon) -> None:
-    real.start()
-    pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
-    request = stop.EndRequest(("all",), Policy(EndVerb.STOP, "manual_stop"), yes=True)
-    with real.app() as app:
-        items = stop.run(app, request).results
-    assert ([it.name for it in items], alive(pid)) == (["acme"], True)
 
 
 # Shown, and taken up
