@@ -89,9 +89,9 @@ def test_a_plan_says_why_it_sends_no_keys(
     assert why_no_keys(sight, profile, policy) == reason
 
 
-def test_a_plan_names_the_program_that_has_the_terminal() -> None:
-    plan = make_plan("acme", "demo", SIGHT, None, DEMO, STOP, held_by="less (300)")
-    assert plan.rungs[0].skipped == "less (300) has its terminal, and would take the keys"
+def test_a_plan_says_what_keeps_the_keys_from_the_agent() -> None:
+    plan = make_plan("acme", "demo", SIGHT, None, DEMO, STOP, held="less (300) has its terminal")
+    assert plan.rungs[0].skipped == "less (300) has its terminal"
 
 
 def planned(policy: Policy, **sight: object) -> list[tuple[str, object]]:

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from tests.real import Real, answer, until
-from tmuxreap.commands import interrupt, wait
+from tmuxreap.commands import interrupt, stop, wait
 from tmuxreap.commands.interrupt import InterruptRequest
+from tmuxreap.commands.stop import EndRequest
 from tmuxreap.commands.wait import Until, WaitRequest
+from tmuxreap.core.model import EndVerb
+from tmuxreap.ending.plan import Policy
 from tmuxreap.interfaces.python.registry import Registry
 
 
@@ -21,12 +24,14 @@ def told(real: Real) -> dict[str, Any]:
     with real.app() as app:
         waited = wait.run(app, WaitRequest(("acme",), Until.GONE, timeout_s=0.0))
         interrupted = interrupt.run(app, InterruptRequest(("acme",), dry_run=True))
+        planned = stop.run(app, EndRequest(("acme",), Policy(EndVerb.STOP, "test"), dry_run=True))
     (listed,) = real.list()
     return {
         "list": listed["state"],
         "show": real.show()["state"],
         "wait": answer(waited)["state"],
         "interrupt": answer(interrupted)["state"],
+        "plan of a stop": answer(planned)["plan"]["doing"],
         "python": Registry(real.registry).session("acme").state,
     }
 

@@ -170,9 +170,13 @@ def of_interrupt(story: Story) -> str:
     return str(first(interrupt.run(story.app(), request))["state"])
 
 
+def of_a_plan(story: Story) -> str:
+    return str(first(story.stop(dry_run=True))["plan"]["doing"])
+
+
 DOORS = (
     *(of_list, of_show, of_wait, of_watch, of_the_status_line, of_the_popup, of_mcp, of_reap),
-    of_interrupt,
+    *(of_interrupt, of_a_plan),
 )
 
 
@@ -222,6 +226,20 @@ def test_an_agent_that_is_stopped_is_not_called_idle_by_an_interrupt(
     assert "is stopped" in one["error"]["message"]
     assert one["error"]["hint"] == f"continue it: kill -CONT {agent.process.pid}"
     assert agent.heard == []
+
+
+def test_a_stop_of_an_agent_that_is_stopped_types_nothing_and_keeps_its_draft(
+    story: Story, agent: FakeAgent
+) -> None:
+    shows("idle", "half a thought")(story, agent)
+    stops(story, agent)
+    plan = first(story.stop(dry_run=True))["plan"]
+    keys = plan["rungs"][0]
+    assert (plan["state"], plan["doing"]) == ("unknown", "unknown")
+    assert keys["skipped"] == "the agent is stopped (SIGSTOP), and reads no key"
+    one = first(story.stop())
+    assert (one["outcome"], one["stopped_by"], agent.heard) == ("stopped", "hangup", [])
+    assert one["draft"]["chars"] == len("half a thought")
 
 
 def test_after_an_interrupt_that_found_it_at_rest_every_door_says_so(

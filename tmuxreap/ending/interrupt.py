@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tmuxreap.agents.conversations.records import NO_RECORD
 from tmuxreap.agents.profiles import Key
 from tmuxreap.core.answers import Interrupted
 from tmuxreap.core.errors import Code, Failure, command, could_not
@@ -20,13 +19,7 @@ from tmuxreap.ending.outcome import draft_warning
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat, Pulse
-from tmuxreap.proof.state import (
-    StateReport,
-    is_stopped,
-    screen_state,
-    served_record,
-    state_of,
-)
+from tmuxreap.proof.state import StateReport, is_stopped, state_by
 from tmuxreap.sessions.conversation import Finder, record_of
 from tmuxreap.sessions.under_way import ActiveIntents
 
@@ -92,11 +85,10 @@ def _early_answer(
 def _report(active: ActiveIntents, ending: EndingState, pulse: Pulse | None) -> StateReport:
     """Return the state in the words of `list`."""
     screen = ending.plan.screen
-    record = served_record(ending.sight)
-    if record is NO_RECORD:
-        record = record_of(ending.profile, ending.known)
-    seen = screen_state(screen) if screen is not None else None
-    return state_of(active.processes, active.clock, ending.sight, pulse, seen, record)
+    sight = ending.sight
+    profile = ending.profile
+    record = record_of(profile, ending.known)
+    return state_by(active.processes, active.clock, sight, profile, pulse, screen, record)
 
 
 def _stopped(ending: EndingState) -> Failure:

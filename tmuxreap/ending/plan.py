@@ -9,7 +9,7 @@ from enum import Enum
 from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
-from tmuxreap.core.model import EndVerb, Live, Pane, Scope, Server, Status
+from tmuxreap.core.model import AgentState, EndVerb, Live, Pane, Scope, Server, Status
 from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import (
@@ -230,6 +230,7 @@ class Plan:
     options: tuple[PaneOption, ...]  # of the user's pane, changed while keys are sent
     purges: tuple[str, ...] = ()  # paths to delete, as far as the conversation is known yet
     left: tuple[str, ...] = ()
+    doing: AgentState | None = None  # as `list` has it
 
     @property
     def server(self) -> Server | None:
@@ -274,6 +275,7 @@ class Plan:
             session=sight.session.id if sight.session else None,
             pane=sight.pane.id if sight.pane else None,
             state=self.screen.state.value if self.screen else None,
+            doing=self.doing.value if self.doing else None,
             rungs=tuple(rung.recorded() for rung in self.rungs),
             options=tuple(map(_option, self.options)),
             processes=tuple(map(_belonging, sight.owned.own)),
@@ -382,13 +384,12 @@ def make_plan(
     *,
     agent_named: bool = False,
     served: bool = False,
-    held_by: str | None = None,
+    held: str | None = None,
+    doing: AgentState | None = None,
 ) -> Plan:
     """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt;
-    `served`: its server runs something, which is ended last; `held_by`: who has its terminal."""
-    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
-    if keys_skipped is None and held_by is not None:
-        keys_skipped = f"{held_by} has its terminal, and would take the keys"
+    `served`: its server runs something, which is ended last; `held`: why it would not get keys."""
+    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named) or held
     rungs = []
     for rung in _rungs(sight, policy):
         rungs.append(_rung(rung, keys_skipped, profile, policy, screen))
@@ -396,7 +397,7 @@ def make_plan(
         rungs.append(_rung(RungKind.DAEMON, keys_skipped, profile, policy, screen))
     if keys_skipped is not None:
         options = tuple(it for it in options if policy.holds_pane and it.option == BANNER_OPTION)
-    return Plan(name, agent, policy, sight, screen, tuple(rungs), options)
+    return Plan(name, agent, policy, sight, screen, tuple(rungs), options, doing=doing)
 
 
 def _rungs(sight: Sight, policy: Policy) -> tuple[RungKind, ...]:

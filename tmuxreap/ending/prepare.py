@@ -23,10 +23,10 @@ from tmuxreap.ending.clean_up import why_no_purge_yet
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.plan import ENDING_VERBS, Plan, Policy, make_plan, refusal
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneOption
+from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneOption, Pulse
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.proof.state import visible_screen, with_record
+from tmuxreap.proof.state import is_stopped, state_by, visible_screen, with_record
 from tmuxreap.registry.file import RegistryFile, RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
@@ -104,8 +104,10 @@ class Planning:
             options.append(_options_for_keys(sight, profile, holds_pane=policy.holds_pane))
         shown = read_panes(self.tmux, [sight for sight, _ in sights], options, profiles)
         endings = []
+        pulses = self.books.pulses()
         for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
-            endings.append(self._ending(row, old, *sighted, pane, policy))
+            said = pulses.get(row.name)
+            endings.append(self._ending(row, old, *sighted, pane, policy, said))
         for ending in endings:
             ending.looked_at = looked_at
         return endings
@@ -118,6 +120,7 @@ class Planning:
         past: Past,
         shown: PaneContents,
         policy: Policy,
+        said: Pulse | None,
     ) -> EndingState:
         profile = self.sights.agents.profile(row, sight)
         agent = self.sights.agents.of(row, sight)
@@ -127,18 +130,24 @@ class Planning:
         known = self.finder.known_of(row, sight, profile)
         known = after_own_exit(profile, known, sight, shown.joined)
         known = self.finder.followed(profile, known)
+        record = record_of(profile, known)
         screen = None
         if profile is not None and (sight.agent or sight.carrier):
             screen = visible_screen(profile, sight, spares.carriers, shown.text)
-            screen = with_record(screen, record_of(profile, known))
+        ports = self.active.processes, self.active.clock
+        doing = state_by(*ports, sight, profile, said, screen, record)
+        if screen is not None:
+            screen = with_record(screen, record, sight.agent)
         holder = editor = None
         if screen is not None and policy.verb is not EndVerb.KILL:
             holder = self._holder(sight, spares)
         if holder is not None and policy.verb in (EndVerb.STOP, EndVerb.RESTART):
             editor = opened(self.active.processes, sight.agent)
-        held_by = None
-        if holder is not None and editor is None:
-            held_by = f"{holder.comm} ({holder.pid})"
+        held = None
+        if is_stopped(sight.agent) and policy.verb is not EndVerb.INTERRUPT:  # it says so itself
+            held = "the agent is stopped (SIGSTOP), and reads no key"
+        elif holder is not None and editor is None:
+            held = f"{holder.comm} ({holder.pid}) has its terminal, and would take the keys"
         served = None
         if sight.session is not None and sight.job is None and policy.verb in ENDING_VERBS:
             served = self.finder.served(known, row, profile)
@@ -164,7 +173,8 @@ class Planning:
                 options,
                 agent_named=agent_named,
                 served=served is not None,
-                held_by=held_by,
+                held=held,
+                doing=doing.state,
             ),
             served=served,
             editor_screen=screen if editor is not None else None,

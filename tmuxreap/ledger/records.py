@@ -115,7 +115,7 @@ class RecordedPlan(Answer):
 
     RARE = frozenset(
         {"unproven", "purge", "purges", "left", "task_status", "cleanup", "set", "after_turn"}
-        | {"held_by"}
+        | {"held_by", "doing"}
     )
 
     name: str = ""
@@ -126,7 +126,8 @@ class RecordedPlan(Answer):
     socket: str | None = None
     session: str | None = None
     pane: str | None = None
-    state: str | None = None
+    state: str | None = None  # of its screen
+    doing: str | None = None  # in the words of `list`
     rungs: tuple[PlannedStep, ...] = ()
     options: tuple[PlannedOption, ...] = ()
     processes: tuple[PlannedProcess, ...] = ()

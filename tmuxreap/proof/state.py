@@ -167,11 +167,13 @@ def visible_screen(
     return read_screen(text, profile.screens, profile.marks, profile.tall)
 
 
-def with_record(screen: Screen, record: Record) -> Screen:
+def with_record(screen: Screen, record: Record, agents: Iterable[Process]) -> Screen:
     """Return the screen as it matters to keys. What the agent's own record says takes precedence
     over what the screen seems to show, except for a dialog: it gets other keys."""
     state = screen.state
-    if state is not State.DIALOG and record.state in UNDER_WAY:
+    if is_stopped(agents):
+        state = State.UNKNOWN
+    elif state is not State.DIALOG and record.state in UNDER_WAY:
         state = record.state
     return replace(screen, state=state, background=record.background)
 
@@ -382,6 +384,24 @@ def state_of(
         return StateReport(AgentState.UNKNOWN, source=PROCESS)
     said = _since_agent_start(processes, pulse, sight)
     return judge(said, shown, _drawn_at(sight), clock.now(), record)
+
+
+def state_by(
+    processes: Processes,
+    clock: Clock,
+    sight: Sight,
+    profile: Profile | None,
+    pulse: Pulse | None,
+    screen: Screen | None,
+    record: Record,
+) -> StateReport:
+    """Return the state of an agent that was looked at alone, as `States` has it of many."""
+    shown = None
+    if screen is not None and has_screen(sight, profile):
+        shown = screen_state(screen)
+    if record == NO_RECORD:
+        record = served_record(sight)
+    return state_of(processes, clock, sight, pulse, shown, record)
 
 
 def served_record(sight: Sight) -> Record:

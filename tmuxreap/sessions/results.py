@@ -18,7 +18,7 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.proof.identity import pid_of
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Sight
-from tmuxreap.proof.state import has_screen, screen_state, state_of, visible_screen, with_record
+from tmuxreap.proof.state import has_screen, state_by, visible_screen, with_record
 from tmuxreap.registry.rows import is_protected, parent_of, recorded_conversation
 from tmuxreap.sessions.look import REVERTED, Sights, newer_rows
 from tmuxreap.system.headless import logged_screen
@@ -169,8 +169,7 @@ class SessionAnswers:
             screen = visible_screen(profile, sight, carriers, plain)
         if row.terminal is Terminal.NONE:
             text = logged_screen(self.sights.books.registry.resolved, row)
-        seen = screen_state(screen) if screen else None
-        state = state_of(self.processes, self.clock, sight, pulse, seen, record)
+        state = state_by(self.processes, self.clock, sight, profile, pulse, screen, record)
         conversation = known.conversation
         trouble = None
         if sight.live is Live.UNKNOWN:
@@ -190,7 +189,7 @@ class SessionAnswers:
             cpu_s = round(sum(it.cpu_s for it in measured), 2)
             cpu_percent = round(sum(it.cpu_percent for it in measured), 1)
         if screen:
-            pane_state = with_record(screen, record).state.value
+            pane_state = with_record(screen, record, sight.agent).state.value
         else:
             pane_state = sight.live.value
         return Shown(

@@ -296,7 +296,7 @@ IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"
 
 def agent_screen(profile: Profile, known: Known, text: str) -> Screen:
     screen = read_screen(text, profile.screens, profile.marks, profile.tall)
-    return with_record(screen, record_of(profile, known))
+    return with_record(screen, record_of(profile, known), ())
 
 
 @pytest.mark.parametrize(

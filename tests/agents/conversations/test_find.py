@@ -329,7 +329,7 @@ def test_the_agent_s_own_word(store: Path) -> None:
 
 def agent_screen(profile: Profile, known: Known, text: str) -> Screen:
     screen = read_screen(text, profile.screens, profile.marks, profile.tall)
-    return with_record(screen, record_of(profile, known))
+    return with_record(screen, record_of(profile, known), ())
 
 
 def test_a_background_shell_is_no_state_and_matters_for_the_exit_alone(store: Path) -> None:

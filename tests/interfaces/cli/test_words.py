@@ -83,21 +83,27 @@ def test_a_question_names_the_sessions_and_their_number(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(boundary, "confirm", lambda words: bool(asked.append(words)) or True)
-    dialog = {"state": "dialog"}
+    dialog = {"state": "dialog", "doing": "waiting"}
+    draft = {"state": "draft", "doing": "idle"}
+    stopped = {"state": "unknown", "doing": "unknown"}
     gone = {"state": None, "rungs": [{"name": "keys", "skipped": "the agent is gone"}]}
     planned = [
         Ending("api", "planned", agent="demo"),
         Ending("docs", "planned", plan=dialog),
+        Ending("notes", "planned", agent="demo", plan=draft),
+        Ending("shop", "planned", agent="demo", plan=stopped),
         Ending("web", "planned", agent="demo", plan=gone),
     ]
     warnings = [left_out(["night"])]
     assert boundary.question(Style(), purge=False)(Result("stop", None, 0.0, planned, warnings))
-    assert asked == ["stop 3 sessions?"]
+    assert asked == ["stop 5 sessions?"]
     assert capsys.readouterr().err.splitlines() == [
-        "stop 3 sessions:",
-        "  api   demo",
-        "  docs  -     waiting for an answer",
-        "  web   demo  its agent is gone",
+        "stop 5 sessions:",
+        "  api    demo",
+        "  docs   -     waiting for an answer",
+        "  notes  demo  has a draft",
+        "  shop   demo  unknown",
+        "  web    demo  its agent is gone",
         "to see every step, add --dry-run",
         "protected: left out night",
     ]

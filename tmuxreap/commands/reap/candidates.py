@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 
 from tmuxreap.agents.profiles import Spares
-from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,
@@ -45,13 +44,7 @@ from tmuxreap.proof.observe import canonical
 from tmuxreap.proof.ownership import TMUX_SERVER, Belonging, Reach, World, owned, panes_of
 from tmuxreap.proof.reach import spare_reason
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.proof.state import (
-    has_screen,
-    screen_state,
-    state_of,
-    visible_screen,
-    with_record,
-)
+from tmuxreap.proof.state import state_by, visible_screen, with_record
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import record_of
 from tmuxreap.sessions.under_way import START_EVENTS
@@ -176,16 +169,9 @@ def _closer(
     carriers = context.agents.spares(profile).carriers
     record = record_of(profile, known)
     screen = visible_screen(profile, sight, carriers, text)
-    seen = None
-    if has_screen(sight, profile):
-        seen = screen_state(screen)
-    doing = state_of(context.processes, context.clock, sight, said, seen, record)
-    if doing.is_stopped:
-        state = State.UNKNOWN
-    else:
-        state = with_record(screen, record).state
+    doing = state_by(context.processes, context.clock, sight, profile, said, screen, record)
     return CloserLook(
-        state=state,
+        state=with_record(screen, record, sight.agent).state,
         doing=doing.state or AgentState.UNKNOWN,
         limited=screen.limit is not None,
         tool_since=running_since(context.books.heartbeats_of(row.name)),

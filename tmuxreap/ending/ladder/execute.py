@@ -325,7 +325,8 @@ class Executor:
             case requests.ReadScreen() as request:
                 carriers = ending.spares.carriers
                 screen = visible_screen(profile, ending.sight, carriers, text)
-                screen = with_record(screen, record_of(profile, ending.known))
+                record = record_of(profile, ending.known)
+                screen = with_record(screen, record, ending.sight.agent)
                 self._deliver(ending, request, screen)
             case requests.Capture() as request:
                 known = after_exit(profile, ending.known, text)

@@ -14,7 +14,7 @@ from typing import overload
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
-from tmuxreap.core.model import Outcome
+from tmuxreap.core.model import AgentState, Outcome
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Item, Result, local
 from tmuxreap.core.text import Style, pad, plain, width
@@ -166,13 +166,8 @@ def one_of(known: Sequence[str], word: str, flag: str, example: str | None = Non
     return word
 
 
-# What a person may want to know before an end, by the state of the screen in a plan.
-DOING = {
-    "busy": "working",
-    "dialog": "waiting for an answer",
-    "draft": "has a draft",
-    "idle": "idle",
-}
+WORDS = {AgentState.WAITING.value: "waiting for an answer"}  # other states as `list` has them
+DRAFT = "draft"  # what the screen of an idle agent may show
 
 
 def question(style: Style, *, purge: bool) -> Callable[[Result], bool]:
@@ -227,7 +222,10 @@ def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
     agent_cells = max(map(width, agents))
     for one, name, agent in zip(planned, names, agents, strict=True):
         plan = getattr(one, "plan", None) or {}
-        doing = DOING.get(str(plan.get("state")), "")
+        doing = str(plan.get("doing") or "")
+        if doing == AgentState.IDLE.value and plan.get("state") == DRAFT:
+            doing = "has a draft"
+        doing = WORDS.get(doing, doing)
         if any(step.get("skipped") == AGENT_GONE for step in plan.get("rungs", ())):
             doing = "its agent is gone"
         yield f"  {pad(name, name_cells)}  {pad(agent, agent_cells)}  {doing}".rstrip()
