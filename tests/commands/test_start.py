@@ -9,7 +9,7 @@ from signal import SIGHUP
 import pytest
 
 from tests.fakes import FakeSession, Story
-from tmuxreap.commands import start
+from tmuxreap.commands import adopt, forget, start
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.start import StartRequest
 from tmuxreap.core import faults
@@ -73,6 +73,39 @@ def test_a_start_ends_an_agent_that_outlived_its_session_or_is_refused(
         start.run(story.app(), wish)
     assert (caught.value.code.text, story.row()) == ("still_running", before)
     assert story.processes.alive(agent.process)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("shell", [False, True])
+def test_a_start_leaves_the_row_of_an_agent_whose_pane_a_person_moved(
+    story: Story, shell: bool, replace: bool
+) -> None:
+    """The row is all that tells of that agent; the way out that is named can be taken."""
+    agent = story.agent(shell=shell)
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    story.tmux.join(agent.pane, quiet)
+    before = story.row()
+    wish = StartRequest("acme", "demo", cwd="/", confirm_s=0.1, replace=replace)
+    with pytest.raises(Failure, match="its agent lives on in the session quiet") as caught:
+        start.run(story.app(), wish)
+    assert (caught.value.code.text, story.row()) == ("still_running", before)
+    assert story.processes.alive(agent.process)
+    assert "tmuxreap forget acme --force, then: tmuxreap adopt quiet" in caught.value.hint
+    forget.run(story.app(), forget.ForgetRequest(("acme",), force=True))
+    adopt.run(story.app(), adopt.AdoptRequest("quiet", "demo"))
+    assert story.row("quiet")["pane"]["pid"] == agent.pane.process.pid
+    start.run(story.app(), wish)
+    assert story.row()["status"] == "running"
+
+
+def test_a_shell_in_a_pane_that_a_person_moved_is_in_no_starts_way(story: Story) -> None:
+    agent = story.agent(shell=True)
+    quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    story.tmux.join(agent.pane, quiet)
+    story.processes.die(agent.process)
+    start.run(story.app(), StartRequest("acme", "demo", cwd="/", confirm_s=0.1))
+    assert story.row()["pane"]["pid"] != agent.pane.process.pid
+    assert story.processes.alive(agent.pane.process)
 
 
 @pytest.mark.parametrize("how", ["swap", "join"])

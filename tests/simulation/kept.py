@@ -233,4 +233,16 @@ HISTORIES: dict[str, list[Step]] = {
         ("act", "stop", "a", ("agent", False, None), ((114, "killed"),), ""),
         ("act", "start", "a", ("mystery", "", False), (), ""),
     ],
+    "a start meets an agent whose pane a person moved": [
+        ("live", "a", "demo", 1, "shell", {**STUBBORN, "marked": True}),
+        ("row", "a", "full"),
+        ("deed", "moves", "a", 0),
+        ("act", "start", "a", ("plain", "", True), (), ""),
+    ],
+    "a start meets an agent whose session a person renamed": [
+        ("live", "a", "demo", 1, "shell", CALM),
+        ("row", "a", "foreign"),
+        ("deed", "renames", "a", 1),
+        ("act", "start", "a", ("demo", "always", False), (), ""),
+    ],
 }

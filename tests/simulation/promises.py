@@ -79,7 +79,6 @@ class Judge:
             same = life is world.life_of(dict(row))
             agent = life.agent.process if life is not None and life.agent is not None else None
             lives = life is not None and agent in self.known(life, old)
-            lives = lives and life is not None and not world.moved(life)  # a person has it then
             world.check(same or not lives, 1, f"{told} over {life}, which lives")
         if old.get("status") == "running" and row["status"] != "running":
             self.ended(actor, name, old, row)

@@ -191,6 +191,14 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
             "",
         )
     ],
+    "a start leaves the row of an agent whose pane a person moved": [
+        (
+            "commands/starting/launch.py",
+            "        if isinstance(sight.trouble, Moved) and sight.trouble.lives_in is not None:\n"
+            "            raise _lives_in(spec.name, sight.trouble.lives_in)\n",
+            "",
+        )
+    ],
     "one clean look is no proof of death": [
         ("ending/ladder/climb.py", "CLEAN_LOOKS = 2", "CLEAN_LOOKS = 1")
     ],

@@ -100,7 +100,7 @@ def _session_of(
         return _on_another_server(row, server, profile, world, past)
     recorded = None
     if same_server(row, server, world):
-        recorded = _recorded_session(row, server, world)
+        recorded = _recorded_session(row, server, profile, world, past)
     if recorded is not None:
         return recorded
     named = world.session_named(server, row.name)
@@ -199,14 +199,18 @@ def _runs_in(session: ServerSession, profile: Profile | None, world: World) -> b
     return False
 
 
-def _recorded_session(row: Row, server: Server, world: World) -> ServerSession | Failure | None:
+def _recorded_session(
+    row: Row, server: Server, profile: Profile | None, world: World, past: Past
+) -> ServerSession | Failure | None:
     if row.tmux.session_id is None or row.tmux.session_created is None:
         return None
     same = world.sessions.get((server.socket, row.tmux.session_id, row.tmux.session_created))
     if row.pane.id is not None and not (same and same.holds(row.pane.id)):
-        holders = [session for session in server.sessions if session.holds(row.pane.id)]
-        if holders:
-            return moved_failure(row, holders[0])
+        for holder in server.sessions:
+            for pane in holder.panes:
+                if pane.id == row.pane.id:
+                    lives = _holds(row, pane, profile, world, past)
+                    return moved_failure(row, holder, lives=lives)
     if same is not None and not _pane_ended_before(row, same):
         return same
     return None
@@ -218,7 +222,7 @@ def _moved(
     """Return the failure for a pane of this row that is in a session of another name now."""
     for session in server.sessions:
         if any(_holds(row, pane, profile, world, past) for pane in session.panes):
-            return moved_failure(row, session)
+            return moved_failure(row, session, lives=True)
     return None
 
 
@@ -247,14 +251,18 @@ def _may_be_its_leader(row: Row, leader: Process, world: World, past: Past) -> b
 class Moved(Failure):
     """The failure for a session that lives under another name, or in another session."""
 
+    lives_in: str | None = None  # that session, unless only shells are left in the pane
 
-def moved_failure(row: Row, holder: ServerSession) -> Failure:
+
+def moved_failure(row: Row, holder: ServerSession, *, lives: bool) -> Failure:
     """Return the failure for a pane that is in another session now (join-pane, move-window), or
     whose session was renamed."""
     reason = f"its pane is in the session {holder.name} now"
     hint = f"record that one: {command('adopt', holder.name)}, or move the pane back"
     failure = _not_taken(row, reason, hint)
-    return Moved(failure.code, failure.message, failure.hint)
+    moved = Moved(failure.code, failure.message, failure.hint)
+    moved.lives_in = holder.name if lives else None
+    return moved
 
 
 def _on_another_server(

@@ -192,7 +192,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     if first.pane is not None:
         holder = holder_of(first.pane, whole, server)
     if holder is not None and _same_server(first, server):
-        trouble = moved_failure(row, holder)
+        trouble = moved_failure(row, holder, lives=True)
         return Sight(
             Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble
         )

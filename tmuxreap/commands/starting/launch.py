@@ -47,7 +47,7 @@ from tmuxreap.core.results import Item, failure_in
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import EndingOptions, make_policy
 from tmuxreap.ledger.records import START
-from tmuxreap.proof.identity import unreachable_failure
+from tmuxreap.proof.identity import Moved, unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
@@ -187,6 +187,8 @@ def make_way(
             raise sight.trouble
         if sight.unproven:
             raise _may_still_run(spec.name, sight)
+        if isinstance(sight.trouble, Moved) and sight.trouble.lives_in is not None:
+            raise _lives_in(spec.name, sight.trouble.lives_in)
         if sight.trouble is not None and sight.owned.own:
             raise sight.trouble
         outlived = _outlived_its_session(row, sight)
@@ -359,6 +361,16 @@ def _lives_on(name: str, sight: Sight) -> Failure:
     alive = ", ".join(f"{process.comm} ({process.pid})" for process in sight.agent)
     hint = f"end it first: {command('stop', name)}; or let --replace do that"
     reason = f"its agent lives on without its session: {alive}"
+    return could_not("start", name, reason, hint, Code.STILL_RUNNING)
+
+
+def _lives_in(name: str, session: str) -> Failure:
+    """Return the failure for an agent whose pane a person moved: no session is theirs to end, and
+    a new start would leave it without a row."""
+    adopt = command("adopt", session)
+    forget = command("forget", name, "--force")
+    reason = f"its agent lives on in the session {session}"
+    hint = f"take another name; move its pane back; or let its row go: {forget}, then: {adopt}"
     return could_not("start", name, reason, hint, Code.STILL_RUNNING)
 
 
