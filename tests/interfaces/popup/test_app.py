@@ -193,6 +193,26 @@ def test_in_a_small_window_the_screen_is_a_key_away(story: Story) -> None:
     played(Desk(story.app), play, SMALL)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (150, 28), (200, 28)])
+def test_an_ending_under_a_filter_shows_its_receipt_beside_the_sum_line(
+    story: Story, size: tuple[int, int]
+) -> None:
+    story.agent("acme")
+    story.agent("shop").pane.screen = "what shop shows"
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "2 sessions, 2 alive" in cells(popup))
+        await pilot.press("slash", "s", "h", "enter")
+        await until(pilot, lambda: "1 of 2 match 'sh'" in cells(popup))
+        await until(pilot, lambda: "what shop shows" in cells(popup))
+        await pilot.press("s")
+        await until(pilot, lambda: "memory freed" in cells(popup))
+        assert "shop: stopped" in text(popup, "#said")
+        await until(pilot, lambda: rows(popup)[0].startswith("shop stopped"))
+
+    played(Desk(story.app), play, size)
+
+
 def test_a_click_chooses_and_a_second_one_jumps(story: Story) -> None:
     story.agent("acme")
     shop = story.agent("shop")
