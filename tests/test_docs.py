@@ -21,6 +21,7 @@ from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile.drift import DriftKind, RowDrift
 from tmuxreap.core import results
 from tmuxreap.core.answers import Session
+from tmuxreap.core.defaults import HANGUP_GRACE_S, TERM_GRACE_S
 from tmuxreap.core.errors import Code, Exit
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Conversation, Ending, Item, Result
@@ -28,7 +29,7 @@ from tmuxreap.core.text import Style
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
 from tmuxreap.core.verbs import ALL, PUBLIC
-from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, RungKind
+from tmuxreap.ending.plan import KILL_WAIT_S, RUNGS, RungKind
 from tmuxreap.interfaces.cli.main import program
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.registry.transitions import TRANSITIONS, RowEvent

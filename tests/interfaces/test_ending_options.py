@@ -13,6 +13,7 @@ import pytest
 import tmuxreap
 from tests.fakes import Story, plans_of
 from tmuxreap.commands.reap import reap
+from tmuxreap.core.defaults import BUILT_IN
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
@@ -26,7 +27,6 @@ from tmuxreap.interfaces.popup.actions import Desk, silent_progress
 from tmuxreap.interfaces.python import calls
 from tmuxreap.interfaces.python.options import KillOptions, StopOptions
 from tmuxreap.interfaces.python.registry import Registry
-from tmuxreap.sessions.configuration import READERS
 from tmuxreap.sessions.context import Context
 
 
@@ -135,7 +135,7 @@ def test_every_interface_has_the_same_options(
 def test_every_default_of_an_ending_is_a_key_of_the_file() -> None:
     for keys in (DEFAULTS, DEFAULTS_OF_REAP):
         assert set(keys) <= OPTIONS
-        assert set(keys.values()) <= set(READERS)
+        assert set(keys.values()) <= set(BUILT_IN)
 
 
 def test_no_interface_makes_a_policy_of_its_own() -> None:

@@ -3,31 +3,11 @@ nothing."""
 
 from __future__ import annotations
 
-from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
-from tmuxreap.commands.watch.watch import RETENTION_S
 from tmuxreap.core.answers import Default
-from tmuxreap.core.model import EndVerb
+from tmuxreap.core.defaults import BUILT_IN, NOTES
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, TERM_GRACE_S
 from tmuxreap.sessions.configuration import Given, read_given
 from tmuxreap.sessions.context import Context
-
-BUILT_IN: dict[str, str | float | bool | tuple[str, ...]] = {
-    "server": "default",
-    "reason": REASONS[EndVerb.STOP],
-    "grace": HANGUP_GRACE_S,
-    "reap.stalled_after": STALLED_AFTER_S,
-    "reap.idle_after": IDLE_AFTER_S,
-    "reap.grace": HANGUP_GRACE_S,
-    "cleanup": False,
-    "retention": RETENTION_S,
-    "secrets": (),
-}
-NOTES = {
-    "reason": f"of kill: {REASONS[EndVerb.KILL]}",
-    "grace": f"of kill: {TERM_GRACE_S:g}",
-    "secrets": "beside the kinds that are always masked",
-}
 
 
 def run(context: Context) -> Result:

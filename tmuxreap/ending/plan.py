@@ -8,6 +8,7 @@ from enum import Enum
 
 from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.defaults import HANGUP_GRACE_S, KILLED, MANUAL_STOP, TERM_GRACE_S
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, EndVerb, Live, Pane, Scope, Server, Status
 from tmuxreap.core.times import seconds_of
@@ -27,8 +28,6 @@ from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.targets import LAST
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
 
-HANGUP_GRACE_S = 5.0
-TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
 DAEMON_WAIT_S = 10.0
 LONGEST_NAME = 100
@@ -63,8 +62,8 @@ ENDING_VERBS = (EndVerb.STOP, EndVerb.KILL)
 
 # The defaults
 REASONS: dict[EndVerb, str] = {
-    EndVerb.STOP: "manual_stop",
-    EndVerb.KILL: "killed",
+    EndVerb.STOP: MANUAL_STOP,
+    EndVerb.KILL: KILLED,
     EndVerb.RESTART: "restarted",
 }
 TASK_STATUSES = ("failed", "ready", "cancelled")

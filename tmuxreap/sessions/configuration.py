@@ -1,8 +1,7 @@
 """Reads the user's defaults: config.yaml, and the environment variables that override it. What is
-wrong in the file is named: a misspelt key would silently have no effect. Imported only if one of
-them exists.
+wrong in the file is named: a misspelt key would silently have no effect.
 
-Knows no built-in default, and never writes the file."""
+Never writes the file."""
 
 from __future__ import annotations
 
@@ -13,18 +12,16 @@ from pathlib import Path
 
 from tmuxreap.agents import blocks
 from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
+from tmuxreap.core.defaults import BUILT_IN, SECRETS, VARIABLES, Value
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.system import own_files
-from tmuxreap.system.environment import DEFAULTS, Settings
+from tmuxreap.system.environment import Settings
 from tmuxreap.system.own_files import Fault, NotUsed
 
-SECRETS = "secrets"
 YES = ("1", "true", "yes", "on")
 NO = ("0", "false", "no", "off")
-
-Value = str | float | bool | tuple[str, ...]
 
 
 @frozen
@@ -57,10 +54,10 @@ def read_usable(settings: Settings) -> tuple[dict[str, Given], tuple[Fault, ...]
 
 def _of_environment(environ: Mapping[str, str]) -> dict[str, Given]:
     given: dict[str, Given] = {}
-    for key, name in DEFAULTS.items():
+    for key, name in VARIABLES.items():
         if environ.get(name):
             try:
-                given[key] = Given(READERS[key](environ[name]), "environment", name)
+                given[key] = Given(_read(key, environ[name]), "environment", name)
             except ValueError as error:
                 raise _invalid(
                     f"${name}", str(error), f"unset {name}, or give it a value that is one"
@@ -100,7 +97,7 @@ def _remembered(file: Path, values: Mapping[str, object]) -> dict[str, Given]:
     given = {}
     for key, value in values.items():
         with contextlib.suppress(Misplaced, ValueError):
-            if key in READERS:
+            if key in BUILT_IN:
                 read = _value(Block({_name(key): value}), key)
                 given[key] = Given(read, "file", f"{file}, as last read")
     return given
@@ -134,12 +131,12 @@ def _values(
         said = f"{key}: {value!r}"
         faults.append(_fault(file, key, reason, said, remembered=key in last))
 
-    known = tuple(dict.fromkeys(key.partition(".")[0] for key in READERS))
+    known = tuple(dict.fromkeys(key.partition(".")[0] for key in BUILT_IN))
     for key, value in top.data.items():
         if key not in known:
             reason = f"{key!r} is not known here; known are {', '.join(known)}"
             fault(top.bad(str(key), reason), str(key), value)
-    inner = tuple(_name(key) for key in READERS if "." in key)
+    inner = tuple(_name(key) for key in BUILT_IN if "." in key)
     try:
         reap = top.inner("reap")
     except Misplaced as error:
@@ -150,7 +147,7 @@ def _values(
         if key not in inner:
             reason = f"{key!r} is not known here; known are {', '.join(inner)}"
             fault(reap.bad(str(key), reason), f"reap.{key}", value)
-    for key in READERS:
+    for key in BUILT_IN:
         block = _block_of(top, key)
         if block is None:
             continue
@@ -187,7 +184,7 @@ def _value(block: Block, key: str) -> Value:
     if key == SECRETS:
         return _patterns(block)
     try:
-        return READERS[key](block.data[_name(key)])
+        return _read(key, block.data[_name(key)])
     except ValueError as error:
         raise block.bad(_name(key), str(error)) from None
 
@@ -219,21 +216,12 @@ def _truth(value: object) -> bool:
     return word in YES
 
 
-def _only_in_the_file(value: object) -> Value:
-    raise ValueError("that can be set in the file only")
+READERS: dict[type, Callable[[object], Value]] = {str: _word, float: _span, bool: _truth}
 
 
-READERS: dict[str, Callable[[object], Value]] = {
-    "server": _word,
-    "reason": _word,
-    "grace": _span,
-    "reap.stalled_after": _span,
-    "reap.idle_after": _span,
-    "reap.grace": _span,
-    "cleanup": _truth,
-    "retention": _span,
-    SECRETS: _only_in_the_file,
-}
+def _read(key: str, value: object) -> Value:
+    """Return a value of this key: of the type of the built-in one."""
+    return READERS[type(BUILT_IN[key])](value)
 
 
 def _invalid(what: str, reason: str, hint: str) -> Failure:

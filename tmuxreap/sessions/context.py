@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tmuxreap.agents.load import Profiles, load_profiles
+from tmuxreap.core.defaults import SECRETS
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.masking import mask_also
 from tmuxreap.core.model import Row
@@ -20,7 +21,7 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.proof.observe import Observer, Place
 from tmuxreap.proof.servers import RowAgents, Servers, row_of_report
 from tmuxreap.registry.file import RegistryFile, RegistryLook
-from tmuxreap.sessions.configuration import SECRETS, compiled, read_usable
+from tmuxreap.sessions.configuration import compiled, read_usable
 from tmuxreap.sessions.registries import registries
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 

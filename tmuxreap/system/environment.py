@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tmuxreap.core.defaults import VARIABLES
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
 from tmuxreap.system.whereabouts import REGISTRY, nearest_registry, tmux_server_of
@@ -25,17 +26,6 @@ PARENT = "TMUXREAP_PARENT"
 MAKE_ONE = "create one with: tmuxreap start NAME --agent AGENT"
 IN_PROJECT = "change to the project's folder; " + MAKE_ONE
 FOLDERS_OF_MANY = ("/home", "/Users", "/srv")
-# The defaults that a variable can set; it overrides config.yaml, and a flag overrides it.
-DEFAULTS = {
-    "server": "TMUXREAP_SERVER",
-    "reason": "TMUXREAP_REASON",
-    "grace": "TMUXREAP_GRACE",
-    "reap.stalled_after": "TMUXREAP_REAP_STALLED_AFTER",
-    "reap.idle_after": "TMUXREAP_REAP_IDLE_AFTER",
-    "reap.grace": "TMUXREAP_REAP_GRACE",
-    "cleanup": "TMUXREAP_CLEANUP",
-    "retention": "TMUXREAP_RETENTION",
-}
 
 
 @frozen
@@ -115,7 +105,7 @@ class Settings:
     def configured(self) -> bool:
         """Whether the user may have set a default; only checks that the file exists."""
         return self.config_file is not None or any(
-            self.environ.get(name) for name in DEFAULTS.values()
+            self.environ.get(name) for name in VARIABLES.values()
         )
 
     def _config(self, name: str) -> Path | None:

@@ -11,6 +11,7 @@ from enum import Enum
 from tmuxreap.agents.profiles import SHELLS
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Kept
+from tmuxreap.core.defaults import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.core.model import AgentState, Live, Process, Server
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
@@ -128,8 +129,6 @@ def _child(top: Process, branch: list[Process], began: float, probes: Probes) ->
     return Child(shown.pid, shown.comm, kind, max(map(probes.epoch, branch)))
 
 
-STALLED_AFTER_S = 120.0
-IDLE_AFTER_S = 7200.0
 STALLED_WORD = "stalled"  # reported by a monitor that watches its heartbeats
 SAME_MOMENT_S = 1.0  # tolerance between an event and its report, whose clocks differ in grain
 SINCE_S = 2.0  # tmux counts whole seconds

@@ -19,6 +19,7 @@ from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.telling import Reporter, Tell, ledger_drift, notice
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.answers import Change, Drift
+from tmuxreap.core.defaults import RETENTION_S
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import AgentState, Live, ProcessId, Row, Server, SetStatus
 from tmuxreap.core.ports import Clock
@@ -102,7 +103,6 @@ def _text(count: Counter[AgentState | None]) -> str:
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
-RETENTION_S = 90 * 86400.0
 RETIRE_EVERY_S = 86400.0
 AGAIN_S = 0.1  # until the next look, if the last one left something open
 

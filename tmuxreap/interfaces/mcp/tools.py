@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from tmuxreap.commands import send, stop, wait
-from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.answers import Listed
+from tmuxreap.core.defaults import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.results import Result, fields_of

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
+from tmuxreap.core.defaults import HANGUP_GRACE_S, TERM_GRACE_S
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.ending.plan import (
-    HANGUP_GRACE_S,
     REASONS,
     TASK_STATUSES,
-    TERM_GRACE_S,
     EndingOptions,
     make_policy,
 )
