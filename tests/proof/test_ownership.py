@@ -48,7 +48,7 @@ class Table:
             "panes": frozenset({"%0"}),
             "leaders": frozenset({ProcessId(LEADER, 10)}),
             "ttys": frozenset({TTY}),
-            "terminals": frozenset({PTS}),
+            "terminals": {PTS: 10},
             "mark": MARK,
             "remembered": frozenset(),
             "scopes": frozenset({SCOPE}),

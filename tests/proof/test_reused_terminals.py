@@ -62,3 +62,24 @@ def test_a_look_does_not_remember_the_program_that_got_the_terminal(
         assert closing.stranger.pid not in {row[0] for row in ledger.rows("SELECT pid FROM seen")}
     story.kill()
     assert story.signals_to(closing.stranger) == []
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+@pytest.mark.parametrize("path", ["{} (deleted)", "{}"], ids=["closed", "open"])
+@pytest.mark.parametrize("by_hand", [False, True], ids=["our rows", "rows by hand"])
+def test_a_program_that_is_older_than_the_pane_is_not_the_sessions_by_its_terminals_number(
+    story: Story, verb: str, path: str, by_hand: bool
+) -> None:
+    """What was left in the background of a terminal that is closed has its number still."""
+    story.agent("first")
+    server = story.processes.add("node", new_session=True)
+    story.clock.sleep(1)
+    agent = story.agent("second")
+    story.processes.table[server.pid].open_files = (path.format(agent.pane.now.tty),)
+    if by_hand:
+        rows = "".join(f"  - {{name: {name}, status: running}}\n" for name in story.agents)
+        story.path.write_text(f"tmux_sessions:\n{rows}")
+    for item in getattr(story, verb)("first", "second").results:
+        told = item.as_json()
+        assert (told["status"], told["swept"]) == ("stopped", [])
+    assert story.signals_to(server) == []

@@ -55,7 +55,9 @@ class Reach:
     panes: frozenset[str]
     leaders: frozenset[ProcessId]
     ttys: frozenset[int]  # device numbers, only of live panes, since numbers are reused
-    terminals: frozenset[str]
+    # Paths, each with the start of its pane's program: what is older means one that had the number
+    # before, and is closed.
+    terminals: Mapping[str, int]
     mark: str | None
     remembered: frozenset[ProcessId]
     registry: str | None = None  # if only the ledger knows the mark: it counts for this registry
@@ -196,8 +198,9 @@ def _inherited(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]
     if reach.tmux:
         for pane in reach.panes:
             yield "environment", index.by_pane.get((reach.tmux, pane), ())
-    for terminal in reach.terminals:
-        yield "descriptor", index.by_terminal.get(terminal, ())
+    for terminal, start in reach.terminals.items():
+        pids = index.by_terminal.get(terminal, ())
+        yield "descriptor", [pid for pid in pids if index.processes[pid].id.start >= start]
     for scope in reach.scopes:
         yield "scope", _scope_members(index, scope)
 

@@ -55,12 +55,17 @@ def reach_of(
         tmux = past.pane.tmux
         before.append(past.pane.pane)
     ids = {pane.id for pane in panes}
+    starts = {leader.pid: leader.start for leader in leaders}
+    oldest = min(starts.values(), default=0)
+    terminals = {}
+    for pane in alive:
+        if world.tty_of(pane):
+            terminals[pane.tty] = starts.get(pane.pid or 0, oldest)
     # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
     # count.
-    vanished = []
     for pane in planned:
         if pane.id not in ids:
-            vanished.append(f"{pane.tty} (deleted)")
+            terminals[f"{pane.tty} (deleted)"] = starts.get(pane.pid or 0, oldest)
     if past.pane_only or past.foreign_seen or foreign_seen:
         mark = None
     else:
@@ -70,7 +75,7 @@ def reach_of(
         panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
         leaders=frozenset([*leaders, *recorded_leader(row, world)]),
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
-        terminals=frozenset([*(pane.tty for pane in alive if world.tty_of(pane)), *vanished]),
+        terminals=terminals,
         mark=(mark),
         remembered=past.remembered,
         registry=past.registry,
@@ -96,7 +101,7 @@ def headless_reach(leader: Process | None, past: Past) -> Reach:
     if leader and own_terminal:
         terminals = _terminal_of(leader)
     else:
-        terminals = frozenset()
+        terminals = {}
     return Reach(
         tmux=None,
         panes=frozenset(),
@@ -113,7 +118,7 @@ def job_reach(own: frozenset[ProcessId], past: Past) -> Reach:
     """Return the evidence of a session that a daemon runs: its processes, as the agent's list and
     earlier looks tell them."""
     nothing: frozenset[str] = frozenset()
-    return Reach(None, nothing, own, frozenset(), nothing, None, past.remembered)
+    return Reach(None, nothing, own, frozenset(), {}, None, past.remembered)
 
 
 def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
@@ -158,11 +163,13 @@ def _traces_of(leaders: Iterable[ProcessId], world: World) -> list[Trace]:
     return found
 
 
-def _terminal_of(leader: Process) -> frozenset[str]:
-    """Return the path of the terminal that the process leads, from its device number."""
+def _terminal_of(leader: Process) -> dict[str, int]:
+    """Return the path of the terminal that the process leads, from its device number, with its
+    start."""
     if (leader.tty >> 8) & 0xFFF != PTS_MAJOR:
-        return frozenset()
-    return frozenset({f"/dev/pts/{(leader.tty & 0xFF) | ((leader.tty >> 12) & 0xFFF00)}"})
+        return {}
+    number = (leader.tty & 0xFF) | ((leader.tty >> 12) & 0xFFF00)
+    return {f"/dev/pts/{number}": leader.id.start}
 
 
 def belongings_of(
@@ -262,9 +269,8 @@ def _left_by_gone_pane(
             if pid == leader or not _was_put_out(process, server, world):
                 continue
             known = frozenset({ProcessId(leader, 0)})  # it is dead, and its start not known
-        nothing: frozenset[str] = frozenset()
         panes = frozenset({trace.pane})
-        reach = Reach(trace.tmux, panes, known, frozenset(), nothing, None, frozenset())
+        reach = Reach(trace.tmux, panes, known, frozenset(), {}, None, frozenset())
         return [one.process for one in belongings_of(server, None, reach, spares, world).own]
     return []
 

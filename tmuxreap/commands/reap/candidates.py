@@ -340,7 +340,7 @@ class _Strays:
         """Judge these processes and what they started; nothing if we, or processes of a live
         session, are among them."""
         nothing: frozenset[str] = frozenset()
-        reach = Reach(None, nothing, frozenset(), frozenset(), nothing, None, ids)
+        reach = Reach(None, nothing, frozenset(), frozenset(), {}, None, ids)
         own = owned(self._world.index, reach, self._spare).own
         processes = [one.process for one in own]
         ours = {one for one in processes if one.pid in self._world.protected}
