@@ -142,6 +142,14 @@ def capabilities(profile: Profile) -> list[str]:
     ]
 
 
+def test_the_page_of_hosts_names_every_verb_that_reaches_them() -> None:
+    page = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    said = re.search(r"`--host` works with (.*?);", page, flags=re.DOTALL)
+    assert said
+    named = re.split(r",\s+|\s+and\s+", said[1])
+    assert sorted(named) == sorted(verb.name for verb in ALL if verb.on_hosts)
+
+
 # The tables.
 
 

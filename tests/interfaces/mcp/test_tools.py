@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ DESTRUCTIVE = {"stop_session", "kill_session", "reap", "remove_session"}
 READ_ONLY = {"list_sessions", "show_session", "events", "wait_session", "doctor"}
 BEGINS = {"start_session", "resume_session", "send_prompt"}
 MOST_TOKENS = 4500
-SIGNS_A_TOKEN = 3  # the tokenizers of two vendors count 3.6 characters a token for this text
+COUNTED_SIGNS = 3.6  # characters a token of this text, by the tokenizers of two vendors
+SIGNS_A_TOKEN = 3  # so that another vendor's count fits, too
 
 
 def told(name: str) -> dict[str, Any]:
@@ -33,14 +35,26 @@ def test_all_tools_are_there() -> None:
     assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | BEGINS | others
 
 
-@pytest.mark.parametrize("hosts", [False, True])
-def test_tool_descriptions_fit_the_token_budget(hosts: bool) -> None:
+def size_of_descriptions(hosts: bool) -> int:
     told = [
         described(tool).model_dump(by_alias=True, exclude_none=True, exclude={"output_schema"})
         for tool in tools(hosts=hosts).values()
     ]
     parts = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in told]
-    assert len(json.dumps(parts)) / SIGNS_A_TOKEN < MOST_TOKENS
+    return len(json.dumps(parts))
+
+
+@pytest.mark.parametrize("hosts", [False, True])
+def test_tool_descriptions_fit_the_token_budget(hosts: bool) -> None:
+    assert size_of_descriptions(hosts) / SIGNS_A_TOKEN < MOST_TOKENS
+
+
+def test_the_page_tells_how_many_tokens_they_take() -> None:
+    said = re.search(r"take about ([\d,]+) tokens \(([\d,]+) with `--hosts`\)", PAGE)
+    assert said
+    for number, hosts in zip(said.groups(), (False, True), strict=True):
+        measured = size_of_descriptions(hosts) / COUNTED_SIGNS
+        assert int(number.replace(",", "")) == pytest.approx(measured, abs=75)
 
 
 def test_a_host_is_an_argument_only_where_that_was_asked_for() -> None:
