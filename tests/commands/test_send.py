@@ -135,5 +135,5 @@ def test_send_does_not_wait_for_a_state_that_cannot_change(story: Story) -> None
     story.tmux.change(agent.pane, synchronized=True)
     before = story.clock.monotonic()
     one = sent(story, waiter=Waiter(story), when_idle_s=60.0)
-    assert one["error"]["code"] == "not_idle"
+    assert (one["error"]["code"], one["state"]) == ("not_idle", "idle")
     assert story.clock.monotonic() - before < 1.0

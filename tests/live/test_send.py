@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.real import Real, answer, freeze, until
-from tmuxreap.commands import send
+from tmuxreap.commands import send, start
 from tmuxreap.commands.send import SendRequest
 from tmuxreap.core.errors import Failure
 
@@ -77,6 +77,17 @@ def test_a_dialog_gets_no_key(real: Real) -> None:
     one = sent(real, "go on")
     assert (one["error"]["code"], one["state"]) == ("not_idle", "waiting")
     assert ("tool", "approved") not in real.said()
+
+
+def test_a_refusal_tells_the_state_that_list_tells(real: Real) -> None:
+    with real.app() as app:
+        request = start.StartRequest("acme", real.agent, cwd=str(real.folder), terminal="none")
+        answer(start.run(app, request))
+    until("it is idle", lambda: real.list()[0]["state"] == "idle")
+    refused = sent(real, "hello")
+    assert (refused["error"]["code"], refused["state"]) == ("not_idle", "idle")
+    assert "state: idle" in refused["error"]["message"]
+    answer(real.kill())
 
 
 def test_a_frozen_agent_gets_no_key(real: Real) -> None:

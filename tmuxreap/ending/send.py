@@ -57,9 +57,9 @@ def send_prompt(
     began = by.active.clock.monotonic()
     (ending,) = by.planning.prepare([row], POLICY)
     ending.plan = replace(ending.plan, options=())
-    delivery = Delivery(text, confirm_s)
-    lasting = _lasting_refusal(ending, text)
-    failure = lasting or _refusal(states, ending, delivery)
+    delivery = Delivery(text, confirm_s, state=_state_of(states, ending))
+    lasting = _lasting_refusal(ending, delivery)
+    failure = lasting or _refusal(ending, delivery)
     if failure is not None:
         if failure.code in REFUSALS:
             outcome = Outcome.REFUSED
@@ -124,13 +124,13 @@ def _typed(by: Endings, row: Row, text: str) -> tuple[EndingState, str | None]:
     return ending, ending.trouble.message.partition(": ")[2]
 
 
-def _lasting_refusal(ending: EndingState, text: str) -> Failure | None:
+def _lasting_refusal(ending: EndingState, delivery: Delivery) -> Failure | None:
     """Return why waiting for this session is of no use."""
     name = ending.name
     row = ending.row
     if row.terminal is not Terminal.TMUX and not row.status.ended:
         hint = INSTEAD.get(row.terminal, ATTACH).replace("NAME", name)
-        return not_idle(name, AgentState.UNKNOWN, "it does not run in a tmux pane", hint)
+        return not_idle(name, delivery.state, "it does not run in a tmux pane", hint)
     if ending.answer is not None and (failure := failure_in(ending.answer)) is not None:
         own = failure.code is Code.OWN_SESSION
         hint = "an agent gives itself no prompt; call from another session"
@@ -138,13 +138,12 @@ def _lasting_refusal(ending: EndingState, text: str) -> Failure | None:
     if ending.answer is not None or ending.sight.live in (Live.GONE, Live.AGENT_GONE):
         hint = f"resume its conversation: {command('resume', name)}"
         return could_not("send to", name, "its agent has ended", hint, Code.GONE)
-    return _why_never(ending, text)
+    return _why_never(ending, delivery)
 
 
-def _refusal(states: States, ending: EndingState, delivery: Delivery) -> Failure | None:
-    """Return why no key may be sent now; the state of the agent goes to `delivery`."""
+def _refusal(ending: EndingState, delivery: Delivery) -> Failure | None:
+    """Return why no key may be sent now."""
     screen = ending.plan.screen
-    delivery.state = _state_of(states, ending)
     reason = why_not_empty(screen)
     if is_stopped(ending.sight.keyed):
         delivery.state = AgentState.UNKNOWN
@@ -157,18 +156,18 @@ def _refusal(states: States, ending: EndingState, delivery: Delivery) -> Failure
     return not_idle(ending.name, delivery.state, reason)
 
 
-def _why_never(ending: EndingState, text: str) -> Failure | None:
+def _why_never(ending: EndingState, delivery: Delivery) -> Failure | None:
     """Return why this text can never be sent to this session, however long one waits."""
     name = ending.name
+    text = delivery.text
     profile = ending.profile
     pane = ending.sight.pane
-    unknown = AgentState.UNKNOWN
     if profile is None or not profile.has_keys or State.IDLE not in profile.screens:
         hint = f"type it there: {command('attach', name)}"
-        return not_idle(name, unknown, "its empty input cannot be recognised", hint)
+        return not_idle(name, delivery.state, "its empty input cannot be recognised", hint)
     if pane is not None and pane.synchronized:
         hint = "end that first: tmux set-option -p synchronize-panes off"
-        return not_idle(name, unknown, "the keys of its pane go to others too", hint)
+        return not_idle(name, delivery.state, "the keys of its pane go to others too", hint)
     if profile.prompt.command.match(text.strip()):
         reason = f"{ending.agent} takes it for a command, not for a prompt"
         hint = "begin the prompt with a word, or type the command yourself"
@@ -185,7 +184,7 @@ def _state_of(states: States, ending: EndingState) -> AgentState:
     (report,) = states.of([ending.row], [ending.sight])
     screen = ending.plan.screen
     state = report.state or AgentState.UNKNOWN
-    if state is AgentState.IDLE and screen is not None:
+    if state is AgentState.IDLE and screen is not None and ending.sight.pane is not None:
         return STATE_OF_SCREEN[screen.state]
     return state
 
