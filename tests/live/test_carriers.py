@@ -32,6 +32,9 @@ class Container:
         self.store, self.path = folder / "inside", folder / "d"
         self.bin = folder / "bin"
         self.bin.mkdir()
+        # A short path: messages cut a command line, and the checkout may be in a long one.
+        self.python = folder / "p"
+        self.python.symlink_to(Path(sys.executable).resolve())
         monkeypatch.setenv("CARRIED_BY", str(self.path))
         environ = {**os.environ, "TMUXREAP_DEMO_HOME": str(self.store)}
         words = [sys.executable, carriers.__file__, "serve", str(self.path)]
@@ -41,7 +44,7 @@ class Container:
     def client(self, *words: str) -> tuple[str, ...]:
         """Create a program with the carrier's name."""
         program = self.bin / words[0]
-        program.write_text(f"#!{sys.executable}\n" + Path(carriers.__file__).read_text())
+        program.write_text(f"#!{self.python}\n" + Path(carriers.__file__).read_text())
         program.chmod(0o755)
         return (str(program), *words[1:])
 
