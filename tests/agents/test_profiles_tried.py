@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.agents.test_real_screens import SCREENS as FIRST_SCREENS
@@ -216,3 +218,15 @@ def test_a_draft_that_cn_draws_into_its_frame_is_reported_as_a_part() -> None:
 @pytest.mark.parametrize(("prompt", "draft"), [("one\ntwo", "one\ntwo"), ("b" * 38, "b" * 38)])
 def test_lines_that_a_person_broke_stay_apart(prompt: str, draft: str) -> None:
     assert seen("hermes", HERMES.format(above="", prompt=f"❯ {prompt}")).draft == draft
+
+
+@pytest.mark.parametrize(("name", "deaf"), [("question", True), ("command", False)])
+def test_a_question_of_cn_hears_no_key_and_its_other_dialog_does(name: str, deaf: bool) -> None:
+    screens = {"question": _recorded("cn", "words-short-question dialog 120"), "command": CN_ASKS}
+    read = seen("cn", screens[name])
+    assert (read.state, read.deaf) == (State.DIALOG, deaf)
+
+
+def _recorded(agent: str, name: str) -> str:
+    text = (Path(__file__).parent / "screens" / f"{agent}.txt").read_text(encoding="utf-8")
+    return text.partition(f"=== {name}\n")[2].partition("\n=== ")[0]

@@ -62,7 +62,7 @@ MINUTE_S = 60.0
 
 def profile(name: str, data: Block) -> Profile:
     """Build the profile of an agent from its block; raise Misplaced for what is not allowed."""
-    keys = data.inner("keys").only((*KEYS, "turn_again"))
+    keys = data.inner("keys").only((*KEYS, "turn_again", "deny_again"))
     steps: dict[str, Any] = {f"{word}_keys": _keys(keys, word) for word in KEYS}
     steps["turn_keys"] = steps["turn_keys"] or steps["interrupt_keys"]
     if keys.data.get("deny") is None:
@@ -87,6 +87,7 @@ def profile(name: str, data: Block) -> Profile:
         tall=_tall(screens.inner("tall")),
         **steps,
         turn_again=keys.switch("turn_again", default=False),
+        deny_again=keys.switch("deny_again", default=False),
         editor_file=editor.text("file"),
         editor_set=editor.pattern("set"),
         prompt=_prompt(data.inner("prompt")),

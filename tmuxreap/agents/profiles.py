@@ -393,6 +393,7 @@ class Profile:
     turn_again: bool = False  # they may be sent again, without a sign that they were taken
     # Close a dialog, if the first of the safe keys does not; empty: only an answer closes it.
     deny_keys: tuple[KeyStep, ...] | None = None
+    deny_again: bool = False  # they empty a field of the dialog, and then close it
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
     empty_keys: tuple[KeyStep, ...] = ()  # empty an input that holds a draft, outside of a turn

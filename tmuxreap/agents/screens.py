@@ -33,7 +33,7 @@ UNDER_WAY = frozenset({State.DIALOG, State.BUSY})
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
     *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
-    *("suggested", "live", "edge", "words", "armed"),
+    *("suggested", "live", "edge", "words", "armed", "deaf"),
 )
 LAST_BLOCK = re.compile(r"^.*\S.*(?:\n.*\S.*)*\s*\Z", re.MULTILINE)
 SPARE_ROWS = 2  # rows around the input, within its share of the screen
@@ -64,6 +64,7 @@ class Screen:
     background: bool = False  # a program of it runs in the background: its exit command would ask
     limit: str | None = None  # when a limit ends; empty if the screen does not show it
     armed: bool = field(default=False, compare=False)  # the first of two keys was heard
+    deaf: bool = field(default=False, compare=False)  # a dialog that only an answer closes
     asks: str = field(default_factory=str, compare=False)  # the question of a dialog, in one line
 
 
@@ -116,6 +117,7 @@ def read_screen(
                     draft = _typed_words(words, width, splits_words)
                     partial = words is not None and words.groupdict().get("part") is not None
             armed = _shows(marks.get("armed"), around)
+            deaf = _shows(marks.get("deaf"), around)
             return Screen(
                 state,
                 draft,
@@ -124,6 +126,7 @@ def read_screen(
                 stashed=stashed,
                 limit=limit,
                 armed=armed,
+                deaf=deaf,
                 asks=asks,
             )
     scrolled = _typed_draft(more, "scrolled", live, width, splits_words)

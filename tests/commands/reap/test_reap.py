@@ -13,7 +13,9 @@ from tests.reaping import draws, hung, kept, passes, reaped, says, tells, told
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind, Limits
 from tmuxreap.core.model import EndVerb, ProcessId, Unreachable
+from tmuxreap.core.text import Style
 from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.interfaces.text.report import report
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import NewIntent
 
@@ -116,6 +118,24 @@ def test_an_agent_that_reported_idle_or_nothing_is_not_stalled(story: Story) -> 
         "not stalled: it never reported",
         "not stalled: it last said idle",
     )
+
+
+@pytest.mark.parametrize("yes", [False, True])
+def test_a_person_reads_why_each_session_was_kept(
+    story: Story, capsys: pytest.CaptureFixture[str], yes: bool
+) -> None:
+    names = [f"quiet{number}" for number in range(reap.KEPT_SHOWN + 2)]
+    for name in names:
+        story.agent(name)
+    hung(story, "safe")  # a warning of its own tells of it
+    story.path.write_text(
+        story.path.read_text().replace('"name": "safe"', '"name": "safe", "keep": true')
+    )
+    report(reaped(story, Kind.STALLED, yes=yes), Style())
+    said = capsys.readouterr().err.splitlines()
+    reasons = [f"kept {name}: not stalled: it never reported" for name in names]
+    assert [line for line in said if line.startswith("kept ")] == reasons[: reap.KEPT_SHOWN]
+    assert "and 2 more; see all with --json" in said
 
 
 def test_its_own_session_is_never_reaped(story: Story) -> None:

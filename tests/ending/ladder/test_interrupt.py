@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,11 +33,12 @@ PROFILE = replace(DEMO, turn_keys=(ESCAPE,), unqueue_keys=(UP,))
 def done(
     screens: list[Screen],
     *,
-    after: dict[Key, Screen | list[Screen]] | None = None,
+    after: dict[Key, Screen | list[Screen] | Iterator[Screen]] | None = None,
     leaves: bool = False,
     profile: Profile = PROFILE,
 ) -> tuple[EndingState, list[Request[Any]]]:
-    """Run it. The last screen repeats until a key of `after` brings others."""
+    """Run it. The last screen repeats until a key of `after` brings others; of an iterator each
+    press brings the next."""
     clock, keyed = FakeClock(), dict(after or {})
     one = an_ending(profile=profile)
     steps = end_turn(one)
@@ -54,6 +56,8 @@ def done(
             answer = screens.pop(0) if len(screens) > 1 else screens[0]
         elif isinstance(request, Press):
             brought = keyed.get(request.step, screens) if isinstance(request.step, Key) else screens
+            if isinstance(brought, Iterator):
+                brought = next(brought)
             screens = list(brought) if isinstance(brought, list) else [brought]
             answer = True
         elif isinstance(request, KeepDraft):
@@ -116,6 +120,40 @@ def test_a_dialog_that_an_answer_alone_closes_gets_no_key() -> None:
     assert (ended.outcome.value, keys(asked)) == ("refused", [])
     ended, asked = done([BUSY], after={ESCAPE: IDLE}, profile=profile)
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+
+
+@pytest.mark.parametrize(
+    ("again", "outcome", "times"), [(True, "interrupted", 2), (False, "failed", 1)]
+)
+def test_a_key_that_empties_a_field_of_the_dialog_is_sent_again_where_the_profile_says_so(
+    again: bool, outcome: str, times: int
+) -> None:
+    deny = Key("C-c")
+    profile = replace(PROFILE, deny_keys=(deny,), deny_again=again)
+    screen = replace(DIALOG, draft="neither but violet")
+    ended, asked = done([screen], after={deny: iter([DIALOG, IDLE])}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == (outcome, [deny] * times)
+    assert ended.kept == ["neither but violet"]
+
+
+@pytest.mark.parametrize("draft", ["neither but violet", ""])
+def test_a_dialog_that_does_not_change_gets_its_key_once(draft: str) -> None:
+    """The agent may be slow, and hear both keys at once."""
+    deny = Key("C-c")
+    profile = replace(PROFILE, deny_keys=(deny,), deny_again=True)
+    ended, asked = done([replace(DIALOG, draft=draft)], profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("failed", [deny])
+    assert ended.trouble is not None
+    assert ended.trouble.message.endswith("its key was sent, and its dialog is open still")
+
+
+def test_a_question_that_hears_no_key_gets_none_and_its_words_stay() -> None:
+    screen = replace(DIALOG, draft="neither but violet", deaf=True)
+    ended, asked = done([screen], after={ESCAPE: IDLE})
+    assert (ended.outcome.value, keys(asked), ended.kept) == ("refused", [], [])
+    assert ended.trouble is not None
+    assert ended.trouble.code.text == "not_interruptible"
+    assert "only an answer closes" in ended.trouble.message
 
 
 def test_between_two_steps_of_a_turn_it_is_not_idle() -> None:

@@ -111,6 +111,14 @@ def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
     assert "TAGS" in told(bare)[0]
 
 
+def test_a_drift_that_the_state_of_life_does_not_tell_is_named() -> None:
+    for drift in ("survivors", "revived", "reverted", "moved"):
+        (_, line) = told(replace(OLD, drift=drift), columns=80)
+        assert f"gone ({drift})" in line
+    (_, line) = told(replace(OLD, live=Live.REPLACED, drift="replaced"))
+    assert "(replaced)" not in line
+
+
 def test_state_is_shown_by_word_and_colour() -> None:
     _, shop, long, _, old = told(*ALL, columns=120, color=True)
     assert "\x1b[32malive\x1b[0m" in shop

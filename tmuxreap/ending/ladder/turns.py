@@ -6,6 +6,8 @@ prompt cannot be taken back into the input."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
@@ -85,6 +87,7 @@ PAUSE_S = 2.0  # how long a screen may look idle while hooks say "working"
 LOOKS = 5
 RESTING = frozenset({State.IDLE, State.DRAFT})
 UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
+AFTER_THE_KEY = {State.BUSY: "its turn goes on", State.DIALOG: "its dialog is open still"}
 
 TurnResult = tuple[Outcome, Failure | None]
 
@@ -123,6 +126,8 @@ def why_not_interruptible(screen: Screen | None, profile: Profile) -> str | None
         return "its screen shows no state that is known"
     if screen.setup:
         return "it asks something before its first prompt, and any key could be the answer"
+    if screen.deaf:
+        return "it asks a question that only an answer closes"
     if screen.state is State.DIALOG and not profile.turn_keys_in(screen.state):
         return "it asks a question, and its turn continues whatever the answer"
     return None
@@ -136,22 +141,36 @@ def not_interruptible(name: str, reason: str) -> Failure:
 def _press_keys(ending: EndingState, screen: Screen) -> Steps[bool]:
     """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn,
     which has keys of its own. The same keys are sent again only if the profile allows it: a slow
-    agent shows the screen before the key, and some exit when it is doubled."""
+    agent shows the screen before the key, and some exit when it is doubled. Or if the first emptied
+    a field of the dialog, and the screen shows that."""
     sent: list[tuple[KeyStep, ...]] = []
+    emptied = False
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
             break
         steps = ending.keys.turn_keys_in(screen.state)
-        if steps in sent and not ending.keys.turn_again:
+        if steps in sent and not ending.keys.turn_again and not emptied:
             break
         if not (yield from _send_turn_keys(ending, steps)):
             break
         sent.append(steps)
-        screen = yield from wait_for_screen(ending, lambda seen: seen.state in RESTING)
+        before = screen
+        screen = yield from wait_for_screen(ending, partial(_is_done, ending.keys, before))
+        emptied = _is_emptied(ending.keys, before, screen)
     if screen.state not in RESTING:  # a command may be ending, or the agent be slow
         wait_s = max(TURN_ENDS_S, ending.keys.leave_s)
         yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, wait_s)
     return bool(sent)
+
+
+def _is_done(profile: Profile, before: Screen, seen: Screen) -> bool:
+    return seen.state in RESTING or _is_emptied(profile, before, seen)
+
+
+def _is_emptied(profile: Profile, before: Screen, seen: Screen) -> bool:
+    """Tell whether the key took the words out of a dialog that is open still."""
+    is_open = before.state is seen.state is State.DIALOG
+    return profile.deny_again and is_open and bool(before.draft) and not seen.draft
 
 
 def _send_turn_keys(ending: EndingState, steps: tuple[KeyStep, ...]) -> Steps[bool]:
@@ -184,7 +203,8 @@ def _confirm(ending: EndingState, sent: bool) -> Steps[TurnResult]:
         return (Outcome.INTERRUPTED if sent else Outcome.ALREADY_IDLE), None
     if not sent:
         return Outcome.REFUSED, not_interruptible(ending.name, "its pane took no key")
-    reason = f"its key was sent, and its screen is {screen.state.value} still"
+    shows = AFTER_THE_KEY.get(screen.state, "its screen shows no state that is known")
+    reason = f"its key was sent, and {shows}"
     return Outcome.FAILED, not_interruptible(ending.name, reason)
 
 
