@@ -245,4 +245,16 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "renames", "a", 1),
         ("act", "start", "a", ("demo", "always", False), (), ""),
     ],
+    "a start meets an unknown agent that its shell and its session left": [
+        ("live", "b", "mystery", 0, "shell", STUBBORN),
+        ("row", "b", "full"),
+        ("deed", "closes", "b", 0),
+        ("act", "start", "b", ("plain", "on-failure", False), (), ""),
+    ],
+    "a start meets an unknown agent that only its mark tells of": [
+        ("live", "a", "mystery", 0, "", {**CALM, "ignores": ("SIGHUP",), "marked": True}),
+        ("row", "a", "foreign"),
+        ("deed", "server_dies", "a", 3),
+        ("act", "start", "a", ("demo", "always", False), (), ""),
+    ],
 }

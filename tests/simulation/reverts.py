@@ -199,6 +199,13 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
             "",
         )
     ],
+    "what an unknown agent left may be that agent": [
+        (
+            "commands/starting/launch.py",
+            "    if sight.agent or context.agents.profile(row, sight) is not None:\n",
+            "    if True:\n",
+        )
+    ],
     "one clean look is no proof of death": [
         ("ending/ladder/climb.py", "CLEAN_LOOKS = 2", "CLEAN_LOOKS = 1")
     ],

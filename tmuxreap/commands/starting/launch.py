@@ -9,10 +9,10 @@ import os
 import re
 import shlex
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import SHELLS, Profile
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.outside import process_of, with_process
 from tmuxreap.commands.starting.row import (
@@ -32,6 +32,7 @@ from tmuxreap.core.model import (
     EndVerb,
     Live,
     NewSession,
+    Process,
     ProcessId,
     RecordedPane,
     RecordedTmux,
@@ -191,10 +192,10 @@ def make_way(
             raise _lives_in(spec.name, sight.trouble.lives_in)
         if sight.trouble is not None and sight.owned.own:
             raise sight.trouble
-        outlived = _outlived_its_session(row, sight)
+        outlived = _outlived_its_session(context, row, sight)
         if exists(row, sight) or outlived:
             if not replace and outlived:
-                raise _lives_on(spec.name, sight)
+                raise _lives_on(spec.name, outlived)
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
             _raise_if_failed(_endings(context).end([row], _replacing(context))[0])
@@ -350,15 +351,21 @@ def _may_still_run(name: str, sight: Sight) -> Failure:
     return could_not("start", name, f"still alive: {names}", hint, Code.STILL_RUNNING)
 
 
-def _outlived_its_session(row: Row, sight: Sight) -> bool:
-    """Tell whether the row's own agent lives, and neither its tmux session nor a daemon has it."""
-    in_tmux = row.terminal is Terminal.TMUX and not row.status.ended
-    return in_tmux and sight.session is None and sight.job is None and bool(sight.agent)
+def _outlived_its_session(context: Context, row: Row, sight: Sight) -> tuple[Process, ...]:
+    """Return the row's own agent if it lives, and neither its tmux session nor a daemon has it. Of
+    an agent that nobody knows it may be all that is left, but shells."""
+    seated = sight.session is not None or sight.job is not None
+    if row.terminal is not Terminal.TMUX or row.status.ended or seated:
+        return ()
+    if sight.agent or context.agents.profile(row, sight) is not None:
+        return sight.agent
+    left = [one.process for one in sight.owned.own]
+    return tuple(process for process in left if process.comm not in SHELLS)
 
 
-def _lives_on(name: str, sight: Sight) -> Failure:
+def _lives_on(name: str, outlived: Iterable[Process]) -> Failure:
     """Return the failure for an agent that lives without its session: two would have one row."""
-    alive = ", ".join(f"{process.comm} ({process.pid})" for process in sight.agent)
+    alive = ", ".join(f"{process.comm} ({process.pid})" for process in outlived)
     hint = f"end it first: {command('stop', name)}; or let --replace do that"
     reason = f"its agent lives on without its session: {alive}"
     return could_not("start", name, reason, hint, Code.STILL_RUNNING)
