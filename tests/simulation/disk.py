@@ -127,7 +127,7 @@ def followed(disk: Disk) -> Iterator[None]:
                 self.full = sql.endswith("FULL")
             elif sql == "COMMIT" and self.full:
                 disk.committed()
-            elif sql == "COMMIT":
+            elif sql == "COMMIT" or (sql.startswith("INSERT") and not self.in_transaction):
                 disk.happened()
             return done
 

@@ -3,6 +3,7 @@ be read, and what was answered is true."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,12 +12,16 @@ import pytest
 
 from tests.fake_processes import FakeClock
 from tests.fakes import CONVERSATION, Story
+from tests.reaping import hung, reaped
 from tests.simulation.disk import Disk, State, followed
-from tmuxreap.commands import adopt, forget, protect, restart, resume, send, start
+from tmuxreap.commands import adopt, forget, interrupt, protect, restart, resume, send, start
+from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.interfaces.hook.answer import hook
 from tmuxreap.sessions.context import Context
 
 Work = Callable[[Story, Context], object]
+TURN = ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"]
 NEIGHBOR = {"name": "flow", "status": "stopped", "note": "ä: 'x'"}
 
 
@@ -32,12 +37,31 @@ def _start(story: Story, context: Context) -> object:
     return start.run(context, start.StartRequest("new", "demo", cwd="/", confirm_s=0.1))
 
 
+def _adopt_process(story: Story, context: Context) -> object:
+    process = story.processes.add("python3", "-m", "tmuxreap.demo_agent", new_session=True)
+    return adopt.run(context, adopt.AdoptRequest("other", "demo", pid=process.pid))
+
+
+def _report(story: Story, context: Context) -> object:
+    """Report a turn, as the agent's hook does: it opens the ledger on its own each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMUXREAP_ID", "mark-of-acme")
+        patch.setenv("TMUXREAP_REGISTRY", str(story.path))
+        return [hook(["demo", json.dumps({"hook_event_name": event})]) for event in TURN]
+
+
 VERBS: dict[str, Work] = {
     "stop": lambda story, context: story.stop("acme", reason="done"),
     "kill": lambda story, context: story.kill("acme", reason="done"),
     "start": _start,
     "resume": _resume,
     "adopt": lambda story, context: adopt.run(context, adopt.AdoptRequest("other", "demo")),
+    "adopt --pid": _adopt_process,
+    "reap": lambda story, context: reaped(story, Kind.STALLED),
+    "interrupt": lambda story, context: interrupt.run(
+        context, interrupt.InterruptRequest(("acme",))
+    ),
+    "hook": _report,
     "forget": lambda story, context: forget.run(context, forget.ForgetRequest(("acme",))),
     "send": lambda story, context: send.run(context, send.SendRequest("acme", "go", confirm_s=0.1)),
     "restart": lambda story, context: restart.run(context, restart.RestartRequest(("acme",))),
@@ -50,13 +74,20 @@ def prepared(folder: Path, verb: str) -> Story:
     folder.mkdir()
     story = Story(folder)
     story.add_row(NEIGHBOR)
-    agent = story.agent()
+    if verb == "reap":
+        agent = hung(story)
+    else:
+        agent = story.agent(state="busy" if verb == "interrupt" else "idle")
     if verb in ("resume", "forget"):
         story.stop("acme")
     if verb == "reconcile":
         story.processes.die(agent.process)
     if verb == "adopt":
         story.tmux.open(story.SOCKET, "other", "python3", "-m", "tmuxreap.demo_agent")
+    if verb == "hook":
+        with story.ledger() as ledger:
+            ledger.remember_mark("acme", "mark-of-acme", story.clock.now())
+        reconcile.run(story.app())
     return story
 
 
@@ -131,5 +162,12 @@ def is_whole(later: Story, story: Story, verb: str, last: int | None) -> None:
     assert row["demo_conversation_id_own"] == CONVERSATION
     if verb in ("stop", "kill") and struck:
         assert row["stop_reason"] == "done", (later.folder.name, row)
-    if verb == "start" and last is None:
-        assert later.row("new")["termination_mode"] == "lost"
+    if verb == "reap" and struck:
+        assert row["stop_reason"] == "stalled", (later.folder.name, row)
+    if verb == "hook":
+        with later.ledger() as ledger:
+            told = [beat.data["event"] for beat in reversed(ledger.heartbeats("acme"))]
+        assert told == TURN[: len(told)]
+    made = {"start": "new", "adopt": "other", "adopt --pid": "other"}.get(verb)
+    if made is not None and last is None:
+        assert later.row(made)["termination_mode"] == "lost"
