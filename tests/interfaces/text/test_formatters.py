@@ -47,6 +47,10 @@ def test_a_missing_target_prints_only_its_error(item: Item) -> None:
             ["T  a  state  (idle -> waiting)"],
         ),
         (
+            Event("a", 1, "T", "killed", {"reason": "killed", "state": "dialog"}),
+            ["T  a  killed  (killed, at a dialog)"],
+        ),
+        (
             Event("a", 1, "T", "stopped", {"reason": "manual_stop", "set": "evening"}),
             ["T  a  stopped  (manual_stop, set evening)"],
         ),

@@ -65,9 +65,9 @@ Seconds = Annotated[
 ]
 TaskStatus = Literal["failed", "ready", "cancelled"]
 TaskWord = Annotated[TaskStatus, Field(description="New status of its task.")]
-SetName = Annotated[str | None, Field(alias="set", description="For resume_session.")]
+SetName = Annotated[str | None, Field(alias="set", description="A name, for resume_session.")]
 DryRun = Annotated[bool, Field(description="Only the plan.")]
-Yes = Annotated[bool, Field(description="Inside a session: for more than names.")]
+Yes = Annotated[bool, Field(description="Inside a session: for patterns, tags, all.")]
 Hosts = Annotated[Names, Field(description="Hosts, @tag.")]
 
 

@@ -45,13 +45,13 @@ class _End(Arguments):
     reason: Reason
     grace: Seconds | None = Field(None, description="Seconds before SIGKILL.")
     no_force: bool = Field(False, description="Never SIGKILL.")
-    whole_session: bool = Field(False, description="Its other busy panes too.")
+    whole_session: bool = Field(False, description="Also its other busy panes.")
     pane_only: bool = Field(False, description="Only the agent's pane.")
     itself: bool = Field(False, alias="self", description=ITSELF)
     cleanup: bool = Field(False, description="Remove its clean git worktree.")
     set_name: SetName = None
     purge: bool = Field(False, alias="purge_conversation", description=PURGE)
-    confirm_purge: str | None = Field(None, description="Repeats the one target.")
+    confirm_purge: str | None = Field(None, description="The one target, repeated.")
     yes: Yes = False
     dry_run: DryRun = False
 
@@ -121,7 +121,7 @@ class SendPrompt(Arguments):
     verb = "send"
     name: str = Field(description="Session.")
     text: str = Field(description="The prompt.")
-    when_idle: Seconds = Field(0.0, description="Wait for it up to this many seconds, at most 15.")
+    when_idle: Seconds = Field(0.0, description="Wait up to this many seconds, at most 15.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -133,12 +133,12 @@ class SendPrompt(Arguments):
 
 
 class Reap(Arguments):
-    """End what evidence shows to be stalled, idle, past its ttl, or left over by ended sessions.
+    """End sessions that are stalled, idle or past their ttl, and what ended ones left behind.
     Without `yes` only the plan is returned: read it first."""
 
     verb = "reap"
     reason: Reason
-    stalled: bool = Field(False, description="Working, then silent. None of the four: all.")
+    stalled: bool = Field(False, description="Worked, then silent. None of the four: all.")
     stalled_after: Seconds = Field(STALLED_AFTER_S, description="Seconds.")
     idle: bool = Field(False, description="No output, no client attached, not busy.")
     idle_after: Seconds = Field(IDLE_AFTER_S, description="Seconds.")
@@ -153,7 +153,7 @@ class Reap(Arguments):
 
 
 class RemoveSession(Arguments):
-    """Forget ended sessions: drop their rows. Ends nothing; conversations stay."""
+    """Remove ended sessions from the registry. Ends nothing; conversations stay."""
 
     verb = "forget"
     targets: SameTargets
@@ -195,7 +195,7 @@ class ListSessions(Arguments):
     live: bool = Field(False, description="Only with a living agent.")
     sort: SortWord | None = Field(None, description="Sort by this.")
     limit: Limit = 50
-    fields: list[str] = Field([], description="Only these, as [state, cwd].")
+    fields: list[str] = Field([], description="Only these, such as [state, cwd].")
 
     def words(self) -> dict[str, object]:
         unknown = next((name for name in self.fields if name not in SHOWN | {"name"}), None)
@@ -234,7 +234,7 @@ class ShowSession(Arguments):
 
 
 class Events(Arguments):
-    """Show what happened: starts, ends with reasons, drafts that were kept. The newest last."""
+    """Show what happened: starts, ends with reasons, drafts that were kept. Newest last."""
 
     verb = "events"
     targets: Names = Field([], description="Names. None: of all.")
@@ -253,7 +253,7 @@ class Doctor(Arguments):
 
 class WaitSession(Arguments):
     """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers within 25 s;
-    on timed_out call again."""
+    if timed_out, call again."""
 
     verb = "wait"
     targets: SameTargets
@@ -291,24 +291,24 @@ class InterruptibleWaiter(Waiter):
 
 
 class StartSession(Arguments):
-    """Start an agent in a new tmux session and register it. It runs its own command, or its
-    row's."""
+    """Start an agent in a new tmux session and register it. Runs the agent's usual
+    command, or the one in its row."""
 
     verb = "start"
     name: str = Field(description="Name of the new session.")
     agent: str | None = Field(
         None, description="claude, codex, gemini, opencode, qwen, copilot, agy, ..."
     )
-    cwd: str | None = Field(None, description="Folder; else the server's.")
-    tag: Names = Field([], alias="tags", description="Recorded.")
-    task_id: str | None = Field(None, description="Recorded.")
-    ttl: str | None = Field(None, description="As 2h: then reap finds it.")
+    cwd: str | None = Field(None, description="Folder. Default: the server's.")
+    tag: Names = Field([], alias="tags", description="Tags.")
+    task_id: str | None = Field(None, description="Task ID.")
+    ttl: str | None = Field(None, description="Such as 2h, for reap.")
     server: str | None = Field(None, description="tmux server, as tmux -L.")
-    worktree: str | None = Field(None, description="Work in this git worktree; made if missing.")
+    worktree: str | None = Field(None, description="Git worktree, created if missing.")
     restart: str | None = Field(
         None, description="never, on-failure or always: watch restarts it when lost."
     )
-    restart_limit: str | None = Field(None, description="As 5/10m.")
+    restart_limit: str | None = Field(None, description="Such as 5/10m.")
     terminal: str | None = Field(None, description="tmux or none.")
     dry_run: DryRun = False
 
@@ -318,12 +318,12 @@ class AdoptSession(Arguments):
 
     verb = "adopt"
     names: Names = Field([], description="Names of tmux sessions.")
-    everything: bool = Field(False, alias="all", description="Instead of names.")
-    agent: str | None = Field(None, description="Which agent; else recognised.")
+    everything: bool = Field(False, alias="all", description="All, instead of names.")
+    agent: str | None = Field(None, description="Default: detected.")
     server: str | None = Field(None, description="tmux server, as tmux -L.")
-    tag: Names = Field([], alias="tags", description="Recorded.")
-    force: bool = Field(False, description="Also what another registry has.")
-    pane: str | None = Field(None, description="As %3: of several agents in one session.")
+    tag: Names = Field([], alias="tags", description="Tags.")
+    force: bool = Field(False, description="Also sessions of another registry.")
+    pane: str | None = Field(None, description="Such as %3, if there are several.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -349,7 +349,7 @@ class ResumeSession(Arguments):
 
     verb = "resume"
     targets: Names = Field([], description="As in stop_session.")
-    set_name: str | None = Field(None, alias="set", description="Those of this set; or last.")
+    set_name: str | None = Field(None, alias="set", description="All of this set; or last.")
     print_only: bool = Field(False, alias="print", description="Only the command.")
 
 

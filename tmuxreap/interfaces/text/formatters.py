@@ -393,8 +393,10 @@ def _event_words(data: Mapping[str, object]) -> str:
     for key in EVENT_WORDS:
         if isinstance(data.get(key), str) and data[key]:
             words.append(str(data[key]))
-    if data.get("state"):
-        words += [f"{data.get('before')} -> {data['state']}"]
+    if data.get("before") and data.get("state"):
+        words += [f"{data['before']} -> {data['state']}"]
+    elif data.get("state"):  # of an end: what its screen showed
+        words += [f"at a {data['state']}"]
     if isinstance(data.get("set"), str):
         words += [f"set {data['set']}"]
     who = data.get("ended_by")

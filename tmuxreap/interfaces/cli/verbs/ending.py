@@ -69,7 +69,7 @@ SetName = Annotated[
     typer.Option(
         "--set",
         metavar="NAME",
-        help="Name for those that it ends, for `resume --set NAME`. [a new ID]",
+        help="Name for the sessions it ends, for `resume --set NAME`. [a new ID]",
         autocompletion=complete.sets,
     ),
 ]
@@ -263,7 +263,7 @@ def do_interrupt(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Result:
-    """End the turn of agents; the sessions go on.
+    """End the current turn of agents; their sessions keep running.
 
     \b
     tmuxreap interrupt acme          end its work; it waits for your next prompt
@@ -317,7 +317,7 @@ def do_protect(
     targets: Targets = None,
     dry_run: DryRun = False,
 ) -> Result:
-    """Protect sessions: only naming them ends them.
+    """Protect sessions: they can be ended only by name.
 
     stop, kill, reap and forget skip them for patterns, tags, trees and `all`.
     """
@@ -351,12 +351,14 @@ def do_send(
     when_idle: Annotated[
         str | None,
         typer.Option(
-            "--when-idle", metavar="D", help="Wait up to this long until it is idle, as in 10m."
+            "--when-idle",
+            metavar="D",
+            help="Wait up to this long for it to become idle, as in 10m.",
         ),
     ] = None,
     confirm: Annotated[
         str | None,
-        typer.Option("--confirm", metavar="S", help="How long it may take to begin. [3s]"),
+        typer.Option("--confirm", metavar="S", help="How long the agent may take to begin. [3s]"),
     ] = None,
     dry_run: DryRun = False,
 ) -> Result:
@@ -388,7 +390,7 @@ def do_restart(
         typer.Option(
             "--when-idle",
             metavar="D",
-            help="Wait up to this long until each is idle, as in 30m; the idle ones go first.",
+            help="Wait up to this long for each to become idle, as in 30m; idle ones go first.",
         ),
     ] = None,
     at_once: Annotated[
@@ -400,20 +402,22 @@ def do_restart(
     confirm: Annotated[
         str | None,
         typer.Option(
-            "--confirm", metavar="S", help="How long the agent must stay up to count. [1s]"
+            "--confirm",
+            metavar="S",
+            help="How long the agent must stay up for the restart to count. [1s]",
         ),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> Result:
-    """Restart agents in their own panes: a new version, or settings.
+    """Restart agents in place, for a new version or new settings.
 
     \b
     tmuxreap restart acme                  same pane, conversation and flags
     tmuxreap restart all --when-idle 30m   in turn, each once it is idle
 
     Stops the agent like `stop`, and runs it again in its pane: window and layout stay.
-    What was half-typed is in the input again.
+    A half-typed prompt is put back into the input.
     """
     from tmuxreap.commands.restart import RestartRequest, run
     from tmuxreap.commands.starting.row import CONFIRM_S

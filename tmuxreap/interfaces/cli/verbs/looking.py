@@ -60,7 +60,8 @@ def do_list(
         bool, typer.Option("--tree", help="Show each session below the one that started it.")
     ] = False,
     everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="All your registries, each with its project.")
+        bool,
+        typer.Option("--everywhere", help="Sessions of all your registries, with their projects."),
     ] = False,
 ) -> Result:
     """List sessions and whether they are alive."""
@@ -119,7 +120,8 @@ def do_wait(
         ),
     ] = None,
     anyone: Annotated[
-        bool, typer.Option("--any", help="Return as soon as one of them is there. [all of them]")
+        bool,
+        typer.Option("--any", help="Return as soon as one of them is in that state. [all of them]"),
     ] = False,
     timeout: Annotated[
         str | None,
@@ -150,7 +152,7 @@ def do_watch(
         typer.Option(
             "--interval",
             metavar="S",
-            help="How often to check everything, besides on events. [10s]",
+            help="How often to check everything, in addition to events. [10s]",
         ),
     ] = None,
     execute: Annotated[
@@ -247,7 +249,7 @@ def do_report(
     tmuxreap report
     tmuxreap report --since 7d --html week.html
 
-    Times are those that hooks and `watch` recorded; where nobody looked they are unknown.
+    The times come from hooks and `watch`; where neither ran, they are unknown.
     """
     from tmuxreap.commands.report import DAY_S, ReportRequest, run
 

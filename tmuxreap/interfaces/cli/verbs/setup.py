@@ -67,7 +67,8 @@ def do_hosts(
 def do_mcp(
     call: Call,
     hosts: Annotated[
-        bool, typer.Option("--hosts", help="Give the tools an argument `host`: other machines.")
+        bool,
+        typer.Option("--hosts", help="Give the tools a `host` argument, to reach other machines."),
     ] = False,
 ) -> Result:
     """Run the MCP server: these commands as tools for agents."""

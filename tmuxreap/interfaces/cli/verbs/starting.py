@@ -185,7 +185,7 @@ def do_adopt(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Also a session that another registry has; only that one can end it."
+            "--force", help="Also a session of another registry; only that registry can end it."
         ),
     ] = False,
     pid: Annotated[
@@ -199,7 +199,7 @@ def do_adopt(
         typer.Option(
             "--pane",
             metavar="PANE",
-            help="One of several panes: %N, or of another terminal: kitty:ID, wezterm:ID.",
+            help="The pane, if there are several: %N; of another terminal: kitty:ID, wezterm:ID.",
         ),
     ] = None,
     background: Annotated[
@@ -281,7 +281,7 @@ def do_resume(
         typer.Option(
             "--set",
             metavar="NAME",
-            help="Those that one stop, kill or reap ended; `last`: the newest stop or kill.",
+            help="What one stop, kill or reap ended; `last`: the latest stop or kill.",
             autocompletion=complete.sets,
         ),
     ] = None,
@@ -290,7 +290,7 @@ def do_resume(
         typer.Option(
             "--max-failures",
             metavar="N",
-            help="Of several: halt after N failed starts in a row (0: never). [3]",
+            help="Halt after N failed starts in a row (0: never). [3]",
             show_default=False,
         ),
     ] = 3,
