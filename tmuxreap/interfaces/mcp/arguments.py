@@ -67,7 +67,7 @@ TaskStatus = Literal["failed", "ready", "cancelled"]
 TaskWord = Annotated[TaskStatus, Field(description="New status of its task.")]
 SetName = Annotated[str | None, Field(alias="set", description="A name, for resume_session.")]
 DryRun = Annotated[bool, Field(description="Only the plan.")]
-Yes = Annotated[bool, Field(description="Inside a session: for patterns, tags, all.")]
+Yes = Annotated[bool, Field(description="Inside a session: for patterns and all.")]
 Hosts = Annotated[Names, Field(description="Hosts, @tag.")]
 
 

@@ -195,7 +195,7 @@ class ListSessions(Arguments):
     live: bool = Field(False, description="Only with a living agent.")
     sort: SortWord | None = Field(None, description="Sort by this.")
     limit: Limit = 50
-    fields: list[str] = Field([], description="Only these, such as [state, cwd].")
+    fields: list[str] = Field([], description="Such as [state, cwd].")
 
     def words(self) -> dict[str, object]:
         unknown = next((name for name in self.fields if name not in SHOWN | {"name"}), None)
@@ -291,8 +291,8 @@ class InterruptibleWaiter(Waiter):
 
 
 class StartSession(Arguments):
-    """Start an agent in a new tmux session and register it. Runs the agent's usual
-    command, or the one in its row."""
+    """Start an agent in a new tmux session and register it. Runs the agent's own
+    command, or its row's."""
 
     verb = "start"
     name: str = Field(description="Name of the new session.")
@@ -323,7 +323,7 @@ class AdoptSession(Arguments):
     server: str | None = Field(None, description="tmux server, as tmux -L.")
     tag: Names = Field([], alias="tags", description="Tags.")
     force: bool = Field(False, description="Also sessions of another registry.")
-    pane: str | None = Field(None, description="Such as %3, if there are several.")
+    pane: str | None = Field(None, description="Such as %3, if several.")
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
