@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import Story
+from tests.fakes import CONVERSATION, Story
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.reconcile import Settled
 from tmuxreap.core.model import ProcessId
@@ -16,6 +16,8 @@ from tmuxreap.ledger.records import START, Closing, NewIntent
 from tmuxreap.sessions.context import Context
 
 OWNER = 4242
+EARLIER = "11111111-2222-4333-8444-555555555555"
+OF_ANOTHER = "99999999-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -157,6 +159,30 @@ def test_a_row_that_is_written_during_the_look_is_judged_at_the_next(
 
     assert "dead" not in kinds(reconcile.settle(during_the_look(monkeypatch, story, writes)))
     assert story.row()["status"] == "stopped"
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_conversation_that_another_recorded_after_the_look_is_recorded_once(
+    story: Story, monkeypatch: pytest.MonkeyPatch, by_hand: bool
+) -> None:
+    story.agent()
+    rewritten(story, story.path.read_text().replace(CONVERSATION, EARLIER))
+    told: list[list[str]] = []
+    before = reconcile._try
+
+    def while_another_settles(*words: Any) -> None:
+        monkeypatch.setattr(reconcile, "_try", before)
+        if by_hand:
+            rewritten(story, story.path.read_text().replace(EARLIER, OF_ANOTHER))
+        else:
+            told.append(kinds(reconcile.settle(story.app())))
+
+    monkeypatch.setattr(reconcile, "_try", while_another_settles)
+    assert kinds(reconcile.settle(story.app())) == []
+    recorded = OF_ANOTHER if by_hand else CONVERSATION
+    assert story.row()["demo_conversation_id_own"] == recorded
+    assert told == ([] if by_hand else [["id_changed"]])
+    assert noted(story) == ([] if by_hand else ["id_changed"])
 
 
 def test_a_row_that_comes_during_the_look_is_not_unregistered(

@@ -36,6 +36,7 @@ from tmuxreap.sessions.look import Newer, newer_rows
 from tmuxreap.sessions.under_way import GOOD_EXIT, SERVER
 from tmuxreap.system.files import Stamp
 
+OF_CONVERSATION = frozenset({DriftKind.ID_CHANGED, DriftKind.MOVED})
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
 NOBODY = Sight(Live.GONE, "", NoServer(""))
 Seen = tuple[tuple[Row, Sight], ...]
@@ -410,7 +411,10 @@ def _holds(before: Mapping[str, Row], now: RegistryLook, drift: RowDrift) -> boo
     old = before.get(drift.name)
     if row is None or old is None:
         return row is old
-    return (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
+    is_same = (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
+    if drift.kind in OF_CONVERSATION:  # another watch may have recorded it meanwhile
+        return is_same and row.conversations == old.conversations
+    return is_same
 
 
 def _by_row(drifts: Sequence[RowDrift]) -> dict[str, Changes]:
