@@ -30,7 +30,7 @@ from tmuxreap.core.model import EndVerb, ProcessId, Row
 from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Sight

@@ -26,7 +26,7 @@ from tmuxreap.core.model import EndVerb
 from tmuxreap.core.ports import Tmux
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings

@@ -40,7 +40,7 @@ from tmuxreap.core import faults
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.database import Database, ledger_path
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context

@@ -15,7 +15,7 @@ from tests.test_histories import NAMES, Histories, tell
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.model import EndVerb, ProcessId, Scope
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 DEEDS = (
     "split",

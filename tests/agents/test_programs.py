@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.agents import profiles
-from tmuxreap.agents.profiles import program_names
+from tmuxreap.agents import programs
+from tmuxreap.agents.programs import program_names
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_a_program_has_the_names_of_its_command_line(
 
 
 def test_the_memory_of_command_lines_does_not_grow_with_each_session() -> None:
-    before = profiles._names.cache_info().currsize
+    before = programs._names.cache_info().currsize
     for number in range(500):
         program_names(("node", "--inspect", "/x/bin/agent.js", "--resume", f"{number}"), "x", None)
         program_names(("python3", "-m", "agent", f"--session={number}"), "x", None)
         program_names(("agent", f"{number}", "a prompt"), "x", None)
-    assert profiles._names.cache_info().currsize - before <= 3
+    assert programs._names.cache_info().currsize - before <= 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tmuxreap.agents.profiles import Spare, Spares
+from tmuxreap.agents.programs import Spare, Spares
 
 AGENT = Spare("ssh-agent")
 SERVER = Spare("node", arguments=re.compile("serve$"))

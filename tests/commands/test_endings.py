@@ -6,7 +6,7 @@ from tests.fakes import OWN_PID, Story
 from tmuxreap.commands.endings import finish
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending.end import to_text
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.records import Begun, NewIntent
 
 STOP = Policy(EndVerb.STOP, "done")

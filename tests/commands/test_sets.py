@@ -13,7 +13,7 @@ from tmuxreap.commands.targets import known_sets
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import LONGEST_NAME, EndingOptions, make_policy
+from tmuxreap.ending.policy import LONGEST_NAME, EndingOptions, make_policy
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.targets import LAST
 
@@ -126,7 +126,7 @@ def test_a_set_is_kept_when_another_process_finishes_the_ending(story: Story) ->
     story.agent("b")
     story.stop("b", set_name="noon")
     app = story.app()
-    from tmuxreap.ending.plan import Policy
+    from tmuxreap.ending.policy import Policy
 
     row = app.registry.look().named("a")
     assert row is not None

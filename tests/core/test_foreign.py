@@ -13,7 +13,7 @@ from tmuxreap.core.foreign import DEEPEST, TooDeep, known, parse, parse_object, 
 from tmuxreap.core.model import EndVerb, Scope
 from tmuxreap.core.results import Answer, fields_of
 from tmuxreap.core.verbs import ALL
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def stopped(story: Story, **environ: str) -> dict[str, Any]:
     """Return the answer; in any case the row is ended."""
     from tmuxreap.commands import stop
     from tmuxreap.core.model import EndVerb
-    from tmuxreap.ending.plan import Policy
+    from tmuxreap.ending.policy import Policy
 
     app = story.app()
     app.settings.environ.update({"PATH": "/usr/bin:/bin", **environ})  # type: ignore[attr-defined]
@@ -182,7 +182,7 @@ def test_a_detached_one_whose_commit_is_held_goes(story: Story, trees: tuple[Pat
 def again(story: Story) -> tuple[object, object]:
     from tmuxreap.commands import stop
     from tmuxreap.core.model import EndVerb
-    from tmuxreap.ending.plan import Policy
+    from tmuxreap.ending.policy import Policy
 
     app = story.app()
     app.settings.environ["PATH"] = "/usr/bin:/bin"  # type: ignore[index]

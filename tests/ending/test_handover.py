@@ -14,7 +14,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, ProcessId, Scope
 from tmuxreap.core.ports import Processes
 from tmuxreap.ending import end
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Intent, NewIntent
 from tmuxreap.sessions.context import Context

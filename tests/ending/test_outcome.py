@@ -22,7 +22,8 @@ from tmuxreap.ending.outcome import (
     result_of,
     stopped_by_of,
 )
-from tmuxreap.ending.plan import Policy, RungKind
+from tmuxreap.ending.plan import RungKind
+from tmuxreap.ending.policy import Policy
 from tmuxreap.registry.transitions import RowEvent
 
 DONE = Ending("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)

@@ -8,7 +8,7 @@ from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 
 def ending(story: Story, policy: Policy = STOP) -> EndingState:

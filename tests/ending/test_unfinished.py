@@ -8,7 +8,7 @@ from tests.fakes import Story
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending.end import restore_options
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
 from tmuxreap.sessions.context import Context
 

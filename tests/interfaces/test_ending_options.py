@@ -18,7 +18,7 @@ from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.core.verbs import VERBS
-from tmuxreap.ending.plan import DEFAULTS, DEFAULTS_OF_REAP, EndingOptions
+from tmuxreap.ending.policy import DEFAULTS, DEFAULTS_OF_REAP, EndingOptions
 from tmuxreap.interfaces.cli.boundary import Call
 from tmuxreap.interfaces.cli.commands import own_parameters, work_of
 from tmuxreap.interfaces.mcp import tools
@@ -146,7 +146,7 @@ def test_no_interface_makes_a_policy_of_its_own() -> None:
         if re.search(r"(?<!\w)Policy\(", path.read_text(encoding="utf-8"))
     }
     assert makers == {
-        "ending/plan.py",
+        "ending/policy.py",
         "ending/interrupt.py",  # ends a turn: nothing to choose
         "ending/hold.py",  # the first half of a restart: nothing to choose
         "ending/send.py",  # gives a prompt: nothing to choose

@@ -12,7 +12,7 @@ from tests.real import CONFIRM_S, Real
 from tmuxreap.commands import start, stop
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 pytestmark = pytest.mark.live
 

@@ -25,7 +25,7 @@ from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 pytestmark = pytest.mark.live
 LONG_S = 60.0  # a limit: the end of the agent comes sooner

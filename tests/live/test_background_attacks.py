@@ -13,7 +13,7 @@ from tests.background import TWO, Daemon, said
 from tests.real import Real, alive, answer
 from tmuxreap.commands import adopt, restart, stop
 from tmuxreap.core.model import EndVerb
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 pytestmark = pytest.mark.live
 

@@ -11,7 +11,7 @@ from tests.live.test_background import listed
 from tests.real import Real, alive, answer
 from tmuxreap.commands import stop
 from tmuxreap.core.model import EndVerb
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 pytestmark = pytest.mark.live
 

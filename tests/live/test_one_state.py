@@ -15,7 +15,7 @@ from tmuxreap.commands.interrupt import InterruptRequest
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.commands.wait import Until, WaitRequest
 from tmuxreap.core.model import EndVerb
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.interfaces.python.registry import Registry
 
 

@@ -15,7 +15,7 @@ from tmuxreap.core.errors import Code
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.interfaces.text.report import lines
 
 pytestmark = pytest.mark.live

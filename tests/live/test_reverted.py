@@ -15,7 +15,7 @@ from tests.real import CONFIRM_S, DEMO, Real, alive, answer, until
 from tmuxreap.commands import resume, stop
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import EndVerb, Scope
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live

@@ -29,7 +29,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live

@@ -19,7 +19,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 pytestmark = pytest.mark.live
 

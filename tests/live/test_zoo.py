@@ -21,7 +21,7 @@ from tests.live.zoo import MEMBERS, OURS_ONLY, Member, Zoo, open_zoo
 from tests.real import Real, alive, until
 from tmuxreap.__main__ import main
 from tmuxreap.core.model import EndVerb, ProcessId
-from tmuxreap.ending import plan
+from tmuxreap.ending import plan, policy
 
 pytestmark = pytest.mark.live
 
@@ -97,7 +97,7 @@ def _end(zoo: Zoo, verb: EndVerb, others_rows: bool) -> Ended:
         # Limits, not verdicts: a chain forks as fast as we look, and a process exits on TERM
         # once it gets the CPU.
         patch.setattr(plan, "KILL_WAIT_S", KILLED_S)
-        patch.setattr(plan, "TERM_GRACE_S", 3 * plan.TERM_GRACE_S)
+        patch.setattr(policy, "TERM_GRACE_S", 3 * policy.TERM_GRACE_S)
         results = end(*NAMES, grace_s=GRACE_S).results
     told = {item.as_json()["name"]: item.as_json() for item in results}
     _show(verb, told, time.monotonic() - started)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes import Story, row_of, sight
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.profiles import Spares
+from tmuxreap.agents.programs import Spares
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import ProcessId, Scope
 from tmuxreap.proof.reach import spare_reason

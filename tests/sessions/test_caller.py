@@ -35,7 +35,7 @@ def test_ended_by_is_in_the_event_and_in_show(story: Story) -> None:
     app = story.app(tool="mcp")
     from tmuxreap.commands import stop
     from tmuxreap.core.model import EndVerb
-    from tmuxreap.ending.plan import Policy
+    from tmuxreap.ending.policy import Policy
 
     stop.run(app, stop.EndRequest(("acme",), Policy(EndVerb.STOP, "why")))
     (answer,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)

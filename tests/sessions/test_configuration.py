@@ -18,7 +18,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.masking import kept_screen, mask_also, mask_secrets
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import EndingOptions, Policy
+from tmuxreap.ending.policy import EndingOptions, Policy
 from tmuxreap.sessions.configuration import Given, read_given, read_usable
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings

@@ -23,7 +23,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, ProcessId, Row, SetOption
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.records import NewIntent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.look import Sights

@@ -31,7 +31,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
 from tmuxreap.core.model import EndVerb, Scope
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files, headless
 

@@ -6,15 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tmuxreap.agents.blocks import Block
-from tmuxreap.agents.profiles import (
-    Background,
-    Folder,
-    OwnDaemon,
-    OwnServer,
-    ServerCall,
-    Spare,
-    Transport,
-)
+from tmuxreap.agents.profiles import Background, Folder, OwnDaemon, OwnServer, ServerCall, Transport
+from tmuxreap.agents.programs import Spare
 
 
 def background_of(data: Block) -> Background:

@@ -22,8 +22,6 @@ from tmuxreap.agents.profiles import (
     LOCATORS,
     UUID,
     Background,
-    Carrier,
-    Carriers,
     Flags,
     GoesOn,
     Hooks,
@@ -33,10 +31,9 @@ from tmuxreap.agents.profiles import (
     Pause,
     Profile,
     Prompt,
-    Spare,
     Text,
-    program_names,
 )
+from tmuxreap.agents.programs import Carrier, Carriers, Spare, program_names
 from tmuxreap.agents.screens import MARKS, State, Tall
 from tmuxreap.core.cache import CacheEntry, Recall, cache_entry, cache_stamp, cached_value
 from tmuxreap.core.values import frozen, replace

@@ -18,7 +18,7 @@ from tmuxreap.core.model import EndVerb, RecordedTmux, Row, Server, Unreachable
 from tmuxreap.core.results import Item, Result, counts, failed_target
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import in_new_set
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.proof.identity import unreadable_failure
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import wants_restart

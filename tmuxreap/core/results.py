@@ -147,6 +147,9 @@ class Restarted(Item):
     plan: Mapping[str, object] | None = None
 
 
+AGENT_GONE = "the agent is gone"  # why a rung is skipped
+
+
 @frozen
 class Rung(Answer):
     """How one step of the ladder went."""

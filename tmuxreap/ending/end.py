@@ -29,7 +29,7 @@ from tmuxreap.ending.clean_up import CleanUp, note_removed, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
 from tmuxreap.ending.ending import EndingState, one_of_each_pane
 from tmuxreap.ending.outcome import dry_run_answers, pending_result, result_of
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ending.prepare import Planning, check_lock
 from tmuxreap.ending.record import Recorder
 from tmuxreap.ledger.books import Books

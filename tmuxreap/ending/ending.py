@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.profiles import Profile, Spares
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import Spares
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.masking import mask_secrets
@@ -18,7 +19,8 @@ from tmuxreap.core.results import Conversation, Draft, Item
 from tmuxreap.core.results import Process as ProcessAnswer
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import field, frozen, replace, slotted
-from tmuxreap.ending.plan import Plan, Policy, RungKind, trouble_for
+from tmuxreap.ending.plan import Plan, RungKind, trouble_for
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.records import Intent
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.servers import Servers

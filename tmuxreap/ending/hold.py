@@ -14,7 +14,7 @@ from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState, one_of_each_pane
-from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.ending.policy import REASONS, Policy
 from tmuxreap.ending.prepare import Planning, recordable
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, Intent

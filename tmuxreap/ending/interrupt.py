@@ -16,7 +16,7 @@ from tmuxreap.ending.end import Endings
 from tmuxreap.ending.ending import EndingState
 from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
 from tmuxreap.ending.outcome import draft_warning
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.proof.state import StateReport, is_stopped, state_by

@@ -14,7 +14,8 @@ from tmuxreap.core.results import Conversation, Ending, Item, Process, Rung, meg
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState, RungReport, as_answer, out_of_reach
-from tmuxreap.ending.plan import Policy, foreign_panes
+from tmuxreap.ending.plan import foreign_panes
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ending.prepare import Planning, recordable
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.identity import pid_of

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.background import Lists
 from tmuxreap.agents.conversations.purge import would_purge
-from tmuxreap.agents.profiles import Profile, Spares
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import Spares
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.model import EndVerb, Outcome, Process, Row, Scope, Server, Status
 from tmuxreap.core.ports import Clock, Processes, Tmux
@@ -21,7 +22,8 @@ from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import why_no_purge_yet
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.plan import ENDING_VERBS, Plan, Policy, make_plan, refusal
+from tmuxreap.ending.plan import ENDING_VERBS, Plan, make_plan, refusal
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneOption, Pulse
 from tmuxreap.proof.observe import Place

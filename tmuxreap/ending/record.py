@@ -20,7 +20,7 @@ from tmuxreap.ending.clean_up import CleanUp, purge_now
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import EndingState, rows_by_place, twins_of
 from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_screen, result_of
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.file import RegistryLook, edited_where_safe

@@ -23,7 +23,7 @@ from tmuxreap.ending.ladder.prompts import (
     put_back,
     why_not_empty,
 )
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.records import SEND, Begun, Busy, Closing, NewIntent, RecordedPlan
 from tmuxreap.proof.state import STATE_OF_SCREEN, States, is_stopped
 from tmuxreap.sessions.under_way import under_way

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from tmuxreap.agents.profiles import SHELLS, Profile
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import SHELLS
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
     Pane,

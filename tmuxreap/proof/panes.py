@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tmuxreap.agents.load import Profiles
-from tmuxreap.agents.profiles import SHELLS, Carrier, Carriers, Profile, program_names
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import SHELLS, Carrier, Carriers, program_names
 from tmuxreap.core.model import Live, Pane, Process, Row, Server, ServerLook, ServerSession
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.ownership import TMUX_SERVER, Index, Owned, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tmuxreap.agents.profiles import Spare, Spares, program_names
+from tmuxreap.agents.programs import Spare, Spares, program_names
 from tmuxreap.core.model import (
     NoServer,
     Process,

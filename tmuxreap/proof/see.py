@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.profiles import Profile, Spares
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import Spares
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import (
     Live,

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.load import Profiles
-from tmuxreap.agents.profiles import Clients, Profile, Spares
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import Clients, Spares
 from tmuxreap.core.model import Row
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.rows import ended_epoch

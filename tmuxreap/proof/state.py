@@ -19,7 +19,8 @@ from tmuxreap.agents.conversations.records import (
     store_of,
 )
 from tmuxreap.agents.hooks.events import HEARTBEAT
-from tmuxreap.agents.profiles import Carriers, Profile
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import Carriers
 from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
 from tmuxreap.core.cache import cache_entry, cache_stamp, cached_value
 from tmuxreap.core.masking import mask_secrets

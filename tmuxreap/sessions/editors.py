@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tmuxreap.agents.profiles import Profile, program_names
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import program_names
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen

@@ -14,7 +14,7 @@ from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind, Limits
 from tmuxreap.core.model import EndVerb, ProcessId, Unreachable
 from tmuxreap.core.text import Style
-from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.ending.policy import EndingOptions, make_policy
 from tmuxreap.interfaces.text.report import report
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.records import NewIntent

@@ -21,7 +21,7 @@ from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 
 pytestmark = pytest.mark.live
 CONVERSATION = "7d1f2c3a-1111-4222-8333-444455556666"

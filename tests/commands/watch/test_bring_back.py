@@ -12,7 +12,7 @@ from tmuxreap.commands import forget, resume, start, stop
 from tmuxreap.commands.watch.restarting import bring_back
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
-from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.records import NewIntent
 from tmuxreap.registry.rows import loss_key
 

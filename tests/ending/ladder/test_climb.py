@@ -13,7 +13,8 @@ from tests.ending.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
 from tests.fakes import FakeClock, Story
 from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.profiles import Key, Pause, Profile, Spares, Text
+from tmuxreap.agents.profiles import Key, Pause, Profile, Text
+from tmuxreap.agents.programs import Spares
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Live, Outcome, Row, StoppedBy
 from tmuxreap.core.ports import SignalSent
@@ -33,7 +34,8 @@ from tmuxreap.ending.ladder.requests import (
     Signal,
     Wait,
 )
-from tmuxreap.ending.plan import Policy, RungKind, make_plan
+from tmuxreap.ending.plan import RungKind, make_plan
+from tmuxreap.ending.policy import Policy
 from tmuxreap.proof.ownership import Belonging, Owned
 from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.sessions.conversation import Known

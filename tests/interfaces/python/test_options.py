@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.model import EndVerb
-from tmuxreap.ending.plan import EndingOptions
+from tmuxreap.ending.policy import EndingOptions
 from tmuxreap.interfaces.python.options import StopOptions, UsageError, options_of, seconds
 
 

@@ -9,7 +9,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.agents.profiles import SHELLS, Flags, Profile, program_names
+from tmuxreap.agents.profiles import Flags, Profile
+from tmuxreap.agents.programs import SHELLS, program_names
 from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.values import frozen
 

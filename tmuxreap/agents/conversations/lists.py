@@ -27,14 +27,8 @@ from tmuxreap.agents.conversations.jobs import (
     word_at,
 )
 from tmuxreap.agents.conversations.records import read_json, store_of
-from tmuxreap.agents.profiles import (
-    Background,
-    OwnServer,
-    Profile,
-    ServerCall,
-    Transport,
-    program_names,
-)
+from tmuxreap.agents.profiles import Background, OwnServer, Profile, ServerCall, Transport
+from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 
-from tmuxreap.agents.profiles import Spares
+from tmuxreap.agents.programs import Spares
 from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,

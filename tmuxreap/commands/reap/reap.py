@@ -17,13 +17,7 @@ from tmuxreap.core.results import Ending, Item, Result, counts
 from tmuxreap.core.times import iso, seconds_of
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import in_new_set
-from tmuxreap.ending.plan import (
-    DEFAULTS_OF_REAP,
-    EndingOptions,
-    Policy,
-    Seconds,
-    make_policy,
-)
+from tmuxreap.ending.policy import DEFAULTS_OF_REAP, EndingOptions, Policy, Seconds, make_policy
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import is_protected
 from tmuxreap.sessions.context import Context

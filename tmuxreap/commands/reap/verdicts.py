@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 
-from tmuxreap.agents.profiles import SHELLS
+from tmuxreap.agents.programs import SHELLS
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers import Kept
 from tmuxreap.core.defaults import IDLE_AFTER_S, STALLED_AFTER_S

@@ -26,7 +26,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.plan import Policy, recorded_policy
+from tmuxreap.ending.policy import Policy, recorded_policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import conversation_field, recorded_conversation, wants_restart

@@ -26,7 +26,7 @@ from tmuxreap.core.model import Live, NoServer, Row, Server, Status, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import end
-from tmuxreap.ending.plan import set_of
+from tmuxreap.ending.policy import set_of
 from tmuxreap.ledger.records import SEND, START, Closing, Intent, NewEvent, PaneOption
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.file import RegistryLook, edited_where_safe

@@ -16,7 +16,8 @@ from tmuxreap.agents.conversations.background import Forked
 from tmuxreap.agents.conversations.command_lines import resume_words
 from tmuxreap.agents.conversations.find import Clues, with_path
 from tmuxreap.agents.conversations.records import store_of
-from tmuxreap.agents.profiles import SHELLS, Profile
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import SHELLS
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.launch import BEGINNING_S, agent_failed, existing_folder
 from tmuxreap.commands.starting.row import (
@@ -43,7 +44,7 @@ from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace, slotted
 from tmuxreap.ending.end import restore_options
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.ending.policy import EndingOptions, make_policy
 from tmuxreap.ledger.records import Closing, Intent, RecordedStart
 from tmuxreap.proof.sight import Sight
 from tmuxreap.registry.rows import conversation_field, recorded_conversation

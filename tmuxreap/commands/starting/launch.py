@@ -12,7 +12,8 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.profiles import SHELLS, Profile
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import SHELLS
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.commands.starting.outside import process_of, with_process
 from tmuxreap.commands.starting.row import (
@@ -46,7 +47,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.results import Item, failure_in
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.ending.policy import EndingOptions, make_policy
 from tmuxreap.ledger.records import START
 from tmuxreap.proof.identity import Moved, unreachable_failure
 from tmuxreap.proof.sight import Past, Sight
@@ -60,7 +61,7 @@ from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
     from tmuxreap.ending.end import Endings
-    from tmuxreap.ending.plan import Policy
+    from tmuxreap.ending.policy import Policy
 
 
 NOT_FOUND = 127  # exit status of env and shells if there is no such program

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from tmuxreap.agents.profiles import SHELLS
+from tmuxreap.agents.programs import SHELLS
 from tmuxreap.core.errors import Code
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy

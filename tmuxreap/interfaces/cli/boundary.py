@@ -16,7 +16,7 @@ from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
 from tmuxreap.core.model import AgentState, Outcome
 from tmuxreap.core.ports import Progress
-from tmuxreap.core.results import Item, Result, local
+from tmuxreap.core.results import AGENT_GONE, Item, Result, local
 from tmuxreap.core.text import Style, pad, plain, width
 from tmuxreap.core.times import seconds_of
 from tmuxreap.core.values import frozen
@@ -213,8 +213,6 @@ def _asked(verb: str, planned: Sequence[Item], *, purge: bool) -> str:
 
 def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:
     """Show the plan for several sessions in a line each."""
-    from tmuxreap.ending.plan import AGENT_GONE  # not needed by what only looks
-
     yield f"{verb} {len(planned)} sessions:"
     names = [plain(one.name) for one in planned]
     agents = [plain(getattr(one, "agent", None) or "-") for one in planned]

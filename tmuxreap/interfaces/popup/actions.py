@@ -23,7 +23,7 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import EndVerb, Live, Row, Server, Status, SwitchClient
 from tmuxreap.core.results import Result, local
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.ending.policy import EndingOptions, make_policy
 from tmuxreap.hosts.file import read_hosts
 from tmuxreap.interfaces.popup.view import choices_path
 from tmuxreap.interfaces.remote.near import attach_command, run_on_hosts

@@ -10,7 +10,7 @@ from tmuxreap.commands.wait import Until
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.times import parse_duration
-from tmuxreap.ending.plan import EndingOptions, Seconds
+from tmuxreap.ending.policy import EndingOptions, Seconds
 
 
 class Error(Exception):

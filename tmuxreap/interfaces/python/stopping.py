@@ -11,7 +11,7 @@ from tmuxreap.commands.reap.verdicts import kinds_wanted
 from tmuxreap.core.answers import Interrupted, Sent
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Ending, Restarted, Result
-from tmuxreap.ending.plan import EndingOptions, make_policy
+from tmuxreap.ending.policy import EndingOptions, make_policy
 from tmuxreap.interfaces.python.calls import (
     Several,
     Target,

@@ -12,12 +12,7 @@ from tmuxreap.core.defaults import HANGUP_GRACE_S, TERM_GRACE_S
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
-from tmuxreap.ending.plan import (
-    REASONS,
-    TASK_STATUSES,
-    EndingOptions,
-    make_policy,
-)
+from tmuxreap.ending.policy import REASONS, TASK_STATUSES, EndingOptions, make_policy
 from tmuxreap.interfaces.cli import complete
 from tmuxreap.interfaces.cli.boundary import Call, confirm, heed_signals, seconds
 from tmuxreap.interfaces.cli.commands import DryRun, Targets, Yes
