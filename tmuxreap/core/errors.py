@@ -121,6 +121,18 @@ def printing() -> Iterator[None]:
         raise OutputLost(error.errno, error.strerror) from None
 
 
+class NoAnswer(Exception):  # noqa: N818 - it says what there is
+    """A server did not answer, refused, or is not the one that was meant."""
+
+
+class NobodyListens(NoAnswer):
+    """Nobody listens there."""
+
+
+class Refused(NoAnswer):
+    """A server answered, and refused this one call."""
+
+
 def command(verb: str, name: str, *more: str) -> str:
     """Return a command for a hint, quoted for a shell: a name may hold shell metacharacters."""
     from shlex import join  # imported late: only failures need it

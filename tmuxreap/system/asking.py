@@ -18,6 +18,8 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from tmuxreap.core.errors import NoAnswer, NobodyListens, Refused
+
 MOST_BYTES = 1 << 24  # an answer is cut off by its end: nobody reads half of it
 # In the place of a frame's length: two or eight bytes of it follow.
 SHORT = 126
@@ -30,18 +32,6 @@ MASKED = 0x80
 SWITCHING = b" 101 "
 PEER = struct.Struct("3i")  # pid, user, group
 NOTES = 1000  # of a server, before its answer
-
-
-class NoAnswer(Exception):  # noqa: N818 - it says what there is
-    """A server did not answer, refused, or is not the one that was meant."""
-
-
-class NobodyListens(NoAnswer):
-    """Nobody listens there."""
-
-
-class Refused(NoAnswer):
-    """A server answered, and refused this one call."""
 
 
 class Wire(Protocol):

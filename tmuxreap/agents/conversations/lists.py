@@ -30,6 +30,7 @@ from tmuxreap.agents.conversations.records import read_json, store_of
 from tmuxreap.agents.profiles import Background, OwnServer, Profile, ServerCall, Transport
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import State
+from tmuxreap.core.errors import NoAnswer, NobodyListens, Refused
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
@@ -170,11 +171,8 @@ class Asked:
     """A connection to a proven server."""
 
     def __init__(self, host: Serving, processes: Processes, limit_s: float) -> None:
-        from tmuxreap.system.asking import (  # late: few have a server
-            HttpWire,
-            NobodyListens,
-            SocketWire,
-        )
+        # late: few have a server
+        from tmuxreap.system.asking import HttpWire, SocketWire
 
         self.host = host
         self._processes = processes
@@ -242,8 +240,6 @@ def read_served(
 
 def _answer(host: Serving, background: Background, processes: Processes) -> Jobs:
     """Return what one server runs."""
-    from tmuxreap.system.asking import NoAnswer, NobodyListens  # late: few have a server
-
     listed: list[Job] = []
     try:
         with closing(Asked(host, processes, ANSWER_S)) as asked:
@@ -268,8 +264,6 @@ def at_once(ask: Callable[[Asking], Answer], several: Sequence[Asking]) -> list[
 
 def end_served(profile: Profile, job: Job, processes: Processes, limit_s: float) -> str | None:
     """Tell its server to end it; return why that failed."""
-    from tmuxreap.system.asking import NoAnswer
-
     server = profile.own_server
     if server is None:
         return "no server runs it"
@@ -321,8 +315,6 @@ def _login(
 
 
 def _served_jobs(asked: Asked, background: Background, processes: Processes) -> Iterator[Job]:
-    from tmuxreap.system.asking import Refused
-
     server = asked.host.server
     for folder in _folders(asked, processes):
         questions = _questions(asked, folder)
@@ -407,8 +399,6 @@ def _asked_in(entry: Entry, server: OwnServer) -> str:
 
 def _questions(asked: Asked, folder: str) -> dict[str, str]:
     """Return what each session waits for."""
-    from tmuxreap.system.asking import Refused
-
     server = asked.host.server
     found: dict[str, str] = {}
     for call in server.waiting:

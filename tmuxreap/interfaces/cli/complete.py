@@ -18,6 +18,7 @@ import typer
 from typer._click.shell_completion import CompletionItem, add_completion_class
 from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
+from tmuxreap.app import real_app
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.verbs import CALLED, RUNNING
 from tmuxreap.registry.targets import LAST
@@ -152,8 +153,6 @@ def words(*known: str) -> Callable[..., list[Offer]]:
 
 
 def _context(ctx: typer.Context) -> Context:
-    from tmuxreap.app import real_app
-
     before = None
     if ctx.parent:
         before = ctx.parent.params.get("registry")

@@ -205,9 +205,9 @@ def do_watch(
 
 def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     """Read the kinds for unattended reaping: not orphans, which the user should see first."""
-    from tmuxreap.commands.reap.verdicts import Kind
+    from tmuxreap.commands.reap.verdicts import RULES, Kind
 
-    known = [kind.value for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)]
+    known = [kind.value for kind in RULES]
     wanted = []
     for word in words.split(","):
         wanted.append(one_of(known, word.strip(), flag, "stalled,idle"))
