@@ -67,3 +67,17 @@ def test_a_server_that_cannot_be_asked_is_refused(wrong: Mapping[str, object]) -
 def test_a_block_that_leads_nowhere_is_refused(wrong: Mapping[str, object]) -> None:
     with pytest.raises(Misplaced):
         background_of(Block({**LEAST, **wrong}))
+
+
+def test_an_id_is_of_the_form_that_its_block_says() -> None:
+    least = background_of(Block(LEAST))
+    numbered = background_of(Block({**LEAST, "id": r"\d+"}))
+    assert least.id.fullmatch("a-1")
+    assert not least.id.fullmatch("-x")
+    assert numbered.id.fullmatch("12")
+    assert not numbered.id.fullmatch("a-1")
+
+
+@pytest.mark.parametrize("key", ["pid", "started", "state"])
+def test_a_key_that_is_given_replaces_its_default(key: str) -> None:
+    assert getattr(background_of(Block({**LEAST, key: "other"})), key) == "other"

@@ -137,3 +137,29 @@ def test_send_does_not_wait_for_a_state_that_cannot_change(story: Story) -> None
     one = sent(story, waiter=Waiter(story), when_idle_s=60.0)
     assert (one["error"]["code"], one["state"]) == ("not_idle", "idle")
     assert story.clock.monotonic() - before < 1.0
+
+
+@pytest.mark.parametrize("row_stays", [True, False])
+def test_the_row_is_read_again_while_it_is_waited_for(story: Story, row_stays: bool) -> None:
+    """Its agent was replaced meanwhile: the prompt is for the one that the row names now. Where the
+    row is gone, it is for the agent that was named."""
+    before = story.agent(state="busy")
+    before.works = True
+    after = story.agent("next")
+    after.works = True
+
+    def then() -> None:
+        lines = story.path.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if '"name": "acme"' not in line]
+        if row_stays:
+            kept = [line.replace('"name": "next"', '"name": "acme"') for line in kept]
+        story.path.write_text("".join(kept))
+        before.state = "busy" if row_stays else "idle"
+        before.draw()
+
+    one = sent(story, waiter=Waiter(story, then), when_idle_s=10.0)
+    assert one["outcome"] == "sent"
+    if row_stays:
+        assert (before.submitted, after.submitted) == ([], ["go on"])
+    else:
+        assert (before.submitted, after.submitted) == (["go on"], [])

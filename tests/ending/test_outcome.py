@@ -151,3 +151,13 @@ def test_an_event_notes_a_dialog_that_no_key_closed(story: Story) -> None:
     assert "state" not in event_record(finished, DONE, "before", {}).data
     finished.plan = replace(finished.plan, screen=Screen(State.IDLE))
     assert "state" not in event_record(finished, hung_up, "before", {}).data
+
+
+def test_a_row_that_ended_before_keeps_its_reason_in_the_answer(story: Story) -> None:
+    story.agent()
+    app = story.app()
+    for status, expected in [(Status.RUNNING, "now"), (Status.STOPPED, "before")]:
+        finished = left(story, replace(STOP, reason="now"))
+        finished.row = replace(finished.row, status=status, stop_reason="before")
+        answer = result_of(finished, app.clock, app.processes, app.finder)
+        assert answer.stop_reason == expected

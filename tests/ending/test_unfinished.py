@@ -6,6 +6,7 @@ import json
 
 from tests.fakes import Story
 from tmuxreap.commands.endings import endings_of
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.ending.end import restore_options
 from tmuxreap.ending.policy import Policy
@@ -87,3 +88,16 @@ def test_a_worktree_that_cannot_go_is_a_warning(story: Story) -> None:
     story.path.write_text(text.replace('"name": "acme"', '"name": "acme", "worktree": "/nowhere"'))
     (warning,) = seen_to(story, cleanup=True).warnings
     assert warning.startswith("cleanup_failed: could not remove the worktree of acme")
+
+
+def test_without_the_list_of_spared_programs_a_kill_is_finished_and_a_stop_is_not(
+    story: Story,
+) -> None:
+    agent = story.agent()
+    lost = Failure(Code.CONFIG_INVALID, "agents.yaml, line 3")
+    endings = endings_of(story.app())
+    told = endings.finish_ending("acme", Policy(EndVerb.STOP, "enough"), spares_lost=lost)
+    assert "agents.yaml, line 3" in told
+    assert story.processes.alive(agent.process)
+    endings.finish_ending("acme", Policy(EndVerb.KILL, "enough"), spares_lost=lost)
+    assert not story.processes.alive(agent.process)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import Story
 from tests.hosts.conftest import GONE, PROGRAM, Fleet
-from tmuxreap.hosts.engines import terminal_words
+from tmuxreap.hosts.engines import AT, engine_of, terminal_words
 from tmuxreap.hosts.file import Host
 
 
@@ -67,3 +68,18 @@ def test_a_row_of_this_machine_wins(fleet: Fleet) -> None:
     assert (status, "far-1" in told) == (3, False)
     assert "web@far" in told
     assert Path(fleet.registry("me")).exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("tmuxreap", ("tmuxreap", AT)),
+        ("~/tmuxreap", ("sh", "-c", f"exec ~/tmuxreap {AT}")),
+    ],
+)
+def test_only_a_home_needs_a_shell_in_a_container(
+    tmp_path: Path, program: str, words: tuple[str, ...]
+) -> None:
+    host = Host("dev", via=("docker", "exec", "-i", "dev"), program=program)
+    engine = engine_of(host, Story(tmp_path).app().settings)
+    assert engine.words == ("docker", "exec", "-i", "dev", *words)

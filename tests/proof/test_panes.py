@@ -95,3 +95,12 @@ def test_a_pane_is_reported_with_what_is_in_front_of_it(story: Story) -> None:
     assert describe_panes(with_names([pane.now], world(story))) == f"vim in {number} (pid {pid})"
     gone = replace(pane.now, pid=None)
     assert describe_panes(with_names([gone], world(story))) == f"{number} (dead)"
+
+
+def test_a_script_that_runs_more_than_its_last_shell_is_at_work(story: Story) -> None:
+    """`sh -c 'agent; bash'`: idle while that bash alone is left; a job beside it is work."""
+    pane = story.tmux.open(story.SOCKET, "plain", "sh", "-c", "agent; bash").panes[0]
+    story.processes.add("bash", parent=pane.process, foreground=True)
+    assert agent_in(pane.now, None, world(story)) == ()
+    story.processes.add("make", parent=pane.process)
+    assert len(agent_in(pane.now, None, world(story))) == 3

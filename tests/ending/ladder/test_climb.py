@@ -454,3 +454,12 @@ def test_a_pane_that_comes_during_the_turn_has_the_stop_refused(story: Story) ->
     (item,) = story.stop("acme", after_turn_s=60.0).results
     assert (item.as_json()["outcome"], story.row()["status"]) == ("refused", "running")
     assert story.processes.alive(agent.process)
+
+
+@pytest.mark.parametrize(("age_s", "again"), [(0.2, 0), (5.0, 1)])
+def test_a_look_that_is_old_is_repeated_before_keys(age_s: float, again: int) -> None:
+    """Foreign panes may have come since."""
+    old = FakeClock().monotonic() - age_s
+    asked, _ = run(STOP, scripted(ReadScreen=[IDLE, OURS], Look=ALONE), looked_at=old)
+    first = next(at for at, it in enumerate(asked) if isinstance(it, ReadScreen))
+    assert kinds(asked[:first]).count("Look") == again

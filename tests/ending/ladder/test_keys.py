@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.ending.ladder.test_climb import ALONE, GONE, IDLE, OURS, UNTOLD, run, scripted
+from tests.ending.ladder.test_climb import (
+    ALONE,
+    GONE,
+    IDLE,
+    OURS,
+    UNTOLD,
+    an_ending,
+    run,
+    scripted,
+)
 from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
@@ -19,6 +28,7 @@ from tmuxreap.ending.ladder.requests import (
     ReadScreen,
     Request,
     Wait,
+    type_keys,
 )
 
 STAYS = frozenset({AGENT.id})
@@ -202,3 +212,14 @@ def test_a_screen_that_tells_nothing_is_looked_at_no_longer_for_it() -> None:
     reads = next(at for at, request in enumerate(asked) if isinstance(request, Press))
     assert sum(isinstance(request, ReadScreen) for request in asked[:reads]) == 1
     assert ended.draft_lost
+
+
+def test_a_pause_between_keys_is_waited_and_no_key() -> None:
+    one = an_ending()
+    steps = type_keys(one, (Key("C-c"), Pause(0.5), Key("C-c")))
+    asked = [next(steps)]
+    with pytest.raises(StopIteration) as done:
+        while True:
+            asked.append(steps.send(True))
+    assert asked == [Press(Key("C-c")), Wait(one.awaited, one.now + 0.5), Press(Key("C-c"))]
+    assert done.value.value is True
