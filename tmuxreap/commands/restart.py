@@ -250,11 +250,11 @@ def _fit(context: Context, ending: EndingState) -> Way:
     sight = ending.sight
     if row.status.ended:
         reason = f"it is {row.status.value}"
-        hint = f"take up its conversation: {command('resume', name)}"
+        hint = f"resume its conversation: {command('resume', name)}"
         raise could_not("restart", name, reason, hint, Code.GONE)
     if row.terminal is not Terminal.TMUX:
         again = f"{command('stop', name)}, then: {command('resume', name)}"
-        hint = f"end it, and take up its conversation: {again}"
+        hint = f"end it, and resume its conversation: {again}"
         raise could_not("restart", name, NO_PANE[row.terminal], hint, Code.NOT_RESUMABLE)
     failure = None
     if ending.answer is not None:

@@ -52,7 +52,7 @@ def checked_text(text: str) -> str:
         raise _unfit("it is not UTF-8") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if would_be_obeyed(text):
-        raise _unfit("a control character is in it, which a terminal would obey")
+        raise _unfit("it contains a control character, which a terminal would act on")
     if not visible(text):
         raise _unfit("it is blank")
     if size > MOST_BYTES:

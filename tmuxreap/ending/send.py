@@ -87,7 +87,7 @@ def type_draft(by: Endings, row: Row, text: str) -> str | None:
     """Type a draft into the input of an agent that has just begun, without Enter, as soon as that
     is idle and empty. Return why it could not be done, or None."""
     if would_be_obeyed(text):
-        return "a control character is in it, which a terminal would obey"
+        return "it contains a control character, which a terminal would act on"
     until = by.active.clock.monotonic() + DRAFT_S
     while True:
         try:

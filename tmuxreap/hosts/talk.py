@@ -162,7 +162,7 @@ def hang_up(hosts: Sequence[Host]) -> None:
 ANSWER_S = 30.0
 AGAIN_AFTER_S = (0.2, 1.0, 3.0)
 OUTCOME = "outcome"
-INSTALL = "install it there: python3 -m pip install tmuxreap; or set `program` in hosts.yaml"
+INSTALL = "copy a checkout there and install it: pipx install .; or set `program` in hosts.yaml"
 NO_SUCH_COMMAND = (126, 127)
 USAGE = 2
 

@@ -44,7 +44,7 @@ def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, s
     common = _folder(repository, COMMON_DIR, environ)
     if common is None:
         reason = f"there is no git repository in {repository}"
-        raise _unusable(name, path, reason, "name one with --cwd")
+        raise _unusable(name, path, reason, "run it in a repository, or name one with --cwd")
     tree = Worktree(os.path.realpath(path), repository, name)
     if not os.path.lexists(path) or _is_empty(path):
         return tree

@@ -154,3 +154,20 @@ def test_flags_before_the_verb_count(registry: Path, words: tuple[str, ...]) -> 
         "-V": answer.out.startswith("tmuxreap "),
     }
     assert shown[words[0]]
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"session": None, "processes": []}, "delete the conversation of acme for good?"),
+        ({"session": "$1", "processes": []}, "stop acme, and delete its conversation for good?"),
+    ],
+)
+def test_a_purge_of_what_has_ended_asks_about_the_conversation_alone(
+    plan: dict[str, object], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(boundary, "confirm", lambda words: bool(asked.append(words)) or True)
+    one = Ending("acme", "planned", plan={"name": "acme", "verb": "stop", **plan})
+    assert boundary.question(Style(), purge=True)(Result("stop", None, 0.0, [one]))
+    assert asked == [words]

@@ -10,6 +10,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import make_plan
 from tmuxreap.interfaces.text.receipt import receipt, verdict
 from tmuxreap.interfaces.text.report import lines
+from tmuxreap.ledger.records import RecordedPlan
 
 DONE = Ending("acme", Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, duration_ms=1234)
 TALK = Conversation("id-1", "pidfile", None, exists=True)
@@ -83,6 +84,14 @@ def test_a_plan_says_what_would_be_done() -> None:
     assert "  hangup        waits up to 5 s" in lines
     assert "  SIGKILL       skipped: --no-force" in lines
     assert lines[-1] == "  ends          python3 (100): pane"
+
+
+def test_the_plan_of_a_purge_alone_names_no_rungs() -> None:
+    plan = RecordedPlan("acme", "stop", reason="tidy", purge=True, purges=("/c.jsonl",))
+    assert told(Ending("acme", Outcome.PLANNED, plan=plan.as_json())) == [
+        "acme: would delete the conversation of this ended session (reason: tidy)",
+        "  deletes       /c.jsonl",
+    ]
 
 
 def test_a_verdict_names_its_facts() -> None:

@@ -206,9 +206,17 @@ def _asked(verb: str, planned: Sequence[Item], *, purge: bool) -> str:
         its = "their conversations"
     else:
         its = "its conversation"
+    if purge and all(map(_is_over, planned)):
+        return f"delete the conversation{'s' * several} of {them} for good?"
     if purge:
         return f"{verb} {them}, and delete {its} for good?"
     return f"{verb} {them}?"
+
+
+def _is_over(one: Item) -> bool:
+    """Tell whether nothing of it is left to be ended."""
+    plan = getattr(one, "plan", None) or {}
+    return bool(plan) and plan.get("session") is None and not plan.get("processes")
 
 
 def _briefly(verb: str, planned: Sequence[Item]) -> Iterator[str]:

@@ -140,7 +140,12 @@ def _left(one: Ending) -> Iterator[str]:
 
 
 def planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
-    yield f"{style.paint(plan.name, 'bold')}: would {plan.verb} it (reason: {plan.reason})"
+    only_purges = bool(plan.purge) and plan.session is None and not plan.processes
+    if only_purges:
+        what = "delete the conversation of this ended session"
+    else:
+        what = f"{plan.verb} it"
+    yield f"{style.paint(plan.name, 'bold')}: would {what} (reason: {plan.reason})"
     if plan.after_turn is not None:
         wait_s = plan.after_turn.waits_ms / 1000
         yield f"  turn          waits up to {wait_s:g} s for the agent to end it"
@@ -148,7 +153,7 @@ def planned(plan: RecordedPlan, style: Style) -> Iterator[str]:
     yield from (f"  leaves        {path}" for path in plan.left or ())
     if plan.purge and not plan.purges:
         yield "  deletes       what the agent names as it exits; no file is known yet"
-    for rung in plan.rungs:
+    for rung in () if only_purges else plan.rungs:
         waits = f"waits up to {round(rung.waits_ms / 1000, 1):g} s"
         skipped = None
         if rung.skipped:

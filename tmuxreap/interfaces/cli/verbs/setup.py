@@ -112,7 +112,7 @@ def do_skills(
 
     if action != "install":
         reason = f"could not read the command: skills has no action {action!r}"
-        raise Failure(Code.USAGE, reason, "tmuxreap skills install")
+        raise Failure(Code.USAGE, reason, "the only action: tmuxreap skills install")
     return run(call.context, SkillsRequest(dest, dry_run, yes))
 
 
@@ -243,7 +243,7 @@ def do_completion(
     tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
     """
     if shell not in SHELLS:
-        reason = f"could not complete for {shell!r}: this shell is not supported"
+        reason = f"could not print the completion for {shell!r}: this shell is not supported"
         raise Failure(Code.USAGE, reason, f"give {', '.join(SHELLS)}")
     script = get_completion_script(prog_name="tmuxreap", complete_var=complete.ASKING, shell=shell)
     lines = tuple(script.splitlines())
