@@ -111,3 +111,10 @@ def test_a_dialog_names_its_question(agent: str, text: str, asks: str) -> None:
     profile = load_profiles(None).agents[agent]
     screen = read_screen(text, profile.screens, profile.marks, profile.tall)
     assert (screen.state, screen.asks) == (State.DIALOG, asks)
+
+
+def test_a_question_of_the_set_up_that_is_only_quoted_is_none() -> None:
+    marks = {"setup": re.compile("Do you trust this folder")}
+    asked = "Do you trust this folder?\n  1. Yes"
+    assert read_screen(f"demo agent\n\n{asked}", PATTERNS, marks).setup
+    assert read_screen(f"{asked}\n\n> ", PATTERNS, marks) == Screen(State.IDLE)

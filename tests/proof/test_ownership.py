@@ -200,3 +200,14 @@ def test_pid_1_and_the_tmux_server_belong_to_no_session(table: Table) -> None:
 
 def test_an_unrelated_process_belongs_to_no_session(table: Table) -> None:
     assert table.why(STRANGER) is None
+
+
+@pytest.mark.parametrize("known", [None, "mine"])
+@pytest.mark.parametrize("carried", [None, "mine", "another"])
+def test_a_mark_of_another_registry_is_no_evidence(
+    table: Table, known: str | None, carried: str | None
+) -> None:
+    """Where one of the two names none, the mark alone decides."""
+    table.add(500, 1, sid=777, trace=Trace(mark=MARK, registry=carried))
+    found = [one.process.pid for one in table.owned(registry=known).own]
+    assert (500 in found) == ((known, carried) != ("mine", "another"))

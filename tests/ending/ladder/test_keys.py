@@ -223,3 +223,12 @@ def test_a_pause_between_keys_is_waited_and_no_key() -> None:
             asked.append(steps.send(True))
     assert asked == [Press(Key("C-c")), Wait(one.awaited, one.now + 0.5), Press(Key("C-c"))]
     assert done.value.value is True
+
+
+def test_an_escape_clears_no_draft() -> None:
+    """The screen told nothing before it, and shows an empty input before the key that clears."""
+    asked, ended = keyed(UNREAD, IDLE)
+    assert pressed(asked)[0] == ESCAPE
+    assert ended.draft_lost == ""
+    _, ended = keyed(UNREAD)
+    assert ended.draft_lost == "its screen could not be read"
