@@ -50,11 +50,11 @@ ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in row
 # Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
 core.* registry.rows registry.targets registry.transitions registry.edits
-registry.yaml.* agents.profiles agents.programs agents.screens agents.blocks agents.hooks.*
-agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes proof.identity
-proof.sight proof.see proof.reach ending.policy ending.plan ending.ending ending.ladder.climb
-ending.ladder.keys ending.ladder.prompts ending.ladder.requests ending.ladder.turns hosts.choose
-hosts.wire commands.reap.verdicts interfaces.python.options
+registry.yaml.* agents.build agents.profiles agents.programs agents.screens agents.blocks
+agents.hooks.* agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes
+proof.identity proof.sight proof.see proof.reach ending.policy ending.plan ending.ending
+ending.ladder.climb ending.ladder.keys ending.ladder.prompts ending.ladder.requests
+ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts interfaces.python.options
 """
 SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}

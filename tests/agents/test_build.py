@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents import load
+from tmuxreap.agents import build
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Hooks
 
 
 def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
     head = (
-        (Path(load.__file__).with_name("agents.yaml"))
+        (Path(build.__file__).with_name("agents.yaml"))
         .read_text(encoding="utf-8")
         .partition("common:")[0]
     )
     explained = set(re.findall(r"[a-z_]+", head))
     assert {
-        *load.BLOCK_KEYS,
-        *load.TALK_KEYS,
-        *load.KEYS,
+        *build.BLOCK_KEYS,
+        *build.TALK_KEYS,
+        *build.KEYS,
         *Hooks.__match_args__,
     } - explained == set()
 

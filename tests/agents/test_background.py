@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import pytest
 
 from tmuxreap.agents.blocks import Block, Misplaced
-from tmuxreap.agents.daemons import background_of
+from tmuxreap.agents.build import background_of
 
 LEAST = {"file": "list.json", "entries": "all", "end": ["x", "stop", "{id}"]}
 
 
 def test_a_missing_key_has_its_default() -> None:
     found = background_of(Block(LEAST))
+    assert found is not None
     assert (found.pid, found.started, found.state) == ("pid", "started", "state")
 
 
@@ -28,7 +29,9 @@ SERVER = {
 
 
 def test_a_server_has_its_calls() -> None:
-    server = background_of(Block({"server": SERVER})).server
+    found = background_of(Block({"server": SERVER}))
+    assert found is not None
+    server = found.server
     assert server is not None
     assert (server.list.name, server.list.parameters) == ("GET /all", {})
     assert server.entry.parameters == {"folder": "{folder}"}
