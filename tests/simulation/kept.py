@@ -257,4 +257,16 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "server_dies", "a", 3),
         ("act", "start", "a", ("demo", "always", False), (), ""),
     ],
+    "an agent leaves late, while the kill of another dies": [
+        ("live", "a", "demo", 0, "shell", {**CALM, "exit_delay_s": 4.0, "ignores": ("SIGTERM",)}),
+        ("row", "a", "foreign"),
+        ("live", "b", "demo", 0, "shell", STUBBORN),
+        ("row", "b", "foreign"),
+        ("act", "stop", "a", ("pane", False, 1.0), (), ""),
+        ("time", 0.5),
+        ("hang", 0, True),
+        ("act", "kill", "b", WHOLE, ((24, "kill"),), ""),
+        ("time", 2.0),
+        ("deed", "closes", "a", 0),
+    ],
 }

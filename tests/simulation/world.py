@@ -142,7 +142,7 @@ class World(OtherTools):
 
     def _gone(self, process: ProcessId) -> None:
         life = self.owner.get(process)
-        if isinstance(life, Life) and self.current is not None:
+        if isinstance(life, Life) and self.current in life.struck:  # not while another one ran
             life.killers.add(self.current)
         if isinstance(life, Life) and life.agent is not None and life.agent.process == process:
             self._follow(life)

@@ -232,3 +232,15 @@ def test_an_escape_clears_no_draft() -> None:
     assert ended.draft_lost == ""
     _, ended = keyed(UNREAD)
     assert ended.draft_lost == "its screen could not be read"
+
+
+@pytest.mark.parametrize(
+    ("deny", "first"), [((), ESCAPE), ((ESCAPE,), ESCAPE), ((Key("C-c"),), Text("/exit"))]
+)
+def test_escape_is_left_out_where_another_key_leaves_a_dialog(
+    deny: tuple[Key, ...], first: Key | Text
+) -> None:
+    dialog = Screen(State.DIALOG)
+    answers = scripted(ReadScreen=[dialog, dialog, IDLE], Look=[ALONE, GONE], Capture=UNTOLD)
+    asked, _ = run(STOP, answers, profile=replace(DEMO, deny_keys=deny))
+    assert pressed(asked)[0] == first
