@@ -53,6 +53,20 @@ def test_a_placeholder_is_known_by_its_style(place: str, words: str) -> None:
     assert seen(place, 1, words) == Screen(State.IDLE)
 
 
+def test_a_placeholder_that_wraps_in_a_narrow_window_is_no_draft() -> None:
+    """As at 39 columns: each row has the colour of what is secondary."""
+    rows = f"{CURSOR}{GRAY} Type your message or{PLAIN}\n   {GRAY}@path/to/file"
+    profile = AGENTS["gemini"]
+
+    def read(rows: str) -> Screen:
+        text = GEMINI.replace("{sign}", ">").replace("{input}", rows)
+        return read_screen(text, profile.screens, profile.marks, profile.tall)
+
+    assert read(rows) == Screen(State.IDLE)
+    assert read(rows.replace("@path/to/file", "in other words")) == Screen(State.IDLE)
+    assert read(rows.replace(GRAY, "")).state is State.DRAFT
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("words", [WORDS, "half a thought", "2. then the second"])
 def test_the_same_words_are_a_draft_in_the_style_of_what_is_typed(place: str, words: str) -> None:
