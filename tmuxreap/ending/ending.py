@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents.conversations.records import Record
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import Spares
 from tmuxreap.agents.screens import Screen
@@ -25,6 +26,7 @@ from tmuxreap.ledger.records import Intent
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.servers import Servers
 from tmuxreap.proof.sight import Past, Sight
+from tmuxreap.proof.state import with_record
 from tmuxreap.sessions.conversation import Known
 
 if TYPE_CHECKING:
@@ -45,6 +47,13 @@ def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[Pr
     return tuple(
         ProcessAnswer(it.process.pid, it.process.comm, it.why if why else None) for it in belongings
     )
+
+
+def screen_for_keys(verb: EndVerb, screen: Screen, record: Record, sight: Sight) -> Screen:
+    """Return the screen as it matters to the keys of a verb. That of an interrupt waits in the
+    terminal of an agent that is stopped, until it goes on."""
+    reads = () if verb is EndVerb.INTERRUPT else sight.agent
+    return with_record(screen, record, reads)
 
 
 def out_of_reach(verb: EndVerb, name: str, carrier: str | None) -> Failure:

@@ -21,14 +21,14 @@ from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import why_no_purge_yet
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending import EndingState, screen_for_keys
 from tmuxreap.ending.plan import ENDING_VERBS, Plan, make_plan, refusal
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import START, Begun, Busy, Intent, NewIntent, PaneOption, Pulse
 from tmuxreap.proof.observe import Place
 from tmuxreap.proof.sight import Past, Sight
-from tmuxreap.proof.state import is_stopped, state_by, visible_screen, with_record
+from tmuxreap.proof.state import is_stopped, state_by, visible_screen
 from tmuxreap.registry.file import RegistryFile, RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
@@ -139,7 +139,7 @@ class Planning:
         ports = self.active.processes, self.active.clock
         doing = state_by(*ports, sight, profile, said, screen, record)
         if screen is not None:
-            screen = with_record(screen, record, sight.agent)
+            screen = screen_for_keys(policy.verb, screen, record, sight)
         holder = editor = None
         if screen is not None and policy.verb is not EndVerb.KILL:
             holder = self._holder(sight, spares)

@@ -16,7 +16,7 @@ from tmuxreap.core import faults, model
 from tmuxreap.core.model import Deed, ProcessId
 from tmuxreap.core.ports import DRAW_S, PaneQuestion, Processes, Progress, SignalSent, Tmux
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending import EndingState, screen_for_keys
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import FAULT_OF_RUNG, climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
@@ -27,7 +27,7 @@ from tmuxreap.proof.observe import Observer
 from tmuxreap.proof.panes import in_foreground
 from tmuxreap.proof.see import see_again
 from tmuxreap.proof.sight import past_of, wanted_by
-from tmuxreap.proof.state import visible_screen, with_record
+from tmuxreap.proof.state import visible_screen
 from tmuxreap.sessions.conversation import Finder, after_exit, record_of
 from tmuxreap.sessions.editors import may_open, opened
 from tmuxreap.sessions.look import BANNER_OPTION
@@ -326,7 +326,8 @@ class Executor:
                 carriers = ending.spares.carriers
                 screen = visible_screen(profile, ending.sight, carriers, text)
                 record = record_of(profile, ending.known)
-                screen = with_record(screen, record, ending.sight.agent)
+                verb = ending.plan.policy.verb
+                screen = screen_for_keys(verb, screen, record, ending.sight)
                 self._deliver(ending, request, screen)
             case requests.Capture() as request:
                 known = after_exit(profile, ending.known, text)
