@@ -51,6 +51,8 @@ def test_this_conversation_alone_is_deleted(real: Real) -> None:
     assert [Path(path).name for path in result["purged"]] == [mine, f"{mine}.jsonl"]
     assert result["left"] == [str(real.store / "history.jsonl")]
     assert conversations(real) == {other}
+    (event,) = real.events("terminated")
+    assert (event["purged"], event["left"]) == (result["purged"], result["left"])
     row = real.row()
     assert (row["status"], row["termination_mode"], row["resumable"]) == (
         "terminated",
@@ -66,7 +68,9 @@ def test_an_ended_row_keeps_how_it_ended(real: Real) -> None:
     talked(real)
     real.stop(reason="night")
     before = real.row()
-    assert answer(purged(real))["outcome"] == "terminated"
+    result = answer(purged(real))
+    assert (result["outcome"], len(result["purged"])) == ("terminated", 1)
+    assert real.events("terminated")[-1]["purged"] == result["purged"]
     assert conversations(real) == set()
     row = real.row()
     kept = ("stopped_at", "stop_reason", "stopped_by", "last_visible_status")

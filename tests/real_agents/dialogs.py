@@ -13,6 +13,7 @@ from tests.real_agents.bench import MESSAGE, NAME, Bench
 from tests.real_agents.cases import talk
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ASK, TOOL
+from tests.real_agents.states import WATCHED_S
 from tests.real_agents.stops import conversation_holds, lost, resumed
 from tmuxreap.agents.screens import State
 
@@ -157,6 +158,26 @@ def _typed(bench: Bench, *, where: Field, verb: str, words: str) -> str:
     return "draft_lost" if lost(item) else "kept"
 
 
+def _interrupted(bench: Bench, *, where: Field) -> str:
+    """The dialog is closed and the words are kept; or it gets no key, and they stay in it."""
+    brought(bench, where, WORDS)
+    asked = len(bench.model.asked)
+    item = bench.answer("interrupt", NAME)["results"][0]
+    if where.deaf or not bench.setup.denies:
+        assert (item["outcome"], item["error"]["code"]) == ("refused", "not_interruptible"), item
+        assert bench.seen().draft, bench.screen()
+        return "refused"
+    assert item["outcome"] == "interrupted", item
+    assert WORDS in "\n".join(bench.drafts()) or lost(item), "they are lost in silence"
+    time.sleep(WATCHED_S)
+    assert bench.reap("interrupt", NAME)["outcome"] == "already_idle", bench.screen()
+    assert not bench.turns(asked), "the model was asked to go on"
+    assert not bench.proof.exists(), "the tool was approved"
+    if bench.reap("stop", NAME)["resumable"]:
+        resumed(bench)
+    return "interrupted, draft_lost" if lost(item) else "interrupted"
+
+
 def jobs() -> Iterator[Job]:
     for agent, fields in FIELDS.items():
         for name, where in fields.items():
@@ -164,5 +185,6 @@ def jobs() -> Iterator[Job]:
                 agent, f"words, {name}", partial(_typed, where=where, verb="stop", words=WORDS)
             )
         name, where = next(iter(fields.items()))
+        yield Job(agent, "words, interrupted", partial(_interrupted, where=where))
         yield Job(agent, "words, killed", partial(_typed, where=where, verb="kill", words=WORDS))
         yield Job(agent, "long words", partial(_typed, where=where, verb="stop", words=LONG))
