@@ -226,6 +226,14 @@ def test_a_temporary_file_is_private_until_it_has_the_mode_of_the_old(
     assert seen == [0o600, 0o664]
 
 
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.touch()
+    os.truncate(large, files.LARGEST + 1)
+    with pytest.raises(OSError, match="it is larger than 100 MB"):
+        files.read(large)
+
+
 def test_reading_a_fifo_or_a_folder_is_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

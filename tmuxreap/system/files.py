@@ -19,6 +19,8 @@ from tmuxreap.core.values import frozen
 SETTLES_S = 0.5
 SETTLE_POLL_S = 0.01
 SHORT = 64 * 1024  # bytes: OpenSSL is faster for more
+MEGABYTE = 1024**2
+LARGEST = 100 * MEGABYTE  # a registry of 10,000 rows has 10; a sparse file may have any size
 
 
 @frozen
@@ -73,8 +75,11 @@ def read(path: Path) -> Content:
     """Read a file with its stamp, which reveals a write during the read."""
     faults.at(Step.READ)
     with open(path, "rb", opener=_open_nonblocking) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST // MEGABYTE} MB")
         data = file.read()
         return Content(data, _stamp(os.fstat(file.fileno())))
 
