@@ -27,12 +27,10 @@ ALLOWED = {"name", "description", "license", "compatibility", "metadata", "allow
 # Fields that the loader of the neighboring skills reads.
 BESIDE = {"version", "author", "platforms", "environments"}
 HERMES = {"tags", "related_skills", "prereq_skills"}
-CAMERA = ROOT / "scripts" / "camera.sh"  # types into the shell that it films, for nobody to copy
 RECIPES = [
     path
     for path in sorted([*ROOT.rglob("*.md"), *ROOT.rglob("*.sh")])
     if not {".venv", "node_modules", "benchmark"} & set(path.relative_to(ROOT).parts)
-    and path != CAMERA
 ]
 TYPED = re.compile(r"^[^`\n]*\btmux\b[^`\n]*\b(?:send-keys|paste-buffer)\b[^`\n]*$", re.MULTILINE)
 SENT = re.compile(r"^ *tmuxreap send \"\$SESSION_NAME\"", re.MULTILINE)
