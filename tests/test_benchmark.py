@@ -34,13 +34,13 @@ def rows_of(told: str) -> list[str]:
     return [row for row in told.splitlines() if row.startswith("| ")][1:]
 
 
-def test_the_agent_s_exit_time_is_subtracted() -> None:
+def test_the_agents_exit_time_is_subtracted() -> None:
     samples = Samples([0.3, 0.2, 0.4] * ENOUGH, less=0.1)
     assert samples.p95 is not None
     assert (round(samples.median, 3), round(samples.p95, 3)) == (0.2, 0.3)
 
 
-def test_a_time_below_the_one_subtracted_is_negative() -> None:
+def test_a_time_below_the_subtracted_one_is_negative() -> None:
     assert round(Samples([0.05], less=0.1).median, 3) == -0.05
 
 
@@ -132,7 +132,7 @@ def test_the_plot_rises_with_the_work() -> None:
     assert [y for _, y in places] == sorted((y for _, y in places), reverse=True)
 
 
-def test_each_part_of_a_stop_is_what_it_costs_more_than_the_one_before() -> None:
+def test_each_part_of_a_stop_costs_what_it_adds_to_the_one_before() -> None:
     parts = [
         Line("python -c pass", "", 10.0),
         Line("of these: all that stop loads", "", 50.0),

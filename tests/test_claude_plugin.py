@@ -32,20 +32,20 @@ def test_the_marketplace_offers_the_checkout_itself() -> None:
     assert (only["name"], only["source"]) == ("tmuxreap", "./")
 
 
-def test_its_hooks_are_those_that_we_install() -> None:
+def test_the_plugins_hooks_are_those_that_we_install() -> None:
     hooks = load_profiles(None).agents["claude"].hooks
     assert hooks is not None
     ours = settings_file.installed("{}\n", hooks, "claude", "tmuxreap")
     assert (ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8") == ours
 
 
-def test_its_server_is_that_of_the_page() -> None:
+def test_the_plugins_server_is_that_of_the_page() -> None:
     page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
     block = page.split("```json\n")[1].split("```")[0]
     assert read(".mcp.json") == json.loads(block)
 
 
-def test_its_skills_are_found_and_name_no_place_of_their_own() -> None:
+def test_the_plugins_skills_are_found_and_name_no_other_place() -> None:
     assert {path.parent.name for path in (ROOT / "skills").glob("*/SKILL.md")} == {
         skill.name for skill in our_skills()
     }

@@ -70,7 +70,7 @@ def trouble(call: str) -> str | None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_of_a_page_is_one(page: Path) -> None:
+def test_every_command_of_a_page_exists(page: Path) -> None:
     calls = named(page.read_text(encoding="utf-8"))
     wrong = {call: why for call in calls if (why := trouble(call))}
     assert not wrong

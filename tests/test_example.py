@@ -77,7 +77,7 @@ def test_the_kinds_of_rows_are_all_there() -> None:
     assert modes == {None, "graceful", "kill", "purge", "lost"}
 
 
-def test_times_say_the_same_twice() -> None:
+def test_each_time_agrees_with_its_epoch() -> None:
     for row in yaml.safe_load(TEXT)["tmux_sessions"]:
         for word in ("stopped", "terminated"):
             if f"{word}_at" in row:
@@ -139,7 +139,7 @@ def test_an_event_changes_its_row_alone(name: str, event: RowEvent) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_row_goes_alone(name: str) -> None:
+def test_a_row_is_removed_alone(name: str) -> None:
     row = row_of(name)
     after = chunks(edits.remove_rows(look().document, row.index))
     old = chunks(TEXT)

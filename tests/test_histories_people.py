@@ -199,5 +199,5 @@ class WithPeople(Histories):
 
 
 @pytest.mark.long
-def test_histories_with_people() -> None:
+def test_histories_with_people_break_no_promise() -> None:
     tell(WithPeople, 15)

@@ -19,7 +19,7 @@ imports = script("imports")
         ("json.decoder", "the standard library"),
     ],
 )
-def test_each_module_is_of_one_part(module: str, part: str) -> None:
+def test_each_module_belongs_to_one_part(module: str, part: str) -> None:
     assert imports.part_of(module) == part
 
 

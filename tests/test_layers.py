@@ -204,7 +204,7 @@ def test_a_module_imports_only_doors_of_rooms_above_it() -> None:
     assert [told for module in NAMES for told in trespasses(module)] == []
 
 
-def test_the_beginning_opens_doors_only() -> None:
+def test_the_entry_module_imports_doors_only() -> None:
     wrong = [
         f"{module} imports {name}"
         for module in sorted(BELOW_ALL)
@@ -214,7 +214,7 @@ def test_the_beginning_opens_doors_only() -> None:
     assert wrong == []
 
 
-def test_every_door_leads_to_someone_outside() -> None:
+def test_every_door_is_used_from_outside_its_room() -> None:
     used = {
         name for module in NAMES for name in own_imports(module) if room_of(name) != room_of(module)
     }

@@ -121,7 +121,7 @@ def test_each_picture_is_there_and_shows_nothing_from_elsewhere(page: str) -> No
         assert svg.startswith("<svg")
 
 
-def test_a_browser_makes_no_two_spaces_one() -> None:
+def test_a_browser_keeps_two_spaces() -> None:
     pictures = sorted(PICTURES.glob("*.svg"))
     assert pictures
     doubled = [

@@ -68,7 +68,7 @@ def test_the_extension_for_gemini_starts_the_server_of_the_plugin(reach: ModuleT
 # What is made from the wheel
 
 
-def test_without_an_address_nothing_names_one(reach: ModuleType, checkout: Path) -> None:
+def test_without_an_address_no_file_names_one(reach: ModuleType, checkout: Path) -> None:
     made = reach.write(checkout, "", __version__)
     assert [path.name for path in made] == ["llms.txt", "plugin", "install.sh"]
     assert not (checkout / "dist" / "server.json").exists()

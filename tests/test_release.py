@@ -117,7 +117,7 @@ def test_no_file_names_a_version_of_its_own() -> None:
     assert script("release").other_versions() == []
 
 
-def test_another_tag_than_the_version_s_is_refused(release: ModuleType) -> None:
+def test_a_tag_that_differs_from_the_version_is_refused(release: ModuleType) -> None:
     assert release.main(["doctor", "--tag", "v9.9.9"]) == 1
     assert release.main(["notes", "v9.9.9"]) == 2
 

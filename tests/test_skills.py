@@ -39,7 +39,7 @@ SENT = re.compile(r"^ *tmuxreap send \"\$SESSION_NAME\"", re.MULTILINE)
 # What they teach.
 
 
-def test_no_recipe_types_blind() -> None:
+def test_no_recipe_types_into_an_unchecked_pane() -> None:
     """Keys that reach a permission dialog answer it: prompts go by `tmuxreap send`."""
     assert [path for path in RECIPES if TYPED.search(path.read_text(encoding="utf-8"))] == []
 

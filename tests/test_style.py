@@ -103,6 +103,6 @@ def test_a_second_for_is_seen() -> None:
     assert doubled("a = {d for d in (b for b in c)}") == []
 
 
-def test_one_is_seen() -> None:
+def test_a_nested_conditional_expression_is_seen() -> None:
     assert nested("a = 1 if b else 2 if c else 3") == [1]
     assert nested("a = f(1 if b else 2) if c else 3") == []

@@ -13,7 +13,7 @@ import os, signal
 import pytest
 
 @pytest.mark.parametrize("number", range(8))
-def test_one(number, tmp_path):
+def test_a_worker_may_end(number, tmp_path):
     print("said by", number)
     if number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -43,8 +43,8 @@ def played(folder: Path, tests: str, *options: str) -> subprocess.CompletedProce
 def test_a_test_that_fails_or_ends_its_worker_has_failed_and_no_other(tmp_path: Path) -> None:
     done = played(tmp_path, TESTS)
     assert (done.returncode, "3 failed, 5 passed" in done.stdout) == (1, True), done.stdout
-    assert "crashed while running 'test_these.py::test_one[1]'" in done.stdout
-    assert "crashed while running 'test_these.py::test_one[2]'" in done.stdout
+    assert "crashed while running 'test_these.py::test_a_worker_may_end[1]'" in done.stdout
+    assert "crashed while running 'test_these.py::test_a_worker_may_end[2]'" in done.stdout
     assert "said by 3\n" in done.stdout
     assert "said by 4\n" not in done.stdout
 
@@ -52,10 +52,10 @@ def test_a_test_that_fails_or_ends_its_worker_has_failed_and_no_other(tmp_path: 
 NEVER_ENDS = """
 import threading
 
-def test_that_waits_for_nothing():
+def test_a_test_waits_for_nothing():
     threading.Event().wait()
 
-def test_that_passes():
+def test_a_test_passes():
     pass
 """
 
@@ -63,5 +63,5 @@ def test_that_passes():
 def test_a_test_that_does_not_end_is_named_with_the_line_where_it_was(tmp_path: Path) -> None:
     done = played(tmp_path, NEVER_ENDS, "-o", "faulthandler_timeout=5")
     assert (done.returncode, "1 failed, 1 passed" in done.stdout) == (1, True), done.stdout
-    assert "crashed while running 'test_these.py::test_that_waits_for_nothing'" in done.stdout
-    assert "in test_that_waits_for_nothing\n" in done.stderr
+    assert "crashed while running 'test_these.py::test_a_test_waits_for_nothing'" in done.stdout
+    assert "in test_a_test_waits_for_nothing\n" in done.stderr

@@ -72,7 +72,7 @@ def test_a_block_that_leads_nowhere_is_refused(wrong: Mapping[str, object]) -> N
         background_of(Block({**LEAST, **wrong}))
 
 
-def test_an_id_is_of_the_form_that_its_block_says() -> None:
+def test_an_id_has_the_form_that_its_block_names() -> None:
     least = background_of(Block(LEAST))
     numbered = background_of(Block({**LEAST, "id": r"\d+"}))
     assert least.id.fullmatch("a-1")

@@ -106,12 +106,12 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
         assert words in fault.message
 
 
-def test_an_empty_file_of_the_user_s_changes_nothing(tmp_path: Path) -> None:
+def test_an_empty_user_file_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text("# nothing yet\n")
     assert load_profiles(tmp_path / "agents.yaml") == load_profiles(None)
 
 
-def test_a_pattern_of_tmuxreap_is_compiled_when_it_is_first_asked() -> None:
+def test_a_built_in_pattern_is_compiled_on_first_use() -> None:
     late = Block({"x": "^(?P<id>a+)$"}, validated=True).pattern("x")
     assert isinstance(late, LazyPattern)
     assert late._made is None
@@ -121,7 +121,7 @@ def test_a_pattern_of_tmuxreap_is_compiled_when_it_is_first_asked() -> None:
     assert isinstance(late._made, re.Pattern)
 
 
-def test_a_late_pattern_is_equal_to_the_same_at_once() -> None:
+def test_a_pattern_compiled_late_equals_one_compiled_at_once() -> None:
     one, other = (Block({"x": "a"}, validated=tried).pattern("x") for tried in (True, False))
     assert one == other
     assert hash(one) == hash(LazyPattern("a"))

@@ -21,7 +21,7 @@ def agent(tmp_path: Path) -> DemoAgent:
     return DemoAgent(Store(tmp_path), SOME_ID)
 
 
-def test_its_conversations_have_random_uuids() -> None:
+def test_conversations_of_the_demo_agent_have_random_uuids() -> None:
     drawn = {new_id() for _ in range(200)}
     assert len(drawn) == 200
     assert all(str(uuid.UUID(one)) == one and uuid.UUID(one).version == 4 for one in drawn)
@@ -56,7 +56,7 @@ def test_the_second_interrupt_comes_within_a_second(
 @pytest.mark.parametrize(
     ("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)]
 )
-def test_a_draft_is_cleared_by_these_keys_only(agent: DemoAgent, key: str, clears: bool) -> None:
+def test_only_certain_keys_clear_a_draft(agent: DemoAgent, key: str, clears: bool) -> None:
     assert press(agent, {1.0: "text", 2.0: key}).draft == ("" if clears else "text")
     assert agent.leaves_at is None
 
@@ -72,7 +72,7 @@ def test_an_interrupt_ends_the_turn_and_gives_the_queue_back(agent: DemoAgent, k
 
 @pytest.mark.parametrize("state", DemoState)
 @pytest.mark.parametrize("draft", ["", "half", "three\nlines\nof it"])
-def test_escape_and_pairs_of_interrupts_leave_from_every_state(
+def test_escape_and_two_interrupts_exit_from_every_state(
     agent: DemoAgent, state: DemoState, draft: str
 ) -> None:
     agent.state, agent.draft = state, draft
@@ -110,7 +110,7 @@ def test_a_key_may_come_in_pieces(typed: str, keys: list[str], held: str) -> Non
     assert split_keys(typed) == (keys, held)
 
 
-def test_nothing_is_heard_while_it_leaves(agent: DemoAgent) -> None:
+def test_the_demo_agent_hears_no_key_while_it_exits(agent: DemoAgent) -> None:
     press(agent, {1.0: "\x03", 1.3: "\x03", 1.4: "text", 1.6: "\r"})
     assert (agent.draft, agent.transcript) == ("", [])
 
@@ -124,7 +124,7 @@ def test_a_start_loads_nothing_slow() -> None:
     assert not {"pathlib", "shutil", "typing", "dataclasses", "asyncio"} & {*loaded}
 
 
-def test_it_is_alone() -> None:
+def test_the_demo_agent_imports_nothing_of_the_package() -> None:
     code = "import sys, tmuxreap.agents.demo; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -137,7 +137,7 @@ def test_each_agent_that_was_tried_is_drawn() -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("agent", DRAWN)
-def test_quoted_text_is_no_state(agent: str, width: int) -> None:
+def test_quoted_text_is_not_read_as_a_state(agent: str, width: int) -> None:
     for quote in QUOTES:
         if quote == OWN_SPINNER.get(agent):
             continue
@@ -157,7 +157,7 @@ def test_a_draft_may_look_like_anything_and_is_kept(agent: str, width: int) -> N
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("agent", sorted(set(DRAWN) - STATUS_IS_ITS_OWN))
-def test_a_status_line_is_no_state(agent: str, width: int) -> None:
+def test_a_status_line_is_not_read_as_a_state(agent: str, width: int) -> None:
     for quote in QUOTES:
         for typed in ("", "half a thought"):
             screen = seen(agent, DRAWN[agent]("hello", "yes", typed, quote, width))
@@ -236,7 +236,7 @@ def test_text_beyond_the_edge_of_the_input_is_a_sidebar() -> None:
     assert live_region("┃ a    enter confirm\n╹▀▀▀   b", live, edge) == "┃ a\n╹▀▀▀"
 
 
-def test_words_above_the_live_region_are_none_of_the_dialog() -> None:
+def test_words_above_the_live_region_are_not_part_of_the_dialog() -> None:
     """A transcript in the conversation may show a dialog with words in it."""
     told = (RECORDED / "hermes.txt").read_text(encoding="utf-8").split("=== words-loud-")[1]
     quoted = told.partition("\n")[2].partition("\n=== ")[0].rstrip("\n")
@@ -283,7 +283,7 @@ def test_a_wrapped_draft_is_one_line_at_each_width() -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_limit_that_a_transcript_in_the_conversation_shows_is_none(width: int) -> None:
+def test_a_limit_quoted_in_a_transcript_is_not_a_limit(width: int) -> None:
     told = "  ⎿ \xa0You've hit your session limit · resets 5:02am (UTC)\n\n"
     inner = box("❯\xa0", "", width)
     at_a_limit = f"❯ hello\n{told}{inner}\n  ⏸ manual mode on"

@@ -53,7 +53,7 @@ def test_a_new_agent_is_one_block_and_no_code(mine: Path) -> None:
     assert of(answer, "claude")["exit_keys"]
 
 
-def test_a_word_of_an_agent_s_block_is_changed_and_the_others_stay(mine: Path) -> None:
+def test_changing_one_word_of_a_block_keeps_the_others(mine: Path) -> None:
     before = of(run("agents", "--json"), "claude")
     mine.write_text("agents: {claude: {about: ours}}\n")
     after = of(run("agents", "--json"), "claude")
@@ -61,7 +61,7 @@ def test_a_word_of_an_agent_s_block_is_changed_and_the_others_stay(mine: Path) -
     assert after == before
 
 
-def test_a_fork_has_the_block_of_what_it_is_like_and_is_not_verified_by_that(mine: Path) -> None:
+def test_a_fork_inherits_its_block_but_not_its_verification(mine: Path) -> None:
     mine.write_text(
         "agents:\n  fork: {about: a fork, like: claude, process: [fork], command: [fork],"
         " store: {default: ~/.fork}}\n"
@@ -82,7 +82,7 @@ def test_like_must_name_a_known_agent_that_is_not_a_fork(mine: Path, like: str) 
     )
 
 
-def test_a_fault_in_the_user_s_file_is_reported_with_its_place(mine: Path) -> None:
+def test_a_fault_in_the_users_file_is_reported_with_its_place(mine: Path) -> None:
     mine.write_text("agents:\n  claude:\n    conversation:\n      locators: [guess]\n")
     answer = run("agents", "--json")
     assert answer.exit == 2
@@ -94,7 +94,7 @@ def test_a_fault_in_the_user_s_file_is_reported_with_its_place(mine: Path) -> No
     )
 
 
-def test_without_a_home_there_is_no_file_of_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_no_user_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     assert run("agents").exit == 0
@@ -152,7 +152,7 @@ def test_a_wrong_block_counts_as_it_was_last_read_well(mine: Path, tmp_path: Pat
     assert [fault.remembered for fault in profiles.faults] == [True]
 
 
-def test_a_fork_of_what_is_left_out_is_left_out_too(mine: Path) -> None:
+def test_a_fork_of_an_excluded_agent_is_excluded_too(mine: Path) -> None:
     mine.write_text(f"{BROKEN}  fork: {{process: [fork], like: parrot}}\n")
     profiles = load_profiles(mine)
     assert {fault.part for fault in profiles.faults} == {"parrot", "fork"}
@@ -193,7 +193,7 @@ def test_only_what_asks_for_the_bad_block_is_refused(mine: Path, tmp_path: Path)
         "agents:\n  claude: {spare: [mine], keyz: {}}\n",
     ],
 )
-def test_a_stop_ends_nothing_while_it_is_not_known_what_is_spared(
+def test_a_stop_ends_nothing_while_the_spared_programs_are_unknown(
     mine: Path, tmp_path: Path, text: str
 ) -> None:
     mine.write_text(text)

@@ -36,7 +36,7 @@ def test_an_agent_is_recognised_by_name_and_by_command(ours: Profiles) -> None:
     assert ours.of("nobody") is None
 
 
-def test_the_demo_agent_s_block(ours: Profiles) -> None:
+def test_the_demo_agents_block_holds_its_keys(ours: Profiles) -> None:
     demo = ours.agents["demo"]
     assert demo.idle_keys == (Text("/exit"), Pause(1.0), Pause(0.06, whole=True), Key("Enter"))
     assert demo.safe_keys[0] == Key("Escape")
@@ -47,12 +47,14 @@ def test_the_demo_agent_s_block(ours: Profiles) -> None:
     assert (demo.store_variable, demo.store_default) == ("TMUXREAP_DEMO_HOME", "~/.tmuxreap-demo")
 
 
-def test_only_what_was_run_for_real_gets_keys(ours: Profiles) -> None:
+def test_only_agents_that_were_run_for_real_get_keys(ours: Profiles) -> None:
     for profile in ours.agents.values():
         assert profile.has_keys <= (profile.verified is not None), profile.name
 
 
-def test_no_bare_enter_and_no_melting_escape(ours: Profiles) -> None:
+def test_no_profile_sends_a_bare_enter_or_an_escape_that_merges_with_the_next_key(
+    ours: Profiles,
+) -> None:
     for profile in ours.agents.values():
         for steps in (profile.idle_keys, profile.safe_keys, profile.again_keys):
             for step, following in zip_longest(steps, steps[1:]):
@@ -89,7 +91,7 @@ def test_a_persons_windows_are_shared(ours: Profiles, name: str, command: str, t
     assert any(spare.matches((name,), command) for spare in ours.common_spare) is told
 
 
-def test_the_user_s_file_is_merged_over_ours(tmp_path: Path) -> None:
+def test_the_users_file_is_merged_over_ours(tmp_path: Path) -> None:
     mine = tmp_path / "agents.yaml"
     mine.write_text(
         "agents:\n  demo: {leave_s: 9, keys: {idle: [C-d]}}\n  mine: {process: [mine], command:"
@@ -105,5 +107,5 @@ def test_the_user_s_file_is_merged_over_ours(tmp_path: Path) -> None:
     assert "claude" in profiles.agents
 
 
-def test_a_user_s_file_that_is_not_there_is_none(tmp_path: Path) -> None:
+def test_a_missing_user_file_changes_nothing(tmp_path: Path) -> None:
     assert load_profiles(tmp_path / "none.yaml").agents.keys() == load_profiles(None).agents.keys()

@@ -14,7 +14,7 @@ from tmuxreap.agents.load import load_profiles
 AGENTS = load_profiles(None).agents
 
 
-def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() -> None:
+def test_a_shared_daemon_with_an_agents_name_is_no_agent() -> None:
     codex = AGENTS["codex"]
     program = "/home/a/.codex/packages/codex"
     assert codex.recognises([program], "codex", program)
@@ -36,7 +36,7 @@ def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() ->
         "claude bg-spare --bg-spare /tmp/cc-daemon-0/x/spare/1.claim.sock",
     ],
 )
-def test_the_daemon_that_has_the_background_sessions_of_all_is_no_claude(command: str) -> None:
+def test_a_daemon_of_background_sessions_is_not_taken_for_claude(command: str) -> None:
     claude, argv = AGENTS["claude"], command.split()
     assert claude.shares(argv, "claude.exe", None)
     assert not claude.recognises(argv, "claude", None)
@@ -45,11 +45,11 @@ def test_the_daemon_that_has_the_background_sessions_of_all_is_no_claude(command
 @pytest.mark.parametrize(
     "command", ["claude", "claude daemon", "claude daemon run the tests", "grep claude daemon run"]
 )
-def test_a_claude_that_speaks_of_a_daemon_is_none(command: str) -> None:
+def test_a_claude_that_mentions_a_daemon_is_not_taken_for_one(command: str) -> None:
     assert not AGENTS["claude"].shares(command.split(), "claude", None)
 
 
-def test_a_script_with_a_name_of_many_is_known_by_its_package() -> None:
+def test_a_script_with_a_common_name_is_recognised_by_its_package() -> None:
     script = "/home/a/lib/node_modules/@qwen-code/qwen-code/cli.js"
     assert AGENTS["qwen"].recognises(
         ["/usr/bin/node", "--expose-gc", script], "node", "/usr/bin/node"
@@ -99,7 +99,9 @@ def test_text_that_gemini_adds_itself_is_no_message(
         ('[{"type":"text","text":"hello"}]', True),
     ],
 )
-def test_a_command_of_claude_s_own_is_no_message(tmp_path: Path, content: str, there: bool) -> None:
+def test_a_built_in_command_of_claude_is_no_message(
+    tmp_path: Path, content: str, there: bool
+) -> None:
     (tmp_path / "projects" / "-w").mkdir(parents=True)
     line = f'{{"type":"user","message":{{"role":"user","content":{content}}},"cwd":"/w"}}\n'
     (tmp_path / "projects" / "-w" / f"{ONE}.jsonl").write_text(line)
@@ -120,7 +122,7 @@ def test_a_conversation_is_found_in_a_database(tmp_path: Path) -> None:
     assert not with_path(opencode, tmp_path, "ses_1", "exit-banner").exists
 
 
-def test_the_service_of_opencode_2_is_no_pane_s_own() -> None:
+def test_the_service_of_opencode_2_belongs_to_no_pane() -> None:
     for name in ("opencode", "opencode2"):
         argv = [name, "serve", "--service"]
         spare = next(it for it in AGENTS["opencode"].spare if it.matches([name], " ".join(argv)))

@@ -175,7 +175,7 @@ def test_a_prompt_queued_while_cn_works_is_seen() -> None:
     assert seen("cn", CN.format(above=CN_QUEUE, prompt=CN_EMPTY)).queued == "run it\nand more"
 
 
-def test_a_draft_that_pi_shows_a_part_of_is_distinguished_from_a_whole_one() -> None:
+def test_a_draft_that_pi_shows_in_part_is_distinguished_from_a_whole_one() -> None:
     pasted = seen("pi", PI.format(above="", prompt="[paste #1 +30 lines]"))
     assert (pasted.state, pasted.partial) == (State.DRAFT, True)
     above = f"─── ↑ 48 more {RULE}\nline 49\nline 50\n{RULE}\n/shop"

@@ -123,5 +123,5 @@ LATER = {
         ("gemini", shown(GEMINI, PLACEHOLDER, above="│ Usage limit reached for all\n")),
     ],
 )
-def test_a_limit_that_is_past_is_none(agent: str, screen: str) -> None:
+def test_a_limit_that_has_passed_is_not_reported(agent: str, screen: str) -> None:
     assert read_screen(screen, AGENTS[agent].screens, AGENTS[agent].marks).limit is None

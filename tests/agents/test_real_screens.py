@@ -389,19 +389,21 @@ def test_a_suggestion_is_distinguished_from_a_draft(agent: str, text: str, scree
 
 
 @pytest.mark.parametrize(("agent", "text", "screen"), SCREENS)
-def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -> None:
+def test_recorded_screens_of_real_agents_are_read_correctly(
+    agent: str, text: str, screen: Screen
+) -> None:
     assert (
         read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks, AGENTS[agent].tall) == screen
     )
 
 
 @pytest.mark.parametrize("agent", sorted({agent for agent, _, _ in SCREENS}))
-def test_the_screen_of_a_shell_or_another_program_is_no_agent_s(agent: str) -> None:
+def test_the_screen_of_another_program_is_not_read_as_an_agents(agent: str) -> None:
     for text in ("$ ls\na  b\n$", "~\n~\n-- INSERT --", "", "❯ ls", "> ", "! ls"):
         assert read_screen(text, AGENTS[agent].screens).state is State.UNKNOWN
 
 
-def test_copilot_tells_that_it_has_heard_the_first_of_two_keys() -> None:
+def test_copilot_shows_that_it_heard_the_first_of_two_keys() -> None:
     profile = AGENTS["copilot"]
     for footer, armed in (("esc again to edit prompt", True), ("esc esc edit prompt", False)):
         text = shown(COPILOT, footer=f"◉ Working {footer}")

@@ -30,7 +30,7 @@ BUSY = "· working (esc to interrupt)"
         ("> quoted by somebody\nand more below", Screen(State.UNKNOWN)),
     ],
 )
-def test_the_states_of_the_demo_agent(text: str, screen: Screen) -> None:
+def test_each_state_of_the_demo_agent_is_read_from_its_screen(text: str, screen: Screen) -> None:
     assert read_screen(text, PATTERNS) == screen
 
 
@@ -113,7 +113,7 @@ def test_a_dialog_names_its_question(agent: str, text: str, asks: str) -> None:
     assert (screen.state, screen.asks) == (State.DIALOG, asks)
 
 
-def test_a_question_of_the_set_up_that_is_only_quoted_is_none() -> None:
+def test_a_quoted_set_up_question_is_not_a_dialog() -> None:
     marks = {"setup": re.compile("Do you trust this folder")}
     asked = "Do you trust this folder?\n  1. Yes"
     assert read_screen(f"demo agent\n\n{asked}", PATTERNS, marks).setup

@@ -98,7 +98,7 @@ def started_by_hand(story: Story, *argv: str) -> None:
     story.tmux.open(story.SOCKET, "acme", "claude", *argv)
 
 
-def test_its_flags_are_recorded_and_its_prompt_is_not(story: Story) -> None:
+def test_adopt_records_the_flags_and_not_the_prompt(story: Story) -> None:
     started_by_hand(story, "claude", "--permission-mode", "plan", "fix the tests")
     assert run(story.app(), AdoptRequest("acme")).warnings == ()
     assert story.row()["start_command"] == "claude --permission-mode plan"
@@ -113,7 +113,7 @@ def test_a_secret_on_its_command_line_is_left_out_with_a_warning(story: Story) -
     assert key not in story.path.read_text() + warning
 
 
-def test_a_start_command_that_is_there_stays(story: Story) -> None:
+def test_an_existing_start_command_stays(story: Story) -> None:
     started_by_hand(story, "claude", "--verbose")
     story.path.write_text(
         "tmux_sessions:\n- {name: acme, status: stopped, start_command: claude --model x}\n"
@@ -140,7 +140,7 @@ def test_a_pane_names_one_of_several_agents(story: Story) -> None:
     assert commands == ["claude --model one", "claude --model two"]
 
 
-def test_a_pane_that_is_another_row_s_or_is_not_there_is_refused(story: Story) -> None:
+def test_a_pane_of_another_row_or_a_missing_one_is_refused(story: Story) -> None:
     started_by_hand(story, "claude")
     run(story.app(), AdoptRequest("acme"))
     assert refused(story, "other", pane="%0") == "session_exists"

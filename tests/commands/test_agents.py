@@ -6,7 +6,7 @@ from tests.fakes import Story
 from tmuxreap.commands import agents
 
 
-def test_each_says_what_can_be_done_with_it(story: Story) -> None:
+def test_each_agent_says_what_can_be_done_with_it(story: Story) -> None:
     told = {item.as_json()["name"]: item.as_json() for item in agents.run(story.app()).results}
     demo = told["demo"]
     assert (demo["exit_keys"], demo["takes_an_id"], demo["purge"]) == (True, True, True)
@@ -16,7 +16,7 @@ def test_each_says_what_can_be_done_with_it(story: Story) -> None:
     assert {"claude", "codex", "gemini", "opencode"} <= set(told)
 
 
-def test_it_needs_no_registry(story: Story) -> None:
+def test_agents_needs_no_registry(story: Story) -> None:
     story.path.unlink()
     result = agents.run(story.app())
     assert (result.registry, int(result.exit)) == (None, 0)

@@ -18,13 +18,13 @@ def refused(story: Story, name: str, resume: Callable[[], bool] | None = None) -
     return caught.value.code.text, caught.value.hint
 
 
-def test_outside_of_its_tmux_this_terminal_becomes_a_client(story: Story) -> None:
+def test_outside_tmux_attach_makes_this_terminal_a_client(story: Story) -> None:
     story.agent()
     words = ("tmux", "-S", story.SOCKET, "attach-session", "-t", "$0")
     assert attach.run(story.app(), "acme") == words
 
 
-def test_inside_of_it_the_client_goes_there(story: Story) -> None:
+def test_inside_tmux_attach_switches_the_client(story: Story) -> None:
     story.agent()
     app = story.app()
     app.settings = replace(
@@ -34,7 +34,7 @@ def test_inside_of_it_the_client_goes_there(story: Story) -> None:
     assert any("switch-client" in word for command in story.told() for word in command)
 
 
-def test_an_ended_one_is_resumed_only_where_someone_says_so(story: Story) -> None:
+def test_attach_resumes_an_ended_session_only_on_consent(story: Story) -> None:
     story.agent()
     story.stop()
     ended = ("session_not_registered", "resume it with: tmuxreap resume acme")

@@ -47,7 +47,7 @@ def test_people_read_a_line_for_each(mine: Path) -> None:
     assert "cleanup             false  built-in" in lines
 
 
-def test_it_needs_neither_file_nor_registry(mine: Path) -> None:
+def test_config_needs_neither_file_nor_registry(mine: Path) -> None:
     answer = run("config", "--json")
     assert answer.exit == 0
     assert {one["source"] for one in answer.json["results"]} == {"built-in"}

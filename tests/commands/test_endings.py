@@ -36,7 +36,7 @@ def test_the_ending_is_carried_out_and_closed(story: Story) -> None:
     assert story.row()["stop_reason"] == "done"
 
 
-def test_of_a_row_that_is_gone_nothing_is_ended(story: Story) -> None:
+def test_nothing_is_ended_for_a_row_that_is_gone(story: Story) -> None:
     agent = story.agent()
     number = handed(story, "other", own(story))
     assert finish(story.app(), number, to_text(STOP)).results == []

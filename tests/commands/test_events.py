@@ -31,12 +31,12 @@ def test_events_of_a_forgotten_session_are_still_there(story: Story) -> None:
     assert told(story, "a") == [("a", "stopped"), ("a", "forgotten")]
 
 
-def test_a_name_that_nobody_ever_had_is_reported(story: Story) -> None:
+def test_a_name_without_any_events_is_reported(story: Story) -> None:
     result = run(story.app(), EventsRequest(("nobody",)))
     assert [item.error.code for item in result.results if item.error] == ["session_not_registered"]
 
 
-def test_only_what_is_young_enough(story: Story) -> None:
+def test_events_older_than_the_limit_are_left_out(story: Story) -> None:
     story.agent("a")
     story.agent("b")
     story.stop("a")

@@ -24,7 +24,7 @@ def kinds(story: Story) -> list[str]:
         return [event.kind for event in ledger.events() if event.name == "acme"]
 
 
-def test_a_running_row_is_kept_unless_that_was_given(story: Story) -> None:
+def test_a_running_row_is_forgotten_only_with_the_flag(story: Story) -> None:
     story.agent()
     items = run(story.app(), ForgetRequest(("acme",))).results
     assert [item.error is not None for item in items] == [True]
@@ -33,7 +33,7 @@ def test_a_running_row_is_kept_unless_that_was_given(story: Story) -> None:
     assert "acme" not in story.path.read_text()
 
 
-def test_its_events_stay_with_the_row_as_it_was(story: Story) -> None:
+def test_forget_keeps_the_events_with_the_row_as_it_was(story: Story) -> None:
     story.agent()
     story.stop()
     assert forget(story, reason="cleaning") == (True, None)
@@ -46,7 +46,7 @@ def test_its_events_stay_with_the_row_as_it_was(story: Story) -> None:
     )
 
 
-def test_its_history_goes_where_that_was_given(story: Story) -> None:
+def test_forget_deletes_the_history_on_request(story: Story) -> None:
     story.agent()
     story.stop()
     forget(story, history=True)
@@ -70,7 +70,7 @@ def test_a_plan_forgets_nothing(story: Story) -> None:
     assert story.path.read_bytes() == before
 
 
-def test_of_old_ones_only_those_that_ended_long_enough_ago(story: Story) -> None:
+def test_only_rows_that_ended_long_enough_ago_are_forgotten(story: Story) -> None:
     story.agent("old")
     story.agent("new")
     story.stop("old")
@@ -93,7 +93,9 @@ def add_ended(story: Story, *names: str) -> None:
         story.add_row({"name": name, "status": "stopped"})
 
 
-def test_many_go_with_one_write(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_forgotten_with_one_write(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_ended(story, "a", "b", "c")
     writes: list[str] = []
     replace_file = RegistryFile.replace
@@ -117,7 +119,7 @@ def test_rows_in_one_line_go_too(story: Story) -> None:
     assert story.path.read_text() == "tmux_sessions: [{name: b, status: running}]\n"
 
 
-def test_nothing_of_it_stays_in_the_cache_when_the_history_goes(story: Story) -> None:
+def test_the_cache_keeps_nothing_of_a_deleted_history(story: Story) -> None:
     story.agent()
     story.stop(reason="a private reason")
     show.run(story.app(), ["acme"])

@@ -16,7 +16,7 @@ def beat(
     return item.as_json()["name"]
 
 
-def test_it_is_recorded_with_its_state_and_the_clocks_that_nobody_sets(story: Story) -> None:
+def test_a_heartbeat_is_recorded_with_its_state_and_both_monotonic_clocks(story: Story) -> None:
     story.agent()
     assert beat(story, "acme", "waiting") == "acme"
     with story.ledger() as ledger:
@@ -26,7 +26,7 @@ def test_it_is_recorded_with_its_state_and_the_clocks_that_nobody_sets(story: St
     assert noted.data == {"moment": [story.BOOT, clock.uptime(), clock.monotonic()]}
 
 
-def test_without_a_name_it_is_of_the_session_that_the_caller_sits_in(story: Story) -> None:
+def test_a_heartbeat_without_a_name_belongs_to_the_callers_session(story: Story) -> None:
     story.agent("other")
     agent = story.agent()
     inside = story.processes.add("sh", parent=agent.process)

@@ -32,7 +32,7 @@ def action(app: Context, request: HooksRequest) -> object:
     return item.as_json()["action"]
 
 
-def test_they_are_put_into_the_settings_of_the_agent_and_out_again(tmp_path: Path) -> None:
+def test_hooks_are_installed_in_the_agents_settings_and_removed_again(tmp_path: Path) -> None:
     file = tmp_path / ".claude" / "settings.json"
     assert action(app(tmp_path), INSTALL) == "installed"
     assert "PreToolUse" in json.loads(file.read_text())["hooks"]
@@ -42,7 +42,7 @@ def test_they_are_put_into_the_settings_of_the_agent_and_out_again(tmp_path: Pat
     assert action(app(tmp_path), REMOVE) == "unchanged"
 
 
-def test_nothing_is_made_to_take_something_out(tmp_path: Path) -> None:
+def test_removing_hooks_creates_no_file(tmp_path: Path) -> None:
     assert action(app(tmp_path), REMOVE) == "unchanged"
     assert list(tmp_path.iterdir()) == []
 

@@ -46,7 +46,7 @@ def test_the_busy_are_interrupted_and_the_idle_are_left_alone(story: Story) -> N
     assert story.row()["status"] == "running"
 
 
-def test_a_person_is_asked_before_a_pattern(story: Story) -> None:
+def test_a_person_is_asked_before_a_pattern_is_interrupted(story: Story) -> None:
     agent = story.agent(state="busy")
     asked: list[dict[str, object]] = []
 
@@ -59,7 +59,7 @@ def test_a_person_is_asked_before_a_pattern(story: Story) -> None:
     assert outcomes(interrupted(story, "acme", ask=no)) == {"acme": "interrupted"}
 
 
-def test_an_agent_says_yes_before_a_pattern(story: Story) -> None:
+def test_an_agent_must_say_yes_before_a_pattern_is_interrupted(story: Story) -> None:
     agent, other = story.agent(), story.agent("base", state="busy")
     inside = story.processes.add("sh", parent=agent.process)
     with pytest.raises(Failure) as refused:

@@ -85,7 +85,7 @@ def listed(story: Story, *states: str, sort: str | None = None) -> list[str]:
     return [str(one.as_json()["name"]) for one in result.results]
 
 
-def test_of_some_states_only_and_those_that_wait_first(story: Story) -> None:
+def test_a_list_can_be_limited_to_states_and_sorted_by_them(story: Story) -> None:
     for name, state in (("a", "idle"), ("b", "busy"), ("c", "dialog")):
         story.agent(name, state=state)
     story.agent("d")

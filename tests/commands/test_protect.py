@@ -29,7 +29,7 @@ def outcomes(result: Result) -> dict[str, object]:
     }
 
 
-def test_all_leaves_the_protected_out_and_its_name_ends_it(story: Story) -> None:
+def test_all_spares_a_protected_session_and_its_name_ends_it(story: Story) -> None:
     story.agent("acme")
     story.agent("base")
     done = protect.run(story.app(), ProtectRequest(("base",)))
@@ -49,7 +49,7 @@ def test_all_leaves_the_protected_out_and_its_name_ends_it(story: Story) -> None
     assert outcomes(story.stop("base")) == {"base": "stopped"}
 
 
-def test_a_reap_leaves_the_protected_out(story: Story) -> None:
+def test_a_reap_spares_protected_sessions(story: Story) -> None:
     story.agent("acme")
     story.agent("base")
     for name in ("acme", "base"):

@@ -30,7 +30,7 @@ def report(story: Story, since_s: float = 3600.0) -> tuple[dict[str, Reported], 
     return {item.name: item for item in result.results}, freed  # type: ignore[misc]
 
 
-def test_times_are_summed_by_state_and_unknown_where_nobody_looked(story: Story) -> None:
+def test_times_are_summed_by_state_and_unknown_without_a_look(story: Story) -> None:
     story.agent("acme")
     begin(story, "acme")
     passes(story, 60)
@@ -67,7 +67,7 @@ def test_a_session_that_ended_before_the_time_is_not_reported(story: Story) -> N
     assert (sessions, freed.sessions) == ({}, 0)
 
 
-def test_a_report_of_an_ended_session_is_nobody_s_time(story: Story) -> None:
+def test_a_report_after_the_end_of_a_session_counts_no_time(story: Story) -> None:
     story.agent("acme")
     begin(story, "acme")
     passes(story, 10)

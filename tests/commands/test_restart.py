@@ -98,7 +98,7 @@ def test_a_draft_without_an_input_is_kept_and_reported(story: Story) -> None:
     assert kept[0].data["text"] == "half a thought"
 
 
-def test_one_below_a_shell_comes_back_below_one(story: Story) -> None:
+def test_an_agent_below_a_shell_comes_back_below_one(story: Story) -> None:
     agent = story.agent(shell=True)
     story.tmux.on_respawn = None
     story.restart()
@@ -143,7 +143,7 @@ def test_the_callers_own_session_is_refused(story: Story) -> None:
 
 
 @pytest.mark.parametrize("state", ["ended", "agent gone", "gone"])
-def test_without_an_agent_it_says_how_to_take_it_up(story: Story, state: str) -> None:
+def test_a_restart_without_an_agent_says_how_to_resume(story: Story, state: str) -> None:
     agent = story.agent(shell=True)
     if state == "agent gone":
         agent.leave()
@@ -166,7 +166,7 @@ def test_a_protected_agent_is_left_out_of_patterns(story: Story) -> None:
     assert one["outcome"] == "restarted"
 
 
-def test_it_goes_one_by_one(story: Story) -> None:
+def test_agents_are_restarted_one_by_one(story: Story) -> None:
     names = ["one", "two", "three"]
     some(story, *names)
     answers = story.restart("all")
@@ -202,7 +202,7 @@ def test_one_failing_agent_stops_no_other(story: Story) -> None:
     assert [one["outcome"] for one in answers] == ["refused", "restarted"]
 
 
-def test_a_conversation_that_another_has_is_not_doubled(story: Story) -> None:
+def test_a_conversation_in_use_by_another_is_not_resumed_twice(story: Story) -> None:
     agent = story.agent("one")
     story.agent("two")
     (one,) = story.restart("one")
@@ -248,7 +248,7 @@ def test_a_plan_touches_nothing(story: Story) -> None:
     assert (agent.heard, story.written()) == ([], before)
 
 
-def test_a_pattern_asks(story: Story) -> None:
+def test_a_restart_by_pattern_asks_first(story: Story) -> None:
     agent = story.agent()
     asked: list[Result] = []
 
@@ -261,7 +261,7 @@ def test_a_pattern_asks(story: Story) -> None:
     assert asked[0].results[0].as_json()["outcome"] == "planned"
 
 
-def test_an_agent_has_to_say_yes_for_a_pattern(story: Story) -> None:
+def test_an_agent_must_say_yes_before_a_pattern_is_restarted(story: Story) -> None:
     agent = story.agent()
     some(story, "other")
     other = story.agents["other"]
@@ -272,7 +272,7 @@ def test_an_agent_has_to_say_yes_for_a_pattern(story: Story) -> None:
     assert result.results[0].as_json()["outcome"] == "restarted"
 
 
-def test_a_restart_is_in_no_set(story: Story) -> None:
+def test_a_restart_belongs_to_no_set(story: Story) -> None:
     story.agent()
     story.restart()
     events = [event for event in story.ledger().events() if event.kind == "stopped"]

@@ -60,7 +60,7 @@ def test_a_refusal_says_why_it_cannot_be_resumed(
     )
 
 
-def test_never_two_agents_in_one_conversation(story: Story) -> None:
+def test_two_agents_never_share_one_conversation(story: Story) -> None:
     ended(story)
     story.agent("other")
     (item,) = run(story.app(), ResumeRequest(("acme",), dry_run=True)).results
@@ -72,9 +72,7 @@ def test_never_two_agents_in_one_conversation(story: Story) -> None:
 
 
 @pytest.mark.parametrize("folder", ["its own", "of the other"])
-def test_one_history_for_each_folder_is_in_use_in_that_folder_alone(
-    story: Story, folder: str
-) -> None:
+def test_a_history_kept_by_folder_is_in_use_in_that_folder_alone(story: Story, folder: str) -> None:
     """The file has the same name in every folder."""
     history = ".aider.chat.history.md"
     (story.folder / history).write_text("\n#### hello  \n")

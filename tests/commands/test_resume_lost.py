@@ -28,7 +28,7 @@ def taken(story: Story, **lost: Any) -> list[dict[str, Any]]:
     return [item.as_json() for item in resume.run(story.app(), request).results]
 
 
-def test_only_the_lost_are_taken_up(story: Story) -> None:
+def test_only_lost_sessions_are_resumed(story: Story) -> None:
     agents = {name: story.agent(name) for name in ("lost", "old", "base")}
     story.processes.die(agents["old"].process)
     reconcile.run(story.app())

@@ -8,7 +8,7 @@ from tmuxreap.commands import schema
 from tmuxreap.core.errors import Failure
 
 
-def test_a_verb_s_answer_says_more_than_what_all_share() -> None:
+def test_a_schema_of_one_verb_says_more_than_the_shared_one() -> None:
     shared, stop = schema.run(None), schema.run("stop")
     assert shared != stop
     assert set(shared["properties"]) <= set(stop["properties"])

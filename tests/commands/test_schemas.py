@@ -31,11 +31,11 @@ def test_the_files_are_what_the_types_say(verb: str | None) -> None:
     Draft202012Validator.check_schema(document(verb))
 
 
-def test_there_is_no_file_too_many() -> None:
+def test_no_schema_file_is_left_over() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == {*ANSWERING, "envelope"}
 
 
-def test_a_command_prints_it(registry: Path) -> None:
+def test_schema_prints_the_file(registry: Path) -> None:
     told = tmuxreap("schema", "stop")
     assert json.loads(told.out) == document("stop")
     assert json.loads(told.out)["$schema"] == DIALECT

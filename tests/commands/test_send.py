@@ -78,7 +78,7 @@ def test_a_text_that_must_not_reach_a_terminal_is_a_mistake(story: Story, text: 
 
 
 @pytest.mark.parametrize("name", ["all", "acme*", "tag:x", "agent:demo"])
-def test_it_takes_one_name(story: Story, name: str) -> None:
+def test_send_takes_one_name(story: Story, name: str) -> None:
     agent = story.agent()
     with pytest.raises(Failure) as mistake:
         send.run(story.app(), SendRequest(name, "go on"))
@@ -94,7 +94,7 @@ def test_a_name_without_a_row_is_not_registered(story: Story) -> None:
     )
 
 
-def test_a_protected_session_takes_prompts(story: Story) -> None:
+def test_a_protected_session_accepts_prompts(story: Story) -> None:
     agent = story.agent()
     agent.works = True
     text = story.path.read_text()
@@ -102,7 +102,7 @@ def test_a_protected_session_takes_prompts(story: Story) -> None:
     assert sent(story)["outcome"] == "sent"
 
 
-def test_it_waits_until_the_agent_is_idle(story: Story) -> None:
+def test_send_waits_until_the_agent_is_idle(story: Story) -> None:
     agent = story.agent(state="busy")
     agent.works = True
     looks: list[int] = []
@@ -117,7 +117,7 @@ def test_it_waits_until_the_agent_is_idle(story: Story) -> None:
     assert one["waited_ms"] >= 2000
 
 
-def test_it_gives_up_in_time(story: Story) -> None:
+def test_send_gives_up_when_its_time_is_up(story: Story) -> None:
     agent = story.agent(state="busy")
     one = sent(story, waiter=Waiter(story), when_idle_s=5.0)
     assert (one["outcome"], one["error"]["code"], agent.heard) == ("refused", "not_idle", [])

@@ -104,7 +104,7 @@ def test_resume_by_set_names_sessions_that_run_again(story: Story) -> None:
     assert "session_exists: a of the set evening run again" in result.warnings
 
 
-def test_another_hands_end_after_a_new_start_takes_a_row_out(story: Story) -> None:
+def test_an_end_by_another_tool_after_a_new_start_leaves_the_set(story: Story) -> None:
     story.agent("a")
     story.stop("a", set_name="evening")
     story.app().books.note_all([NewEvent("a", "resumed", {})])

@@ -11,7 +11,7 @@ from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text.formatters import item_lines
 
 
-def test_processes_conversation_and_screen(story: Story) -> None:
+def test_show_reports_processes_conversation_and_screen(story: Story) -> None:
     agent = story.agent(state="busy")
     helper = story.processes.add("npm", parent=agent.process, new_session=True)
     (told,) = show.run(story.app(), ["acme"]).results
@@ -24,7 +24,7 @@ def test_processes_conversation_and_screen(story: Story) -> None:
     assert "esc to interrupt" in facts["screen"]
 
 
-def test_of_an_ended_one_the_last_screen_that_was_recorded(story: Story) -> None:
+def test_show_prints_the_last_recorded_screen_of_an_ended_session(story: Story) -> None:
     story.agent()
     story.stop()
     (told,) = show.run(story.app(), ["acme"]).results
@@ -33,7 +33,7 @@ def test_of_an_ended_one_the_last_screen_that_was_recorded(story: Story) -> None
     assert facts["screen"] == story.row()["last_visible_status"]
 
 
-def test_a_name_without_a_row_is_an_answer_too(story: Story) -> None:
+def test_show_answers_for_a_name_without_a_row(story: Story) -> None:
     story.agent()
     result = show.run(story.app(), ["acme", "nobody"])
     assert [item.error.code for item in result.results if item.error] == ["session_not_registered"]

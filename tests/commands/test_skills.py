@@ -37,7 +37,7 @@ def outcomes(*words: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_they_are_copied_to_where_agents_look(project: Path) -> None:
+def test_skills_are_copied_to_where_agents_look(project: Path) -> None:
     assert outcomes() == [
         (name, "installed") for name in ("create", "delegate-job", "monitor", "resume", "stop")
     ]
@@ -49,14 +49,14 @@ def test_they_are_copied_to_where_agents_look(project: Path) -> None:
     assert not (project / ".claude").exists()
 
 
-def test_a_second_time_nothing_is_written(project: Path) -> None:
+def test_a_second_installation_writes_nothing(project: Path) -> None:
     outcomes()
     before = everything(project)
     assert {outcome for _, outcome in outcomes()} == {"unchanged"}
     assert everything(project) == before
 
 
-def test_where_claude_is_used_it_gets_its_own(project: Path) -> None:
+def test_claude_gets_its_own_skills_where_it_is_used(project: Path) -> None:
     (project / ".claude").mkdir()
     assert len(outcomes()) == 10
     assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()

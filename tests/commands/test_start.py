@@ -98,7 +98,7 @@ def test_a_start_leaves_the_row_of_an_agent_whose_pane_a_person_moved(
     assert story.row()["status"] == "running"
 
 
-def test_a_shell_in_a_pane_that_a_person_moved_is_in_no_starts_way(story: Story) -> None:
+def test_a_shell_in_a_moved_pane_blocks_no_start(story: Story) -> None:
     agent = story.agent(shell=True)
     quiet = story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
     story.tmux.join(agent.pane, quiet)

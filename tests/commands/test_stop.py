@@ -26,7 +26,7 @@ def test_without_a_target_nothing_is_guessed(story: Story) -> None:
     assert caught.value.code.text == "usage"
 
 
-def test_a_purge_that_nobody_can_be_asked_about_needs_a_yes(story: Story) -> None:
+def test_a_purge_without_a_terminal_needs_a_yes(story: Story) -> None:
     agent = story.agent()
     with pytest.raises(Failure, match="that deletes permanently") as caught:
         run(story.app(), EndRequest(("acme",), PURGE))
@@ -64,7 +64,7 @@ def test_stop_asks_nothing_when_nothing_would_end(story: Story, target: str) -> 
 
 
 @pytest.mark.parametrize("at_terminal", [True, False])
-def test_a_person_with_nothing_to_stop_hears_where_agents_run(
+def test_a_person_with_nothing_to_stop_learns_where_agents_run(
     story: Story, at_terminal: bool
 ) -> None:
     stray = story.tmux.open(story.SOCKET, "stray", *DEMO).panes[0].process
@@ -83,7 +83,7 @@ def test_a_named_session_is_stopped_without_a_question(story: Story) -> None:
     assert outcomes(run(story.app(), request)) == ["stopped"]
 
 
-def test_an_agent_that_ends_all_has_to_say_so(story: Story) -> None:
+def test_an_agent_must_say_yes_to_end_all(story: Story) -> None:
     agent = story.agent()
     inside = story.processes.add("sh", parent=agent.process)
     assert is_inside(story.app(inside.pid))
@@ -107,7 +107,7 @@ def test_a_name_without_a_row_is_a_session_only_where_that_was_given(story: Stor
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_name_without_row_and_session_is_unknown_also_where_no_server_runs(
+def test_a_name_without_row_and_session_is_unknown_even_without_a_server(
     dry_run: bool, story: Story
 ) -> None:
     (item,) = story.stop("nobody", unregistered=True, dry_run=dry_run).results

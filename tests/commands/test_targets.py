@@ -25,7 +25,7 @@ def test_a_pid_means_the_row_whose_process_it_is(story: Story) -> None:
     assert chosen(story, f"pid:{helper.pid}") == ["acme"]
 
 
-def test_a_kind_of_agent_means_those_of_it(story: Story) -> None:
+def test_an_agent_kind_selects_its_sessions(story: Story) -> None:
     story.agent()
     assert chosen(story, "agent:demo") == ["acme"]
     assert chosen(story, "agent:claude") == []

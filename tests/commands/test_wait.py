@@ -71,7 +71,7 @@ def test_a_dead_session_is_gone(story: Story) -> None:
     assert (told[0]["error"]["code"], told[0]["state"], status) == ("gone", None, 1)
 
 
-def test_a_time_that_is_up_tells_each_ones_state(story: Story) -> None:
+def test_a_timeout_reports_each_sessions_state(story: Story) -> None:
     story.agent("acme", state="busy")
     story.agent("base", state="dialog")
     told, status = awaits(story, "idle", targets=("all",), timeout_s=3.0)
@@ -89,7 +89,7 @@ def test_the_first_of_any_is_enough(story: Story) -> None:
     assert ([one["reached"] for one in told], status) == ([True, False], 0)
 
 
-def test_gone_is_by_its_own_look_and_ended_by_the_row(story: Story) -> None:
+def test_gone_follows_the_look_and_ended_follows_the_row(story: Story) -> None:
     agent = story.agent()
     told, status = awaits(story, "gone", lambda: story.processes.die(agent.process))
     assert (told[0]["reached"], status, story.row()["status"]) == (True, 0, "running")
@@ -98,7 +98,7 @@ def test_gone_is_by_its_own_look_and_ended_by_the_row(story: Story) -> None:
     assert (told[0]["reached"], status) == (True, 0)
 
 
-def test_nothing_looks_by_itself_where_the_kernel_tells(story: Story) -> None:
+def test_a_wait_does_not_poll_where_the_kernel_reports_deaths(story: Story) -> None:
     agent = story.agent()
     hears = Hears(story, lambda: story.processes.die(agent.process))
     wait.run(story.app(), WaitRequest(("acme",), Until.GONE), hears)

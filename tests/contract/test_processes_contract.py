@@ -142,7 +142,7 @@ def stranger(process: ProcessId) -> ProcessId:
     return ProcessId(process.pid, process.start - 1)
 
 
-def test_a_look_shows_who_leads_and_whose_child_it_is(arena: Arena) -> None:
+def test_a_look_shows_leaders_and_parents_of_processes(arena: Arena) -> None:
     process = arena.start()
     seen = arena.seam.look()[process.pid]
     assert (seen.id, seen.sid, seen.pgrp, seen.tty, seen.tpgid) == (
@@ -193,7 +193,7 @@ def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
     assert arena.seam.identify(process.pid) == process
 
 
-def test_a_signal_ends_it_and_the_wait_tells_at_once(arena: Arena) -> None:
+def test_a_signal_ends_a_process_and_the_wait_reports_it_at_once(arena: Arena) -> None:
     process = arena.start()
     assert arena.seam.signal(process, SIGTERM) is SignalSent.SENT
     began = arena.clock.monotonic()
@@ -201,7 +201,7 @@ def test_a_signal_ends_it_and_the_wait_tells_at_once(arena: Arena) -> None:
     assert arena.clock.monotonic() - began < PLENTY_S / 2
 
 
-def test_the_dead_are_dead_before_anybody_collects_them(arena: Arena) -> None:
+def test_a_process_is_dead_before_its_parent_collects_it(arena: Arena) -> None:
     process = arena.start()
     arena.seam.signal(process, SIGKILL)
     arena.seam.wait({process}, PLENTY_S)
@@ -224,7 +224,7 @@ def test_waiting_for_a_process_that_ignores_the_signal_times_out(arena: Arena) -
     assert arena.seam.wait({process}, PLENTY_S) == {process}
 
 
-def test_the_wait_ends_with_the_first_that_goes(arena: Arena) -> None:
+def test_a_wait_ends_with_the_first_process_that_exits(arena: Arena) -> None:
     first, second = arena.start(), arena.start()
     arena.seam.signal(first, SIGTERM)
     assert arena.seam.wait({first, second}, PLENTY_S) == {first}
@@ -251,12 +251,12 @@ def test_a_stopped_process_handles_nothing_until_it_continues(arena: Arena) -> N
 
 
 @pytest.mark.parametrize("pid", [-1, 0, 1, "own"])
-def test_groups_init_and_oneself_are_never_signalled(arena: Arena, pid: int | str) -> None:
+def test_groups_init_and_the_caller_are_never_signalled(arena: Arena, pid: int | str) -> None:
     with pytest.raises(ValueError, match="never signalled"):
         arena.seam.signal(ProcessId(arena.own_pid if isinstance(pid, str) else pid, 0), SIGCONT)
 
 
-def test_not_permitted_is_alive(arena: Arena) -> None:
+def test_a_process_that_may_not_be_signalled_is_alive(arena: Arena) -> None:
     if isinstance(arena, FakeArena):
         process = arena.seam.add("sshd", denied=True)
         assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (

@@ -65,7 +65,7 @@ def test_no_server_is_distinct_from_no_answer(arena: Arena) -> None:
     assert option(arena, "%0", "@x") is None
 
 
-def test_a_look_shows_sessions_panes_and_who_leads_there(arena: Arena) -> None:
+def test_a_look_shows_sessions_panes_and_their_leaders(arena: Arena) -> None:
     session = arena.open("one")
     arena.split(session)
     server = look(arena)
@@ -111,7 +111,7 @@ def test_a_command_for_a_gone_session_does_no_harm(arena: Arena) -> None:
     assert look(arena).pid == server.pid
 
 
-def test_that_session_is_killed_and_its_neighbours_live(arena: Arena) -> None:
+def test_a_session_is_killed_and_its_neighbours_live(arena: Arena) -> None:
     target, neighbour = arena.open("a"), arena.open("a-2")
     process, other = leader(arena, target), leader(arena, neighbour)
     assert arena.tmux.do(arena.socket, [CloseSession(look(arena), target)])
@@ -123,7 +123,7 @@ def test_that_session_is_killed_and_its_neighbours_live(arena: Arena) -> None:
 @pytest.mark.parametrize(
     "what", ["another server", "another start", "another session", "another moment"]
 )
-def test_a_session_that_is_not_the_one_seen_is_left(arena: Arena, what: str) -> None:
+def test_a_session_that_is_not_the_one_seen_is_left_alone(arena: Arena, what: str) -> None:
     session, _ = arena.open("a"), arena.open("b")
     server = look(arena)
     server, session = {
@@ -359,7 +359,7 @@ def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
     assert arena.tmux.capture(arena.socket, "%99") is None
 
 
-def test_the_screen_with_its_styles(arena: Arena) -> None:
+def test_the_screen_can_be_read_with_its_styles(arena: Arena) -> None:
     pane = arena.open("one").panes[0].id
     plain, styled = arena.tmux.ask(
         arena.socket, [PaneQuestion(pane), PaneQuestion(pane, styled=True)]

@@ -20,7 +20,7 @@ DRIFT = {"drift", "evidence", "settled", "hint", "cause"}
         (Change("", "registry_invalid", "T", registry="/r"), {*DRIFT, "registry"}),
     ],
 )
-def test_an_event_tells_what_it_has(change: Change, more: set[str]) -> None:
+def test_an_event_prints_the_fields_it_has(change: Change, more: set[str]) -> None:
     told = set(change.as_json())
     assert told >= ALWAYS | more
     assert told - ALWAYS - more <= {"until", "waiting_for"}

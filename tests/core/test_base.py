@@ -83,5 +83,5 @@ def test_json_fields_are_those_of_the_schema(verb: str) -> None:
     assert issubclass(kind, Answer)
 
 
-def test_a_later_version_may_say_more() -> None:
+def test_an_answer_of_a_later_version_may_have_more_fields() -> None:
     assert read(Counts, {"ended": 2, "by_magic": 1}) == Counts(ended=2)

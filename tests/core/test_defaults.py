@@ -15,7 +15,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "configuration.md"
 
 
 @pytest.mark.parametrize("key", VARIABLES)
-def test_a_value_is_read_as_what_the_built_in_one_is(key: str) -> None:
+def test_a_value_is_read_with_the_type_of_its_default(key: str) -> None:
     given = {str: "night", float: "90", bool: "yes"}[type(BUILT_IN[key])]
     assert type(READERS[type(BUILT_IN[key])](given)) is type(BUILT_IN[key])
 

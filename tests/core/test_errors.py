@@ -30,14 +30,14 @@ CONTRACT = {
 }
 
 
-def test_codes_and_exits_are_the_contracts() -> None:
+def test_codes_and_exit_statuses_are_those_of_the_contract() -> None:
     assert {code.text: int(code.exit) for code in Code} == {
         text: status for status, texts in CONTRACT.items() for text in texts.split()
     }
     assert {int(status) for status in Exit} == {0, *CONTRACT}
 
 
-def test_no_two_codes_are_one() -> None:
+def test_no_two_codes_share_their_text() -> None:
     assert len(Code) == len({code.text for code in Code}) == len(Code.__members__)
 
 
@@ -52,11 +52,11 @@ def test_no_two_codes_are_one() -> None:
         ([Code.PERMISSION_DENIED, Code.TMUX_MISSING, Code.USAGE], 1),
     ],
 )
-def test_the_status_that_all_failures_share(codes: list[Code], status: int) -> None:
+def test_the_exit_status_is_the_one_that_all_failures_share(codes: list[Code], status: int) -> None:
     assert int(shared_exit(codes)) == status
 
 
-def test_a_failure_speaks_json() -> None:
+def test_a_failure_is_written_as_json() -> None:
     failure = Failure(Code.USAGE, "could not do it: no", "do that")
     assert failure.as_json() == {
         "code": "usage",
@@ -66,7 +66,7 @@ def test_a_failure_speaks_json() -> None:
     assert str(failure) == "could not do it: no"
 
 
-def test_a_way_out_can_be_copied_into_a_shell_whatever_the_name() -> None:
+def test_a_hint_can_be_copied_into_a_shell_with_any_name() -> None:
     assert command("stop", "acme-2") == "tmuxreap stop acme-2"
     assert (
         command("adopt", "x; reboot", "--agent", "demo")
@@ -74,7 +74,7 @@ def test_a_way_out_can_be_copied_into_a_shell_whatever_the_name() -> None:
     )
 
 
-def test_the_name_of_a_strangers_session_is_no_command_of_tmuxreap(story: Story) -> None:
+def test_a_strangers_session_name_is_not_offered_as_a_command(story: Story) -> None:
     story.agent()
     story.tmux.open(story.SOCKET, "$(reboot)", *DEMO)
     (told,) = reconcile.run(story.app(), dry_run=True).results

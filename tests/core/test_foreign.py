@@ -86,13 +86,13 @@ def test_a_field_of_another_form_counts_as_absent() -> None:
     assert read(Session, {}) is None
 
 
-def test_a_word_of_an_enum_is_its_member() -> None:
+def test_a_word_of_an_enum_becomes_its_member() -> None:
     given = {"verb": "kill", "reason": "old", "scope": "pane", "grace_s": 2}
     assert read(Policy, given) == Policy(EndVerb.KILL, "old", scope=Scope.PANE, grace_s=2.0)
     assert read(Policy, {**given, "verb": "hug"}) is None
 
 
-def test_only_an_object_is_one() -> None:
+def test_only_a_json_object_is_an_answer() -> None:
     assert parse_object('{"a": [1]}') == {"a": [1]}
     with pytest.raises(ValueError, match="no JSON object"):
         parse_object("[1]")

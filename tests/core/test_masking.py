@@ -150,13 +150,13 @@ def test_a_key_of_many_lines_is_masked_as_a_whole() -> None:
     assert mask_secrets("before\n" + "\n".join((BEGIN, *LINES))) == "before\n***"
 
 
-def test_a_key_with_lines_of_its_own_kind() -> None:
+def test_a_key_with_header_lines_is_masked() -> None:
     key = "\n".join((BEGIN, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,00", "", *LINES, END))
     assert mask_secrets(f"{key}\nafter") == "***\nafter"
     assert mask_secrets('"' + key.replace("\n", "\\n") + '", 1') == '"***", 1'
 
 
-def test_a_key_whose_head_is_out_of_sight() -> None:
+def test_a_key_whose_head_is_out_of_sight_is_masked() -> None:
     assert mask_secrets("\n".join((*LINES, END, "after"))) == "***\nafter"
     before = [f"line {n}" for n in range(50)]
     cut = kept_screen("\n".join((*before, BEGIN, *LINES * 15, END)))
@@ -168,7 +168,7 @@ def test_the_words_around_a_password_in_an_address_stay() -> None:
     assert mask_secrets("postgres://me:hunter2@db/app") == "postgres://me:***@db/app"
 
 
-def test_the_last_forty_lines() -> None:
+def test_the_last_forty_lines_of_a_screen_are_kept() -> None:
     screen = "\n".join(f"line {n}" for n in range(100))
     assert kept_screen(screen).splitlines() == [f"line {n}" for n in range(60, 100)]
     assert kept_screen(screen + "\n\n\n").splitlines()[-1] == "line 99"
@@ -180,7 +180,7 @@ def test_escapes_and_controls_go() -> None:
     assert kept_screen(screen) == "red link end\n\tx"
 
 
-def test_a_secret_that_is_painted_in_parts() -> None:
+def test_a_secret_with_styles_inside_is_masked() -> None:
     assert kept_screen("sk-ant-\x1b[1mabcdefgh\x1b[0mijkl") == "***"
 
 

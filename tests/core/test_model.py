@@ -19,18 +19,18 @@ PANE = Pane("%3", 100, "/dev/pts/0", False, False, False, False, "@0", False, "o
 SESSION = ServerSession("$1", "acme", 1000, 1000, 0, False, (PANE,))
 
 
-def test_all_but_a_running_one_has_ended() -> None:
+def test_every_status_but_running_means_ended() -> None:
     assert {status for status in Status if not status.ended} == {Status.RUNNING}
 
 
 @pytest.mark.parametrize(
     ("state", "dead"), [("S", False), ("R", False), ("T", False), ("Z", True), ("X", True)]
 )
-def test_a_zombie_is_dead_and_a_stopped_one_is_not(state: str, dead: bool) -> None:
+def test_a_zombie_is_dead_and_a_suspended_process_is_not(state: str, dead: bool) -> None:
     assert Process(ProcessId(9, 1), 1, 9, 9, 0, 0, state, "node").dead is dead
 
 
-def test_an_identity_is_known_when_session_creation_and_server_are() -> None:
+def test_an_identity_needs_session_creation_and_server() -> None:
     assert RecordedTmux(server_pid=7, session_id="$1", session_created=5).known
     assert not RecordedTmux(session_id="$1", session_created=5).known
     assert not RecordedTmux(server_pid=7, session_created=5).known

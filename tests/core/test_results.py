@@ -48,7 +48,7 @@ def test_the_envelope_has_the_fields_of_the_contract() -> None:
         ),
     ],
 )
-def test_the_exit_status_of_an_answer(result: Result, expected: Exit) -> None:
+def test_an_answers_exit_status_follows_from_its_results(result: Result, expected: Exit) -> None:
     assert result.exit is expected
     assert result.as_json()["ok"] is (expected is Exit.OK)
 

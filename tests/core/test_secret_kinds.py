@@ -28,7 +28,7 @@ SHAPES = KINDS[: -len(PREFIXES) + 2]  # the same pattern for every prefix
 
 
 @pytest.mark.parametrize("kind", SHAPES, ids=lambda kind: kind.name)
-def test_no_rule_is_slow(kind: SecretKind) -> None:
+def test_no_masking_rule_is_slow(kind: SecretKind) -> None:
     word = kind.words[0]
     heads = {word, word.upper(), f"{word}:", f'"{word}": "', *HEADS.get(kind.name, ())}
     pattern = re.compile(kind.pattern)
@@ -55,7 +55,7 @@ HEADS = {
 }
 
 
-def test_no_mixture_is_slow() -> None:
+def test_no_mixture_of_secrets_is_masked_slowly() -> None:
     chance = random.Random(7)
     parts = [word for kind in KINDS for word in kind.words]
     parts += [head for heads in HEADS.values() for head in heads] + list(FILLINGS)

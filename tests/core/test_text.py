@@ -50,7 +50,7 @@ def test_the_width_is_that_of_the_terminal(text: str, cells: int) -> None:
         ("abc", 0, ""),
     ],
 )
-def test_it_is_cut_between_characters(text: str, cells: int, cut_to: str) -> None:
+def test_text_is_cut_between_characters(text: str, cells: int, cut_to: str) -> None:
     assert cut(text, cells) == cut_to
     assert width(cut(text, cells)) <= cells
 
@@ -60,7 +60,7 @@ def test_an_accent_stays_with_its_letter() -> None:
     assert cut(ACCENT + "s und", 5) == ACCENT + "…"
 
 
-def test_the_middle_leaves_so_that_both_ends_are_seen() -> None:
+def test_a_long_name_loses_its_middle() -> None:
     assert cut_middle("acme-feature-login-tests", 11) == "acme-…tests"
     assert cut_middle(FULL * 3, 7) == "日本…語"
     assert [width(cut_middle(FULL * 4, cells)) <= cells for cells in range(10)] == [True] * 10
@@ -79,7 +79,7 @@ def test_the_middle_leaves_so_that_both_ends_are_seen() -> None:
         ("\x7f\x00", "\\x7f\\x00"),
     ],
 )
-def test_nothing_that_a_terminal_obeys_gets_through(hostile: str, shown: str) -> None:
+def test_terminal_controls_are_stripped_from_text(hostile: str, shown: str) -> None:
     assert plain(hostile) == shown
 
 
@@ -109,6 +109,6 @@ def test_invisible_characters_are_not_compared() -> None:
     assert visible(" a\u200b b\n\u00a0c\ufe0f ") == "abc"
 
 
-def test_of_control_characters_only_a_tab_and_a_line_end_are_part_of_a_prompt() -> None:
+def test_a_prompt_may_contain_tabs_and_line_ends_but_no_other_control() -> None:
     assert not would_be_obeyed("one\n\ttwo \u00e9")
     assert would_be_obeyed("one\x1b[2J")

@@ -21,7 +21,7 @@ from tmuxreap.core.times import epoch_of, iso, parse_duration, short_duration
         ("1e3", 1000),
     ],
 )
-def test_spans_as_people_write_them(text: str, seconds: float) -> None:
+def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
@@ -46,7 +46,7 @@ def test_an_invalid_duration_is_refused(text: str) -> None:
         (4 * 86400 + 3 * 3600 + 61, "4d 3h"),
     ],
 )
-def test_the_two_largest_units(seconds: float, text: str) -> None:
+def test_a_duration_is_printed_in_its_two_largest_units(seconds: float, text: str) -> None:
     assert short_duration(seconds) == text
 
 

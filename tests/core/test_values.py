@@ -42,7 +42,7 @@ def test_equal_fields_are_equal_values() -> None:
     assert Point(1, notes=["a"]) == Point(1, notes=["b"])
 
 
-def test_kinds_are_not_equal_though_they_hold_the_same() -> None:
+def test_values_of_different_types_are_not_equal() -> None:
     assert Nothing() == Nothing() != Else()
     assert Point(1) != (1, 0)
     assert bool(Nothing())
@@ -57,12 +57,12 @@ def test_a_value_stays_as_it_is() -> None:
     assert not hasattr(point, "__dict__")
 
 
-def test_each_has_a_list_of_its_own() -> None:
+def test_each_value_has_a_default_list_of_its_own() -> None:
     Point(1).notes.append("a")
     assert Point(1).notes == []
 
 
-def test_wrong_fields_are_refused_as_of_any_function() -> None:
+def test_wrong_fields_are_refused_as_by_any_function() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         Point()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
@@ -71,7 +71,7 @@ def test_wrong_fields_are_refused_as_of_any_function() -> None:
         replace(Point(1), z=2)
 
 
-def test_replace_and_as_dict() -> None:
+def test_values_can_be_replaced_and_read_as_dicts() -> None:
     assert replace(Point(1, 2), x=10).far
     assert as_dict(Point(1, 2)) == {"x": 1, "y": 2, "notes": []}
 

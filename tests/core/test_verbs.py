@@ -19,7 +19,7 @@ def test_each_verb_has_a_function_that_declares_its_flags(verb: Verb) -> None:
     assert isinstance(function(verb), Callable)  # type: ignore[arg-type]
 
 
-def test_each_word_means_one_verb() -> None:
+def test_each_command_word_names_one_verb() -> None:
     words = [verb.called for verb in ALL]
     words += [verb.alias for verb in ALL if verb.alias]
     for verb in ALL:

@@ -38,7 +38,7 @@ def test_a_row_that_cannot_be_edited_is_found_before_the_first_key(story: Story)
     assert story.recorded_plans() == []
 
 
-def test_the_others_of_a_stop_continue(story: Story) -> None:
+def test_the_other_targets_of_a_stop_continue(story: Story) -> None:
     story.agent()
     explicit(story)
     story.agent("other")
@@ -47,7 +47,7 @@ def test_the_others_of_a_stop_continue(story: Story) -> None:
     assert story.row("other")["status"] == "stopped"
 
 
-def test_a_kill_ends_it_all_the_same_and_says_so(story: Story) -> None:
+def test_a_kill_ends_an_unwritable_row_all_the_same_and_says_so(story: Story) -> None:
     agent = story.agent()
     explicit(story)
     result = story.kill()
@@ -74,7 +74,7 @@ def test_a_reason_that_cannot_be_written_ends_nothing(story: Story) -> None:
     assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "night \\udcff")
 
 
-def test_a_plan_goes_through_the_same_trial(story: Story) -> None:
+def test_a_plan_tries_the_same_edit(story: Story) -> None:
     story.agent()
     explicit(story)
     story.agent("other")

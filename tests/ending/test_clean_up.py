@@ -105,7 +105,7 @@ def test_a_worktree_that_git_refuses_to_remove_stays(
 
 
 @pytest.mark.parametrize("how", ["whole", "relative", "in a git hook"])
-def test_a_clean_one_is_removed(
+def test_a_clean_worktree_is_removed(
     story: Story, trees: tuple[Path, Path], tmp_path: Path, how: str
 ) -> None:
     main, tree = trees
@@ -121,7 +121,7 @@ def test_a_clean_one_is_removed(
 
 
 @pytest.mark.parametrize("cwd", ["", "/src"])
-def test_it_is_not_removed_from_under_another_session(
+def test_a_worktree_is_not_removed_from_under_another_session(
     story: Story, trees: tuple[Path, Path], cwd: str
 ) -> None:
     _, tree = trees
@@ -136,7 +136,9 @@ def test_it_is_not_removed_from_under_another_session(
 
 
 @pytest.mark.parametrize("value", ['""', '" "', "null", "7", "[]"])
-def test_a_row_that_names_none_has_none(story: Story, trees: tuple[Path, Path], value: str) -> None:
+def test_a_row_without_a_worktree_has_none_to_remove(
+    story: Story, trees: tuple[Path, Path], value: str
+) -> None:
     _, tree = trees
     at_work(story, value, cwd=str(tree))
     assert stopped(story)["error"] is None
@@ -171,7 +173,9 @@ def test_files_that_git_would_delete_keep_the_worktree(
     assert tree.exists()
 
 
-def test_a_detached_one_whose_commit_is_held_goes(story: Story, trees: tuple[Path, Path]) -> None:
+def test_a_detached_worktree_whose_commit_is_held_is_removed(
+    story: Story, trees: tuple[Path, Path]
+) -> None:
     _, tree = trees
     git("-C", str(tree), "checkout", "-q", "--detach")
     at_work(story, f'"{tree}"')
@@ -294,7 +298,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("how", HIDDEN)
-def test_no_setting_of_git_s_hides_work(story: Story, trees: tuple[Path, Path], how: str) -> None:
+def test_no_git_setting_hides_work(story: Story, trees: tuple[Path, Path], how: str) -> None:
     name = HIDDEN[how](*trees)
     at_work(story, f'"{trees[1]}"')
     assert name in refused(story).partition("ignored ones: ")[2]
@@ -335,7 +339,7 @@ def test_no_program_of_the_repository_is_run(story: Story, trees: tuple[Path, Pa
 
 
 @pytest.mark.parametrize("how", ["cwd", "a folder below", "an open file", "its program"])
-def test_it_is_not_removed_below_a_living_process(
+def test_a_worktree_is_not_removed_below_a_living_process(
     story: Story, trees: tuple[Path, Path], how: str
 ) -> None:
     tree = trees[1].resolve()

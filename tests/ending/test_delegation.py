@@ -89,7 +89,7 @@ def test_a_survivor_makes_it_an_error(story: Story) -> None:
     assert "still alive" in str(detail)
 
 
-def test_the_ledger_is_reported_also_where_there_are_no_files(story: Story) -> None:
+def test_the_ledger_is_updated_even_without_job_files(story: Story) -> None:
     delegated(story)
     assert not story.stop("acme").results[0].as_json()["warnings"]
     assert noted(story) == [("progress", "terminating"), ("completed", "manual_stop")]
@@ -131,7 +131,7 @@ def test_reconcile_reports_for_an_owner_that_died_before_reporting(
     assert noted(story) == [(event, "enough")]
 
 
-def test_a_job_whose_agent_was_found_dead_is_its_own_to_tell(story: Story) -> None:
+def test_the_job_of_an_agent_found_dead_gets_no_report(story: Story) -> None:
     agent = delegated(story)
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(agent.process)

@@ -27,7 +27,7 @@ def facts(items: list[Item]) -> list[tuple[object, object]]:
     return [(one["name"], one["outcome"]) for one in answers]
 
 
-def test_the_answers_stand_in_the_order_of_the_rows(story: Story) -> None:
+def test_answers_appear_in_the_order_of_the_rows(story: Story) -> None:
     story.agent("slow", exit_delay_s=2.0)
     story.agent("quick")
     assert facts(ended(story)) == [("slow", "stopped"), ("quick", "stopped")]
@@ -65,7 +65,7 @@ def test_a_row_that_never_rests_is_given_up(story: Story, monkeypatch: pytest.Mo
     assert (answer.error.code, story.processes.alive(agent.process)) == ("lock_timeout", True)
 
 
-def test_an_interruption_is_an_answer_for_each_that_has_none(
+def test_an_interruption_answers_for_each_unfinished_target(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent("a")

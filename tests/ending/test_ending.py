@@ -12,7 +12,7 @@ from tmuxreap.proof.ownership import Belonging, Owned
 from tmuxreap.proof.panes import Carried
 
 
-def test_panes_of_others_bar_the_way_until_something_was_ended() -> None:
+def test_panes_of_others_block_an_ending_until_something_was_ended() -> None:
     one = an_ending()
     assert not one.barred
     one.sight = replace(SIGHT, foreign=(OTHER,))
@@ -30,7 +30,7 @@ def test_two_endings_share_nothing() -> None:
     assert (other.kept, other.rungs, other.struck) == ([], [], {})
 
 
-def test_behind_a_carrier_that_nobody_sees_through_its_end_is_awaited() -> None:
+def test_an_ending_behind_an_opaque_carrier_awaits_the_carrier() -> None:
     ssh = replace(AGENT, comm="ssh", id=ProcessId(101, 8))
     one = an_ending(sight=replace(SIGHT, carrier=Carried(ssh, "ssh", beyond=True)))
     assert (one.awaited, one.beyond, one.cut_off) == (frozenset({ssh.id}), "ssh", False)
@@ -50,7 +50,7 @@ def test_a_signalled_survivor_is_not_listed_as_swept() -> None:
     assert (one.swept, one.survivors) == ((helper,), ())
 
 
-def test_the_panes_that_are_struck_stay_so() -> None:
+def test_panes_that_were_struck_stay_struck() -> None:
     one = an_ending()
     one.strike()
     one.sight = replace(SIGHT, session=None)

@@ -51,7 +51,7 @@ def left(app: Context, number: int) -> Intent | None:
     return end.wait_for_caller(app.books, app.processes, app.clock, me, number)
 
 
-def test_the_policy_goes_over_whole() -> None:
+def test_the_whole_policy_is_handed_over() -> None:
     assert end.from_text(end.to_text(POLICY)) == POLICY
 
 
@@ -72,7 +72,9 @@ class Started:
         return self
 
 
-def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_finisher_runs_outside_the_session(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     story.agent()
     app = story.app()
     app.settings.environ.update(
@@ -139,7 +141,7 @@ def handed(story: Story) -> tuple[Context, int, ProcessId]:
     return app, intent.id, caller
 
 
-def test_it_begins_when_the_caller_has_left(story: Story) -> None:
+def test_the_finisher_begins_when_the_caller_has_exited(story: Story) -> None:
     app, number, caller = handed(story)
     story.processes.after(1.5, lambda: story.processes.die(caller))
     before = app.clock.monotonic()
@@ -156,7 +158,7 @@ def test_a_caller_that_stays_has_five_seconds(story: Story) -> None:
     assert story.processes.refresh(caller) is not None
 
 
-def test_another_owner_s_intent_is_left_alone(story: Story) -> None:
+def test_the_intent_of_another_owner_is_left_alone(story: Story) -> None:
     """The hand-over failed half-way: the caller still owns the intent."""
     caller = story.processes.add("tmuxreap", pid=777)
     app = story.app()

@@ -40,7 +40,7 @@ def open_intents(story: Story) -> list[Intent]:
 
 
 @pytest.mark.parametrize("shell", [False, True])
-def test_the_pane_is_left_dead_and_the_row_is_true(story: Story, shell: bool) -> None:
+def test_a_held_pane_is_left_dead_and_the_row_is_true(story: Story, shell: bool) -> None:
     agent = story.agent(shell=shell)
     codes, (ending,) = held(story, story.app())
     assert (codes, agent.pane.now.dead) == ({"acme": None}, True)
@@ -51,7 +51,7 @@ def test_the_pane_is_left_dead_and_the_row_is_true(story: Story, shell: bool) ->
     assert [option.before for option in intent.options] == [None]
 
 
-def test_without_keys_it_is_held_all_the_same(story: Story) -> None:
+def test_a_pane_is_held_even_without_keys(story: Story) -> None:
     """Its pane takes no input: no key is sent, and its hangup comes by signal."""
     agent = story.agent()
     story.tmux.change(agent.pane, input_off=True)
@@ -60,7 +60,7 @@ def test_without_keys_it_is_held_all_the_same(story: Story) -> None:
     assert [one.rung for one in ending.rungs if one.enough] == [RungKind.HANGUP]
 
 
-def test_another_ending_of_it_is_not_disturbed(story: Story) -> None:
+def test_a_hold_does_not_disturb_another_ending(story: Story) -> None:
     agent = story.agent()
     other = story.app(story.processes.add("tmuxreap").pid)
     endings, _ = prepared(endings_of(other).planning, [row_of(story)])
@@ -83,7 +83,7 @@ def test_a_row_that_changed_since_the_plan_gets_no_key(story: Story) -> None:
     assert (failure and failure.code.text, found, agent.heard) == ("lock_timeout", [], [])
 
 
-def test_a_kill_takes_it_over(story: Story) -> None:
+def test_a_kill_takes_over_a_hold(story: Story) -> None:
     agent = story.agent(leaves=False)
     mine = story.processes.add("tmuxreap")
 
@@ -99,7 +99,7 @@ def test_a_kill_takes_it_over(story: Story) -> None:
     assert codes == {"acme": None}
 
 
-def test_its_policy_is_a_stop_of_the_pane_alone() -> None:
+def test_the_policy_of_a_hold_is_a_stop_of_the_pane_alone() -> None:
     assert (POLICY.scope.value, POLICY.grace, POLICY.holds_pane) == ("pane", 5.0, True)
     assert replace(POLICY, reason="x").in_set is None
     assert Status.RUNNING.value == "running"

@@ -38,7 +38,7 @@ def refused(
     assert agent.heard == []
 
 
-def test_a_turn_is_ended_and_that_is_an_event(story: Story) -> None:
+def test_an_interrupt_ends_the_turn_and_records_an_event(story: Story) -> None:
     agent = story.agent(state="busy")
     one = told(story)
     assert (one["outcome"], one["state"], one["keys"]) == ("interrupted", "idle", ["Escape"])
@@ -47,13 +47,13 @@ def test_a_turn_is_ended_and_that_is_an_event(story: Story) -> None:
     assert event.data["keys"] == ["Escape"]
 
 
-def test_a_draft_stays_where_it_is(story: Story) -> None:
+def test_an_interrupt_leaves_a_draft_where_it_is(story: Story) -> None:
     agent = story.agent(state="busy", draft="half a thought")
     assert told(story)["outcome"] == "interrupted"
     assert (agent.draft, agent.submitted) == ("half a thought", [])
 
 
-def test_the_idle_get_no_key(story: Story) -> None:
+def test_an_idle_agent_gets_no_key(story: Story) -> None:
     agent = story.agent(draft="half a thought")
     one = told(story)
     assert (one["outcome"], one["error"], agent.heard) == ("already_idle", None, [])
@@ -93,7 +93,7 @@ def test_synchronised_panes_get_no_key(story: Story) -> None:
     refused(story, agent)
 
 
-def test_one_s_own_session_gets_no_key(story: Story) -> None:
+def test_the_callers_own_session_gets_no_key(story: Story) -> None:
     agent = story.agent(state="busy")
     inside = story.processes.add("sh", parent=agent.process)
     one = told(story, pid=inside.pid)
@@ -107,7 +107,7 @@ def test_interrupt_of_an_ended_session_is_gone(story: Story) -> None:
     refused(story, agent, "gone", "failed")
 
 
-def test_a_mode_is_left_for_the_key_alone(story: Story) -> None:
+def test_a_mode_is_left_for_an_interrupt_key_alone(story: Story) -> None:
     agent = story.agent(state="busy")
     story.tmux.change(agent.pane, in_mode=True)
     assert told(story)["outcome"] == "interrupted"
@@ -116,7 +116,7 @@ def test_a_mode_is_left_for_the_key_alone(story: Story) -> None:
     assert agent.pane.now.in_mode
 
 
-def test_its_last_word_is_corrected(story: Story) -> None:
+def test_an_interrupt_corrects_the_last_reported_state(story: Story) -> None:
     story.agent(state="busy")
     app = story.app()
     app.books.beat(Heartbeat("acme", app.clock.now(), "working", "prompt", None, {}))

@@ -107,9 +107,7 @@ def test_without_a_line_the_number_of_the_last_one_stays(folder: Path) -> None:
 @pytest.mark.parametrize(
     "job", ["../../x", "/etc/passwd", "a/b", ".", "", "a\0b", "x" * 500, "-rf", "job 7"]
 )
-def test_an_id_that_is_no_name_of_a_file_reaches_none(
-    tmp_path: Path, folder: Path, job: str
-) -> None:
+def test_an_id_that_is_no_file_name_reaches_no_file(tmp_path: Path, folder: Path, job: str) -> None:
     outside = tmp_path / "x.json"
     outside.write_text("{}")
     warning = tell(folder, JobReport(job, "acme", "completed", None, 1.0))
@@ -118,7 +116,7 @@ def test_an_id_that_is_no_name_of_a_file_reaches_none(
     assert outside.read_text() == "{}"
 
 
-def test_a_hostile_id_stops_no_stop(story: Story) -> None:
+def test_a_hostile_job_id_does_not_prevent_a_stop(story: Story) -> None:
     delegated(story, "../../x")
     result = story.stop("acme")
     assert result.exit == 0
@@ -208,14 +206,14 @@ def test_the_layout_and_the_mode_of_a_job_stay(folder: Path) -> None:
         ("10:00 started", "%s completed acme manual_stop"),
     ],
 )
-def test_a_line_more_in_the_form_of_the_others(folder: Path, before: str, line: str) -> None:
+def test_a_new_line_takes_the_form_of_the_others(folder: Path, before: str, line: str) -> None:
     log = folder / "job-7.events.log"
     log.write_text(before)  # without a final newline
     assert tell(folder) is None
     assert log.read_text() == f"{before}\n{line % AT}\n"
 
 
-def test_a_job_that_another_changes_meanwhile_is_his(
+def test_a_job_changed_meanwhile_by_another_is_left_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = folder / "job-7.json"

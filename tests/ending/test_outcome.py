@@ -110,7 +110,7 @@ def test_a_survivor_is_named_with_what_to_do(
     assert failure.message.endswith(f"still alive: python3 ({pid})")
 
 
-def test_trouble_goes_before_everything_and_an_end_is_no_failure(story: Story) -> None:
+def test_trouble_comes_first_and_an_end_is_no_failure(story: Story) -> None:
     story.agent()
     assert failure_of(stayed(story, trouble=TROUBLE)) is TROUBLE
     finished = left(story)

@@ -90,13 +90,13 @@ def planned(policy: Policy, **sight: object) -> list[tuple[str, object]]:
     return [(rung["name"], rung["skipped"] or rung["waits_ms"]) for rung in rungs]
 
 
-def test_the_rungs_of_a_stop() -> None:
+def test_a_stop_plans_keys_hangup_and_kill() -> None:
     assert planned(STOP) == [("keys", 3700), ("hangup", 5000), ("kill", 2000)]
     given = replace(STOP, keys_timeout_s=1.5, grace_s=0.25, force=False)
     assert planned(given) == [("keys", 1500), ("hangup", 250), ("kill", "--no-force")]
 
 
-def test_the_rungs_of_a_kill() -> None:
+def test_a_kill_plans_term_and_kill() -> None:
     assert planned(KILL) == [("term", 2000), ("kill", 2000)]
     assert planned(replace(KILL, grace_s=0.0)) == [("term", "--grace 0"), ("kill", 2000)]
 
@@ -108,7 +108,7 @@ def test_options_are_changed_for_keys_only() -> None:
     assert make_plan("acme", None, SIGHT, None, None, STOP, (option,)).options == ()
 
 
-def test_the_plan_as_data() -> None:
+def test_a_plan_is_recorded_as_data() -> None:
     plan = (
         make_plan("acme", "demo", SIGHT, Screen(State.DRAFT, "secret"), DEMO, STOP)
         .recorded()

@@ -12,7 +12,7 @@ from tmuxreap.core.values import replace
 
 
 @pytest.mark.parametrize("has_it", [True, False])
-def test_a_purge_needs_a_conversation_that_is_this_row_s_alone(story: Story, has_it: bool) -> None:
+def test_a_purge_needs_a_conversation_of_this_row_alone(story: Story, has_it: bool) -> None:
     story.agent()
     if has_it:
         field = "demo_conversation_id_own"

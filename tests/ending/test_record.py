@@ -66,7 +66,7 @@ def test_a_row_that_was_removed_meanwhile_is_not_made_again(story: Story) -> Non
     assert not story.processes.alive(agent.process)
 
 
-def test_a_row_of_another_session_by_now_is_left_alone(story: Story) -> None:
+def test_a_row_that_now_means_another_session_is_left_alone(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     text = story.path.read_text()
     renewed = text.replace('"session_created": ', '"session_created": 9')

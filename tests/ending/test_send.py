@@ -71,7 +71,7 @@ def test_a_prompt_that_is_not_seen_to_start_is_unconfirmed(story: Story) -> None
     assert agent.heard == ["go on", "Enter"]
 
 
-def test_the_word_of_its_hooks_counts(story: Story) -> None:
+def test_a_report_by_a_hook_confirms_a_prompt(story: Story) -> None:
     agent = story.agent()
     app = story.app()
     plain = agent.press
@@ -118,7 +118,7 @@ def test_synchronised_panes_get_no_key(story: Story) -> None:
     refused(story, agent)
 
 
-def test_one_s_own_session_gets_no_key(story: Story) -> None:
+def test_the_callers_own_session_gets_no_key(story: Story) -> None:
     agent = story.agent()
     inside = story.processes.add("sh", parent=agent.process)
     one = told(story, pid=inside.pid)

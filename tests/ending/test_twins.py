@@ -43,7 +43,7 @@ def test_the_other_row_is_recorded_with_it_and_named(story: Story) -> None:
     assert reconcile.run(story.app()).as_json()["drifts"] == []
 
 
-def test_a_row_of_another_tool_with_that_pid_is_one_too(story: Story) -> None:
+def test_a_row_of_another_tool_with_that_pid_is_a_twin_too(story: Story) -> None:
     twins(story, tmux=None, tmux_server=story.SOCKET)
     story.kill("acme")
     assert (story.row("twin")["status"], story.row("twin")["termination_mode"]) == (
@@ -52,7 +52,7 @@ def test_a_row_of_another_tool_with_that_pid_is_one_too(story: Story) -> None:
     )
 
 
-def test_a_row_of_an_older_session_is_none(story: Story) -> None:
+def test_a_row_of_an_older_session_is_no_twin(story: Story) -> None:
     twins(story)
     text = story.path.read_text()
     head, tail = text.rsplit('"session_created": ', 1)
@@ -100,7 +100,7 @@ def test_a_row_of_another_agent_gets_no_conversation(story: Story) -> None:
     assert (twin["status"], twin.get("resumable")) == ("stopped", None)
 
 
-def test_the_row_of_the_session_s_name_and_pid_ends_with_it(story: Story) -> None:
+def test_the_row_with_the_sessions_name_and_pid_ends_with_it(story: Story) -> None:
     agent = twins(story)
     for one in ("acme", "twin"):
         story.path.write_text(story.path.read_text())
@@ -118,7 +118,7 @@ def test_the_row_of_the_session_s_name_and_pid_ends_with_it(story: Story) -> Non
     assert agent.heard == ["/exit", "Enter"]
 
 
-def test_all_rows_of_a_pane_at_once_press_its_keys_once(story: Story) -> None:
+def test_ending_all_rows_of_a_pane_presses_its_keys_once(story: Story) -> None:
     agent = twins(story)
     plain = {"pid": agent.process.pid, "cmd": "demo", "cwd": "/srv"}
     story.add_row({"name": "third", "status": "running", "agent": "demo", "pane": plain})
@@ -127,7 +127,7 @@ def test_all_rows_of_a_pane_at_once_press_its_keys_once(story: Story) -> None:
     assert agent.heard == ["/exit", "Enter"]
 
 
-def test_a_stop_of_many_rows_resolves_the_server_of_a_row_only_where_its_pane_may_be_the_one(
+def test_a_stop_of_many_rows_resolves_only_servers_of_possible_twins(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To find a socket's path takes system calls; a hundred endings ask of ten thousand pairs."""

@@ -77,7 +77,7 @@ def test_options_are_put_back_as_they_were(story: Story) -> None:
     assert pane.options == {"synchronize-panes": "on"}
 
 
-def test_a_plan_without_task_and_worktree_leaves_nothing_to_see_to(story: Story) -> None:
+def test_a_plan_without_task_and_worktree_leaves_nothing_to_finish(story: Story) -> None:
     story.agent()
     assert seen_to(story).warnings == []
 

@@ -55,7 +55,7 @@ def test_a_terminal_goes_to_another_host(fleet: Fleet) -> None:
 @pytest.mark.parametrize(
     ("name", "said"), [("web@a", "not reached by ssh"), ("web@nowhere", "could not find")]
 )
-def test_where_it_cannot_go_it_says_so(fleet: Fleet, name: str, said: str) -> None:
+def test_attach_says_why_a_terminal_cannot_go_there(fleet: Fleet, name: str, said: str) -> None:
     status, told = attached(fleet, name)
     assert status != 0
     assert said in told

@@ -33,7 +33,7 @@ def test_each_host_is_selected_once_in_the_order_of_the_words(
     ("word", "reason"),
     [("east", "there is no host 'east'"), ("@far", "no host has the tag 'far'")],
 )
-def test_an_unknown_one_is_reported_with_those_that_are_known(word: str, reason: str) -> None:
+def test_an_unknown_host_is_reported_with_the_known_ones(word: str, reason: str) -> None:
     with pytest.raises(Failure, match=reason) as caught:
         hosts_of([word], HOSTS)
     assert "north, south, local" in caught.value.hint
@@ -69,7 +69,7 @@ def test_a_name_with_an_at_may_be_a_row_of_this_machine() -> None:
     ]
 
 
-def test_each_target_goes_to_its_own_host_and_the_others_to_all_that_were_asked() -> None:
+def test_a_target_goes_to_its_own_host_and_others_go_to_all_selected() -> None:
     assert sent("a@north", "b", flag=[SOUTH]) == [
         HostTargets(SOUTH, ("b",), True),
         HostTargets(NORTH, ("a",), False),
@@ -80,6 +80,6 @@ def test_each_target_goes_to_its_own_host_and_the_others_to_all_that_were_asked(
     ]
 
 
-def test_a_host_that_no_target_is_for_is_not_asked_unless_there_are_none() -> None:
+def test_a_host_without_a_target_is_asked_only_when_no_target_is_given() -> None:
     assert sent("a@north", flag=[SOUTH]) == [HostTargets(NORTH, ("a",), False)]
     assert sent(flag=[SOUTH]) == [HostTargets(SOUTH, (), True)]

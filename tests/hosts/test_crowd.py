@@ -13,7 +13,7 @@ def test_no_hosts_to_ask_means_no_answer() -> None:
     assert call_in_threads([]) == []
 
 
-def test_the_last_may_answer_first() -> None:
+def test_hosts_may_answer_in_any_order() -> None:
     last = threading.Event()
 
     def first() -> str:
@@ -28,7 +28,7 @@ def test_the_last_may_answer_first() -> None:
 
 
 @pytest.mark.parametrize(("works", "threads"), [(50, 3), (2, 2)])
-def test_no_more_than_so_many_are_asked_at_once(
+def test_only_a_limited_number_of_hosts_is_asked_at_once(
     works: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[threading.Thread] = []

@@ -62,7 +62,7 @@ def test_the_engines_own_words_are_reported(fleet: Fleet) -> None:
     assert "Permission denied (publickey)." in error["message"]
 
 
-def test_an_engine_that_is_not_there(fleet: Fleet) -> None:
+def test_a_missing_engine_makes_a_host_unreachable(fleet: Fleet) -> None:
     assert failing(fleet, ["no-such-engine"])["code"] == "host_unreachable"
 
 
@@ -120,7 +120,7 @@ def test_nothing_of_a_host_commands_the_terminal(fleet: Fleet, verb: list[str]) 
         },
     ],
 )
-def test_odd_answers_are_no_bug(fleet: Fleet, answer: object) -> None:
+def test_odd_answers_are_not_reported_as_a_bug(fleet: Fleet, answer: object) -> None:
     odd_answers_are_no_bug(fleet, json.dumps(answer))
 
 
@@ -137,7 +137,9 @@ ROW = '{"results": [{"name": "x", "live": "alive", "status": "running", %s}]}'
         ROW.replace("alive", "undead") % '"state": ["idle"]',
     ],
 )
-def test_numbers_levels_and_words_that_nobody_can_use_are_no_bug(fleet: Fleet, answer: str) -> None:
+def test_unusable_numbers_levels_and_words_are_not_reported_as_a_bug(
+    fleet: Fleet, answer: str
+) -> None:
     odd_answers_are_no_bug(fleet, answer)
 
 
@@ -152,7 +154,7 @@ def odd_answers_are_no_bug(fleet: Fleet, answer: str) -> None:
         assert fleet.run(*words, "--json").json["exit_code"] != 70
 
 
-def test_a_verb_that_is_newer_than_the_host(fleet: Fleet) -> None:
+def test_a_verb_newer_than_the_host_is_incompatible(fleet: Fleet) -> None:
     hello = fleet.folder / "output"
     hello.write_text(json.dumps(HELLO) + "\n")
     engine = fleet.script("engine", f"cat {hello}; read line; echo '{json.dumps(INCOMPATIBLE)}'")
@@ -250,7 +252,7 @@ def test_a_wait_for_any_ends_with_the_first_host_that_has_one(fleet: Fleet) -> N
         until("its end", lambda: not alive(int(pid.read_text())))
 
 
-def test_a_wait_for_any_that_nobody_reaches_tells_of_each(fleet: Fleet) -> None:
+def test_a_wait_for_any_reports_each_session_when_none_can_arrive(fleet: Fleet) -> None:
     flags = ("--until", "idle", "--any", "--timeout", "1s", "--json")
     told = fleet.run("wait", "web@a", "db@b", *flags)
     assert told.exit == 1
@@ -316,7 +318,7 @@ def test_a_silent_host_is_not_awaited(fleet: Fleet) -> None:
     assert len(gone.read_text().split()) == 2
 
 
-def test_a_host_that_falls_asleep_after_its_hello(
+def test_a_host_that_falls_asleep_after_its_hello_is_given_up(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(link, "ANSWER_S", 1.0)

@@ -24,7 +24,7 @@ def test_a_bare_name_is_an_ssh_destination() -> None:
     assert read("hosts: {build-1: }")["build-1"].ssh == "build-1"
 
 
-def test_everything_that_a_host_may_say() -> None:
+def test_every_key_of_a_host_is_read() -> None:
     found = read(
         "hosts:\n  gpu: {ssh: me@gpu-7, tags: [big], registry: work/r.yaml, program:"
         " ~/.local/bin/tmuxreap}\n  dev: {via: [docker, exec, -i, dev]}\n"
@@ -33,7 +33,7 @@ def test_everything_that_a_host_may_say() -> None:
     assert found == {"gpu": gpu, "dev": Host("dev", via=("docker", "exec", "-i", "dev"))}
 
 
-def test_no_hosts_is_no_fault() -> None:
+def test_an_empty_list_of_hosts_is_no_fault() -> None:
     assert read("hosts:\n") == {}
     assert read("hosts: {}\n") == {}
 
@@ -95,7 +95,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_of_ones_own_is_read(file: Path, tmp_path: Path) -> None:
+def test_the_users_own_file_is_read(file: Path, tmp_path: Path) -> None:
     assert list(read_hosts(settings(tmp_path, file.stat().st_uid)).found) == ["a"]
 
 

@@ -59,7 +59,7 @@ def test_a_tool_asks_hosts_and_names_them(fleet: Fleet) -> None:
     assert unknown["error"]["code"] == "host_unknown"
 
 
-def test_a_list_over_hosts_is_of_the_running_ones_too(fleet: Fleet) -> None:
+def test_a_list_over_hosts_has_running_sessions_only_too(fleet: Fleet) -> None:
     assert fleet.run("stop", "db@b", "--json").exit == 0
     running, every = asked(
         fleet,

@@ -61,7 +61,7 @@ def test_sessions_of_an_unreachable_host_are_unknown(fleet: Fleet) -> None:
     assert "b" in listed
 
 
-def test_without_hosts_it_says_where_they_are_listed(fleet: Fleet) -> None:
+def test_without_hosts_the_popup_says_where_they_are_listed(fleet: Fleet) -> None:
     fleet.file.unlink()
     found = desk_of(fleet).hosts()
     assert isinstance(found, Failure)
@@ -83,7 +83,7 @@ def test_a_row_there_that_is_called_like_a_word_of_tmuxreap_ends_nothing(fleet: 
     assert {row["status"] for row in fleet.rows("b").values()} == {"running"}
 
 
-def test_the_way_there_is_the_terminal_s_or_it_says_why_not(fleet: Fleet) -> None:
+def test_attach_over_a_host_gives_a_terminal_command_or_the_reason(fleet: Fleet) -> None:
     fleet.configure({"far": {"ssh": "far-1"}})
     desk = desk_of(fleet)
     way = desk.attach_command("web@far")

@@ -37,7 +37,7 @@ def test_only_plain_names_are_kept(tmp_path: Path) -> None:
     assert kept(tmp_path, 1.0) == [("ok@a", "running")]
 
 
-def test_a_file_that_is_odd_or_not_ours_is_nothing(tmp_path: Path) -> None:
+def test_an_odd_or_foreign_file_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / FILE
     odd = ("", "[]", "{", '{"a": 3}', '{"a": {"at": "x"}}', '{"a": {"at": 1, "sessions": 3}}')
     for text in odd:

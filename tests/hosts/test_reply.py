@@ -44,7 +44,7 @@ def test_users_read_the_host_first(line: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"results": None}, {"results": [1]}])
-def test_an_answer_of_another_form_is_none_of_tmuxreap(answer: object) -> None:
+def test_an_answer_of_another_form_is_not_one_of_tmuxreap(answer: object) -> None:
     with pytest.raises(ValueError, match="not one of tmuxreap's"):
         reply_of(NORTH, {"answer": answer}, "1")
 
@@ -57,7 +57,7 @@ def test_texts_that_fit_no_result_are_left_out(texts: object) -> None:
     assert (reply.identities, reply.trouble, reply.status) == ({}, None, Exit.FAILED)
 
 
-def test_the_trouble_of_a_host_is_its_own_or_that_of_its_answer() -> None:
+def test_a_hosts_trouble_is_its_own_or_that_of_its_answer() -> None:
     down = Failure(Code.HOST_UNREACHABLE, "could not reach north: it is down")
     assert Reply(NORTH, failure=down).trouble is down
     assert Reply(NORTH, failure=down).status == Exit.TMUX

@@ -83,7 +83,7 @@ def test_a_set_that_no_host_has_is_a_failure(fleet: Fleet) -> None:
     assert [one["error"]["code"] for one in answer.json["hosts"]] == ["session_not_registered"] * 2
 
 
-def test_nothing_that_cannot_be_resumed_is_offered(fleet: Fleet) -> None:
+def test_the_receipt_offers_no_resume_of_what_cannot_be_resumed(fleet: Fleet) -> None:
     told = fleet.run("stop", "all", "--yes", "--host", "a,b", "--set", "evening")
     assert "3 ended" in told.out
     assert "to resume them" not in told.out

@@ -149,7 +149,7 @@ def test_a_host_that_is_down_stops_no_other(over_ssh: Fleet) -> None:
     assert {one["host"] for one in result.results} == {"a", "b"}
 
 
-def test_a_program_that_is_not_there(over_ssh: Fleet) -> None:
+def test_a_missing_program_is_reported_as_host_without_tmuxreap(over_ssh: Fleet) -> None:
     over_ssh.configure({"b": {"ssh": "far", "program": "~/no/tmuxreap"}})
     assert (
         over_ssh.run("list", "--host", "b", "--json").hosts["b"]["error"]["code"]
@@ -157,7 +157,7 @@ def test_a_program_that_is_not_there(over_ssh: Fleet) -> None:
     )
 
 
-def test_a_changed_host_key_is_ssh_s_own_refusal(over_ssh: Fleet) -> None:
+def test_ssh_refuses_a_changed_host_key(over_ssh: Fleet) -> None:
     known = over_ssh.folder / "known"
     other = key(over_ssh.folder / "other").with_suffix(".pub").read_text()
     known.write_text(known.read_text().split()[0] + " " + other)
@@ -166,7 +166,7 @@ def test_a_changed_host_key_is_ssh_s_own_refusal(over_ssh: Fleet) -> None:
     assert "Host key verification failed" in error["message"]
 
 
-def test_a_key_that_the_host_does_not_know(over_ssh: Fleet) -> None:
+def test_a_key_that_the_host_does_not_know_is_refused(over_ssh: Fleet) -> None:
     stranger = key(over_ssh.folder / "stranger")
     config = over_ssh.folder / "ssh_config"
     config.write_text(config.read_text().replace(f"{over_ssh.folder}/client", str(stranger)))
@@ -236,7 +236,7 @@ def begun(fleet: Fleet) -> bool:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_link_that_breaks_in_the_middle_of_a_stop(
+def test_a_stop_survives_a_link_that_breaks_in_the_middle(
     living: Fleet, relay: Relay, shared: bool
 ) -> None:
     if not shared:
@@ -256,7 +256,7 @@ def events(fleet: Fleet) -> list[dict[str, Any]]:
     return fleet.run("events", "live", "--registry", str(fleet.registry("b")), "--json").results
 
 
-def test_a_link_that_breaks_after_the_stop_and_before_its_answer(
+def test_a_link_that_breaks_before_the_answer_does_not_lose_the_outcome(
     living: Fleet, relay: Relay
 ) -> None:
     process = living.begin("stop", "live@b", "--json")
@@ -271,7 +271,7 @@ def test_a_link_that_breaks_after_the_stop_and_before_its_answer(
     assert [one["kind"] for one in events(living)].count("stopped") == 1
 
 
-def test_a_link_that_breaks_before_anything_is_begun(living: Fleet, relay: Relay) -> None:
+def test_a_link_that_breaks_before_the_stop_ends_nothing(living: Fleet, relay: Relay) -> None:
     relay.refusing = True
     result = living.run("stop", "live@b", "--json")
     assert (result.exit, result.hosts["b"]["error"]["code"]) == (4, "host_unreachable")

@@ -95,7 +95,7 @@ def test_people_read_targets(fleet: Fleet) -> None:
 # What is done
 
 
-def test_a_stop_by_name_is_one_of_that_host_alone(fleet: Fleet) -> None:
+def test_a_stop_by_name_ends_the_session_of_that_host_alone(fleet: Fleet) -> None:
     result = fleet.run("stop", "web@b", "--json")
     assert result.exit == 0
     assert [(one["target"], one["outcome"]) for one in result.results] == [("web@b", "stopped")]
@@ -104,7 +104,7 @@ def test_a_stop_by_name_is_one_of_that_host_alone(fleet: Fleet) -> None:
     assert fleet.rows("a")["web"]["status"] == fleet.rows("b")["db"]["status"] == "running"
 
 
-def test_a_stop_of_all_on_all_hosts(fleet: Fleet) -> None:
+def test_a_stop_of_all_reaches_all_hosts(fleet: Fleet) -> None:
     result = fleet.run("stop", "all", "--host", "all", "--reason", "night", "--json")
     assert result.exit == 0
     assert {one["target"]: one["outcome"] for one in result.results} == {
@@ -145,7 +145,7 @@ def test_a_tag_that_one_host_has_is_no_fault_of_the_others(fleet: Fleet) -> None
     assert (result.exit, result.results[0]["error"]["code"]) == (3, "session_not_registered")
 
 
-def test_other_verbs_go_there(fleet: Fleet) -> None:
+def test_other_verbs_reach_hosts_too(fleet: Fleet) -> None:
     result = fleet.run("reconcile", "--host", "all", "--json").json
     assert {drift["host"] for drift in result["drifts"]} == {"a", "b"}
     assert result["tmux_confirmed"] is True
@@ -169,7 +169,7 @@ def test_a_host_without_a_registry_says_so(fleet: Fleet) -> None:
     assert targets(result.results) == ["web@b", "db@b"]
 
 
-def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
+def test_a_start_refuses_a_host_in_its_name_and_names_the_flag(fleet: Fleet) -> None:
     result = fleet.run("start", "new@a", "--agent", "demo", "--json")
     assert (result.exit, result.json["error"]["code"]) == (2, "usage")
     assert "--host a" in result.json["error"]["hint"]
@@ -201,7 +201,7 @@ def test_the_first_start_there_keeps_its_ledger(fleet: Fleet) -> None:
         assert fleet.run("kill", "first@a", "--json").exit == 0
 
 
-def test_an_agent_has_to_say_yes_for_another_host(fleet: Fleet) -> None:
+def test_an_agent_must_say_yes_for_another_host(fleet: Fleet) -> None:
     fleet.environ["TMUXREAP_ID"] = "a-mark"
     for words in (["stop", "web"], ["forget", "web"], ["reconcile"], ["stop", "all"]):
         result = fleet.run(*words, "--host", "a", "--json")
@@ -211,7 +211,7 @@ def test_an_agent_has_to_say_yes_for_another_host(fleet: Fleet) -> None:
     assert fleet.run("stop", "web", "--host", "a", "--yes", "--json").exit == 0
 
 
-def test_the_callers_own_session_is_its_own_there_too(fleet: Fleet) -> None:
+def test_the_callers_own_session_is_recognised_on_another_host(fleet: Fleet) -> None:
     from tests.ledger_records import Ledger
     from tmuxreap.ledger.database import ledger_path
 
@@ -258,7 +258,7 @@ def test_a_host_without_tmux_lists_its_rows_and_says_so(fleet: Fleet) -> None:
     assert (result.exit, result.results[0]["state"]) == (4, "tmux_missing")
 
 
-def test_a_list_of_some_states_is_that_of_every_host(fleet: Fleet) -> None:
+def test_a_list_limited_to_states_covers_every_host(fleet: Fleet) -> None:
     told = fleet.run("list", "--host", "all", "--state", "waiting,limited", "--json")
     assert (told.exit, told.json["results"]) == (0, [])
     wrong = fleet.run("list", "--host", "all", "--state", "busy", "--json")

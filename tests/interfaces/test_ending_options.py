@@ -57,7 +57,7 @@ def by_python(story: Story) -> None:
 
 
 @pytest.mark.parametrize("door", [by_command_line, by_tool, by_popup, by_python])
-def test_the_defaults_of_the_user_apply_whoever_asks(
+def test_the_defaults_of_the_user_apply_in_every_interface(
     door: Callable[[Story], None], story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calls, "real_app", lambda *_, **__: story.app())
@@ -153,7 +153,7 @@ def test_no_interface_makes_a_policy_of_its_own() -> None:
     }
 
 
-def test_a_sweep_has_the_same_defaults_whoever_asks(
+def test_a_reap_has_the_same_defaults_in_every_interface(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[reap.ReapRequest] = []

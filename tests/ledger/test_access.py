@@ -32,7 +32,9 @@ def test_an_unreadable_ledger_is_set_aside_with_a_warning(bench: Bench) -> None:
     assert aside.read_bytes() == b"no database " * 100
 
 
-def test_a_locked_ledger_is_gone_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_continues_without_a_locked_ledger(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench.stop_a()
     bench.books.close()
     other = sqlite3.connect(bench.books.path, isolation_level=None)

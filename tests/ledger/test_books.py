@@ -40,7 +40,7 @@ def test_reading_makes_no_ledger(bench: Bench) -> None:
     assert bench.warnings == []
 
 
-def test_a_change_is_in_both_with_the_row_as_it_was(bench: Bench) -> None:
+def test_a_change_is_in_registry_and_ledger_with_the_row_as_it_was(bench: Bench) -> None:
     after = bench.stop_a()
     assert "name: a\n    status: stopped" in bench.registry.path.read_text()
     assert bench.sql("SELECT name, status, pane_cwd FROM sessions ORDER BY name") == [
@@ -126,7 +126,7 @@ def test_a_living_owner_is_waited_for_and_a_kill_takes_over(bench: Bench) -> Non
     assert [intent.id for intent in asked] == [second.intent.id]
 
 
-def test_a_note_says_its_number(bench: Bench) -> None:
+def test_a_recorded_note_returns_its_number(bench: Bench) -> None:
     first, second = (
         bench.books.note("a", "draft", {"text": "hm"}),
         bench.books.note("a", "draft", {"text": "ho"}),

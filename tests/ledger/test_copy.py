@@ -36,7 +36,7 @@ def test_a_ledger_that_cannot_be_copied_is_left_alone(path: Path, folder: Path) 
     assert mark_in(path, "acme") is None
 
 
-def test_a_newer_one_is_not_understood(ledger: Ledger, path: Path, folder: Path) -> None:
+def test_a_newer_ledger_is_not_copied(ledger: Ledger, path: Path, folder: Path) -> None:
     ledger.remember_mark("acme", "m1", NOW)
     execute(path, "PRAGMA user_version = 99")
     assert copy_of(path, folder)[1] == "it was written by a newer version (schema 99)"

@@ -42,7 +42,7 @@ from tmuxreap.ledger.records import (
         ("/p/rows.db", "/p/rows.db.db"),
     ],
 )
-def test_it_lies_beside_the_registry_and_is_never_the_registry(
+def test_the_ledger_lies_beside_the_registry_and_is_never_the_registry(
     registry: str, expected: str
 ) -> None:
     assert ledger_path(Path(registry)) == Path(expected)
@@ -66,7 +66,9 @@ def test_a_file_that_others_could_read_is_made_private(path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_it_is_a_wal_and_only_endings_wait_for_the_disk(ledger: Ledger, path: Path) -> None:
+def test_the_ledger_uses_a_wal_and_only_endings_wait_for_the_disk(
+    ledger: Ledger, path: Path
+) -> None:
     def synchronous() -> int:
         return int(ledger.fetch("PRAGMA synchronous")[0][0])
 
@@ -82,7 +84,7 @@ def test_it_is_a_wal_and_only_endings_wait_for_the_disk(ledger: Ledger, path: Pa
     assert (seen, synchronous()) == ([2], 1)
 
 
-def test_names_with_signs_that_mean_something_in_an_address(tmp_path: Path) -> None:
+def test_a_path_with_characters_of_a_uri_is_opened_literally(tmp_path: Path) -> None:
     path = tmp_path / "a?mode=ro#b%41 c.db"
     with Ledger.open(path, now=NOW) as ledger:
         ledger.record_event(NewEvent("api", "stopped"), NOW)
@@ -95,7 +97,7 @@ def test_a_relative_path_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "rows.db").exists()
 
 
-def test_a_lock_that_is_not_given_up(ledger: Ledger, path: Path) -> None:
+def test_a_lock_that_is_never_released_is_reported(ledger: Ledger, path: Path) -> None:
     holder = sqlite3.connect(path, isolation_level=None)
     try:
         holder.execute("BEGIN IMMEDIATE")
@@ -110,7 +112,7 @@ def test_a_lock_that_is_not_given_up(ledger: Ledger, path: Path) -> None:
     assert len(ledger.events()) == 1
 
 
-def test_a_lock_of_another_process(path: Path) -> None:
+def test_a_lock_of_another_process_is_reported_until_released(path: Path) -> None:
     Ledger.open(path, now=NOW).close()
     held, release = FORK.Event(), FORK.Event()
 
@@ -166,7 +168,7 @@ def test_a_full_database_refuses_an_event_and_works_again(ledger: Ledger) -> Non
     assert ledger.warnings == []
 
 
-def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
+def test_a_readonly_folder_is_reported(tmp_path: Path) -> None:
     """In a child that drops root, as root may write everywhere."""
     folder = Path(tempfile.mkdtemp(prefix="ledger-"))
     folder.chmod(0o555)
@@ -187,7 +189,7 @@ def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
         folder.rmdir()
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="No such file or directory"):
         Ledger.open(tmp_path / "gone" / "rows.db", now=NOW)
 
@@ -217,7 +219,7 @@ def test_a_file_of_another_user_is_not_trusted(path: Path, suffix: str) -> None:
         Ledger.open(path, now=NOW)
 
 
-def test_a_value_that_cannot_be_stored_is_an_answer_too(ledger: Ledger) -> None:
+def test_a_value_that_cannot_be_stored_is_reported(ledger: Ledger) -> None:
     with pytest.raises(LedgerUnavailable, match="surrogates"):
         ledger.remember_mark("a\udc80", "uuid", NOW)
     with pytest.raises(LedgerUnavailable, match="too large"):

@@ -55,7 +55,7 @@ def test_an_intent_is_kept_as_it_was_given(ledger: Ledger) -> None:
     )
 
 
-def test_while_its_owner_lives_the_row_is_its_own(ledger: Ledger) -> None:
+def test_a_row_belongs_to_its_owner_while_that_lives(ledger: Ledger) -> None:
     first = begun(ledger, intent())
     answer = begin(ledger, intent(pid=200))
     assert isinstance(answer, Busy)
@@ -92,7 +92,7 @@ def test_the_intent_of_a_dead_owner_is_taken_over_with_its_reason(ledger: Ledger
     assert seen.result == {"by_verb": "stop", "owner_was_alive": False}
 
 
-def test_rows_do_not_hold_up_each_other(ledger: Ledger) -> None:
+def test_rows_do_not_delay_each_other(ledger: Ledger) -> None:
     first = begun(ledger, intent("api"))
     answers = ledger.begin_intents(
         [intent("web"), intent("api", pid=200), intent("db")],
@@ -130,7 +130,7 @@ def test_the_finisher_becomes_the_owner(ledger: Ledger) -> None:
     assert (handed.owner, handed.handed_from, handed.boot_id) == (ProcessId(300, 8), 100, "boot-1")
 
 
-def test_of_many_that_begin_at_once_one_gets_the_row(path: Path) -> None:
+def test_one_of_many_simultaneous_endings_gets_the_row(path: Path) -> None:
     def work(number: int) -> None:
         with Ledger.open(path, now=NOW, busy_s=20) as ledger:
             answer = begin(ledger, intent(pid=1000 + number))

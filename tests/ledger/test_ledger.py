@@ -23,7 +23,7 @@ from tmuxreap.ledger.records import (
 # Its path
 
 
-def test_opening_a_good_one_again_keeps_everything_and_warns_of_nothing(path: Path) -> None:
+def test_reopening_a_good_ledger_keeps_everything_without_a_warning(path: Path) -> None:
     with Ledger.open(path, now=NOW) as first:
         first.record_event(NewEvent("api", "stopped"), NOW)
     with Ledger.open(path, now=NOW + 1) as second:
@@ -47,7 +47,7 @@ def test_an_event_keeps_the_row_as_it_was(ledger: Ledger) -> None:
     )
 
 
-def test_events_by_name_time_and_number(ledger: Ledger) -> None:
+def test_events_are_selected_by_name_time_and_number(ledger: Ledger) -> None:
     for at, name in [(10.0, "api"), (20.0, "web"), (30.0, "api"), (40.0, "db")]:
         ledger.record_event(NewEvent(name, "seen"), at)
     numbers = [event.id for event in ledger.events()]
@@ -134,7 +134,7 @@ def test_marks_lead_to_names_and_the_latest_counts(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("at", ["'abc'", "9e999", "-1", "x'ff'"])
-def test_a_heartbeat_at_no_moment_is_none(at: str, ledger: Ledger, path: Path) -> None:
+def test_a_heartbeat_without_a_valid_time_is_ignored(at: str, ledger: Ledger, path: Path) -> None:
     ledger.record_heartbeat(Heartbeat("web", NOW, "working", "prompt", None, {}))
     with contextlib.closing(sqlite3.connect(path)) as other, other:
         other.execute(
@@ -198,7 +198,7 @@ def test_a_task_is_added_and_changed(ledger: Ledger, path: Path) -> None:
 # Of many
 
 
-def test_only_the_sessions_that_are_asked_for_are_read(ledger: Ledger) -> None:
+def test_only_requested_sessions_are_read(ledger: Ledger) -> None:
     life = {"status": "stopped", "stopped_at": "2026-11-18T09:12:33Z"}
     names = [f"n{number}" for number in range(1200)]
     for name in names:

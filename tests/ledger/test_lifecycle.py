@@ -82,7 +82,7 @@ def test_an_agent_marked_stalled_in_their_table_is_reaped_and_recorded_everywher
     assert life(story, "web") == ("running", None, None)
 
 
-def test_a_heartbeat_that_another_writes_is_one(story: Story) -> None:
+def test_a_heartbeat_written_by_another_tool_counts(story: Story) -> None:
     ours(story, "acme")
     sql(
         story,
@@ -141,7 +141,7 @@ def test_a_table_of_another_tool_is_written_and_not_altered(story: Story) -> Non
         assert ledger.lifecycle_problems() == []
 
 
-def test_a_status_is_written_also_after_a_crash_of_tmuxreap(story: Story) -> None:
+def test_a_status_is_written_even_after_a_crash_of_tmuxreap(story: Story) -> None:
     theirs(story)
     story.kill("acme", reason="stuck")
     sql(
@@ -185,7 +185,7 @@ def test_a_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
         ]
 
 
-def test_their_table_is_read_as_heartbeats(story: Story) -> None:
+def test_the_table_of_an_orchestrator_is_read_as_heartbeats(story: Story) -> None:
     theirs(story)
     at = story.clock.now() + 5
     sql(story, "UPDATE agent_lifecycle SET status = 'stalled', last_heartbeat = ?", at)

@@ -29,7 +29,7 @@ def test_a_mirror_replaces_the_one_before(ledger: Ledger, path: Path) -> None:
     assert ledger.mirrored_digest() == "d2"
 
 
-def test_of_two_rows_of_one_name_the_first_is_mirrored(ledger: Ledger, path: Path) -> None:
+def test_the_first_of_two_rows_with_one_name_is_mirrored(ledger: Ledger, path: Path) -> None:
     ledger.mirror([row("api", "running"), row("api", "stopped")], "d1")
     assert rows_of(path, "SELECT name, status FROM sessions") == [("api", "running")]
 

@@ -33,7 +33,7 @@ from tmuxreap.ledger.records import (
 OPTION = PaneOption("/tmp/s", "%1", "remain-on-exit", None)
 
 
-def test_rows_of_other_people_s_yaml_become_json() -> None:
+def test_odd_yaml_rows_become_json() -> None:
     assert from_json(to_json({"on": date(2026, 11, 18), "n": 1})) == {"on": "2026-11-18", "n": 1}
     assert to_json({("a", "b"): 1, "c": 2}) == '{"c": 2}'  # type: ignore[dict-item]
     circle: dict[str, object] = {}
@@ -46,7 +46,7 @@ def test_data_that_is_no_object_counts_as_empty(text: str | None) -> None:
     assert from_json(text) == {}
 
 
-def test_options_come_back_as_they_were_and_anothers_hand_is_no_option() -> None:
+def test_options_come_back_as_they_were_and_invalid_ones_are_dropped() -> None:
     assert options_from_json(options_to_json([OPTION])) == (OPTION,)
     assert options_from_json('[{"socket": "x"}]') == ()
     assert options_from_json("no") == ()
@@ -62,7 +62,7 @@ def test_options_come_back_as_they_were_and_anothers_hand_is_no_option() -> None
         ("", None),
     ],
 )
-def test_a_moment_is_one_only_when_it_is_whole(data: str, moment: Moment | None) -> None:
+def test_a_moment_counts_only_when_it_is_complete(data: str, moment: Moment | None) -> None:
     assert moment_of(from_json(data)) == moment
 
 

@@ -21,7 +21,7 @@ def test_the_mirror_has_the_form_that_existing_readers_know(ledger: Ledger, path
     assert ledger.mirrored_digest() == "d1"
 
 
-def test_the_view_of_lives(ledger: Ledger, path: Path) -> None:
+def test_the_lifecycle_view_shows_each_life(ledger: Ledger, path: Path) -> None:
     ledger.record_heartbeat(Heartbeat("alive", NOW, "working", "tool", None, {}))
     ledger.mirror(
         [
@@ -63,7 +63,9 @@ def test_the_view_of_lives(ledger: Ledger, path: Path) -> None:
     }
 
 
-def test_the_view_without_json_functions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lifecycle_view_works_without_json_functions(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tmuxreap.ledger.schema.supports_json", lambda db: False)
     monkeypatch.setattr("tmuxreap.ledger.ledger.supports_json", lambda db: False)
     with Ledger.open(path, now=NOW) as ledger:

@@ -106,7 +106,7 @@ def test_the_write_ahead_log_goes_with_a_ledger_that_is_set_aside(path: Path) ->
     Ledger.open(path, now=NOW).close()
 
 
-def test_two_broken_ones_in_a_second_are_both_kept(path: Path) -> None:
+def test_two_ledgers_broken_within_a_second_are_both_kept(path: Path) -> None:
     for content in (b"first " * 200, b"second " * 200):
         path.write_bytes(content)
         Ledger.open(path, now=NOW).close()
@@ -114,7 +114,7 @@ def test_two_broken_ones_in_a_second_are_both_kept(path: Path) -> None:
     assert path.with_name(f"{path.name}.broken-1795000000.1").read_bytes().startswith(b"second")
 
 
-def test_numbers_keep_rising_in_a_ledger_recreated(path: Path) -> None:
+def test_numbers_keep_rising_in_a_recreated_ledger(path: Path) -> None:
     with Ledger.open(path, now=NOW) as ledger:
         old_intent = begun(ledger, intent())
         ledger.record_event(NewEvent("api", "asked"), NOW)
@@ -172,7 +172,7 @@ def test_a_waiting_connection_opens_the_recreated_ledger(
     ]
 
 
-def test_a_broken_one_that_vanished_is_recreated(
+def test_a_broken_ledger_that_vanished_is_recreated(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     not_a_database(path)

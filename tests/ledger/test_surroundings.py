@@ -6,7 +6,7 @@ from tests.fakes import Story
 from tmuxreap.ledger.surroundings import keep, kept
 
 
-def test_the_last_one_is_kept_byte_for_byte_until_it_is_dropped(story: Story) -> None:
+def test_the_last_environment_is_kept_byte_for_byte_until_it_is_dropped(story: Story) -> None:
     books = story.app().books
     assert kept(books, "api") is None
     keep(books, "api", {"A": "old", "B": "gone"})

@@ -20,7 +20,7 @@ def no_links(*_: object) -> None:
     raise PermissionError(1, "Operation not permitted")
 
 
-def test_it_is_complete_and_private_as_soon_as_it_has_its_name(
+def test_a_ledger_is_complete_and_private_once_it_has_its_name(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = os.link

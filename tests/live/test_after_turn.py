@@ -35,7 +35,7 @@ def waiting(real: Real) -> bool:
         return intent is not None and '"after_turn"' in intent.plan
 
 
-def test_the_turn_is_awaited_and_then_it_goes_quickly(real: Real) -> None:
+def test_a_stop_waits_for_the_turn_and_then_ends_quickly(real: Real) -> None:
     real.start("acme", "--state", "busy")
     stopping = in_background(lambda: real.stop(after_turn_s=600.0))
     until("the intent", lambda: waiting(real))
@@ -58,7 +58,7 @@ def test_after_turn_does_not_wait_for_an_idle_agent(real: Real) -> None:
     assert stopping.result(PATIENCE_S)["outcome"] == "stopped"
 
 
-def test_when_the_time_is_up_the_ladder_begins_nevertheless(real: Real) -> None:
+def test_the_ladder_begins_when_the_time_is_up(real: Real) -> None:
     real.start("acme", "--state", "busy")
     result = answer(real.stop(after_turn_s=0.4))
     assert result["outcome"] == "stopped"
@@ -91,7 +91,7 @@ def test_an_agent_that_exits_by_itself_is_swept_up(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_the_plan_says_so(real: Real) -> None:
+def test_a_plan_says_that_it_waits_for_the_turn(real: Real) -> None:
     real.start()
     assert answer(real.stop(dry_run=True, after_turn_s=90.0))["plan"]["after_turn"] == {
         "waits_ms": 90_000

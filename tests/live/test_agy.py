@@ -54,14 +54,14 @@ def begun(real: Real, store: Path) -> Real:
     return real
 
 
-def test_it_leaves_by_c_c_twice(begun: Real) -> None:
+def test_agy_exits_by_two_interrupts(begun: Real) -> None:
     (told,) = [one.as_json() for one in begun.stop().results]
     assert (told["outcome"], told["stopped_by"]) == ("stopped", "exit_keys")
     assert begun.row()["agy_conversation_id_own"] == ONE
     assert told["conversation"]["path"].endswith(f"conversations/{ONE}.db")
 
 
-def test_a_purge_takes_its_own_and_nothing_else(begun: Real, store: Path) -> None:
+def test_a_purge_deletes_one_conversation_of_agy_only(begun: Real, store: Path) -> None:
     policy = Policy(EndVerb.STOP, "manual_stop", purge=True)
     with begun.app() as app:
         (told,) = [

@@ -43,7 +43,7 @@ def connected(real: Typed) -> list[str]:
 
 
 @pytest.mark.parametrize("place", ["tmux", "none"])
-def test_kill_9_pid(real: Typed, place: str) -> None:
+def test_a_killed_agent_is_reported_at_once(real: Typed, place: str) -> None:
     """With "agent removed from connected-agents.json within ~10s"; it takes milliseconds. And
     "other agents are untouched"."""
     other = real.begin("other")
@@ -56,7 +56,7 @@ def test_kill_9_pid(real: Typed, place: str) -> None:
     real.type("kill", "other")
 
 
-def test_a_crash_below_a_shell(real: Typed) -> None:
+def test_a_crash_below_a_shell_is_reported(real: Typed) -> None:
     """The pane lives on: reported as no longer connected."""
     words = ("--agent", "demo", "--server", real.socket, "--confirm", "1")
     real.type("start", "acme", *words, "--", "sh", "-c", f"{' '.join(DEMO)}; exec sh -i")
@@ -72,7 +72,7 @@ def test_a_crash_below_a_shell(real: Typed) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_list_agents_returns_an_accurate_list(real: Typed) -> None:
+def test_list_sessions_is_accurate_without_a_monitor(real: Typed) -> None:
     """Through the MCP call, without a running monitor."""
     pid = real.begin("acme")
     real.begin("other")
@@ -83,7 +83,7 @@ def test_list_agents_returns_an_accurate_list(real: Typed) -> None:
     real.type("kill", "other")
 
 
-def test_relay_connected_and_relay_remove_agent(real: Typed) -> None:
+def test_list_sessions_and_remove_session_serve_a_relay(real: Typed) -> None:
     """The two tools are our `list_sessions live` and `remove_session`."""
     real.begin("acme")
     real.type("kill", "acme")
@@ -97,7 +97,7 @@ def test_relay_connected_and_relay_remove_agent(real: Typed) -> None:
     assert real.sql("SELECT kind FROM events WHERE name = 'acme'") == [("forgotten",)]
 
 
-def test_list_connected_agents_and_remove_agent(real: Typed) -> None:
+def test_the_python_interface_lists_live_agents_and_removes_one(real: Typed) -> None:
     """From a program: "only currently connected agents, not historical ones", and "optionally
     removes message history"."""
     pid = real.begin("acme")
@@ -113,7 +113,7 @@ def test_list_connected_agents_and_remove_agent(real: Typed) -> None:
     registry.kill("other")
 
 
-def test_a_clean_disconnect_is_none_of_its_business(real: Typed) -> None:
+def test_a_watch_does_not_report_a_requested_end(real: Typed) -> None:
     """An agent that exited on request is stopped, not lost, whatever the monitor saw."""
     real.begin("acme")
     with watched(real):

@@ -64,14 +64,14 @@ def in_their_words(envelope: dict[str, Any]) -> dict[str, Any]:
     return {**said, **grace, "killed_gracefully": graceful}
 
 
-def test_step_1_validate_agent(real: Typed) -> None:
+def test_an_orchestrators_statement_validates_an_agent(real: Typed) -> None:
     pid = real.begin(AGENT, "--task-id", "TASK-31-1")
     assert real.sql(VALIDATE, AGENT) == [(AGENT, pid, "running", "TASK-31-1")]
     assert real.sql(VALIDATE, "nobody") == []
     real.type("kill", AGENT)
 
 
-def test_operation_1_kill_specific_agent(real: Typed) -> None:
+def test_kill_ends_the_agent_that_an_orchestrator_names(real: Typed) -> None:
     """With "GRACE_PERIOD_SECONDS": 10, "FORCE_KILL": False."""
     pid = real.begin(AGENT, "--task-id", "TASK-31-1")
     envelope = real.type("kill", AGENT, "--grace", "10").json
@@ -88,7 +88,7 @@ def test_operation_1_kill_specific_agent(real: Typed) -> None:
     }
 
 
-def test_operation_2_force_kill_agent(real: Typed) -> None:
+def test_kill_without_grace_force_kills_an_agent(real: Typed) -> None:
     """With "FORCE_KILL": True, "GRACE_PERIOD_SECONDS": 0."""
     pid = real.begin(ARCHITECT, "--task-id", "TASK-32-1")
     envelope = real.type("kill", ARCHITECT, "--grace", "0").json
@@ -104,7 +104,7 @@ def test_operation_2_force_kill_agent(real: Typed) -> None:
     }
 
 
-def test_operation_3_kill_all_stalled_agents(real: Typed) -> None:
+def test_reap_ends_all_stalled_agents_of_an_orchestrator(real: Typed) -> None:
     """With "HEARTBEAT_TIMEOUT_SECONDS": 3 instead of 120. Only one has no heartbeats."""
     pid = real.begin(ARCHITECT, "--task-id", "TASK-32-1")
     other = real.begin(AGENT)
@@ -131,7 +131,7 @@ def test_operation_3_kill_all_stalled_agents(real: Typed) -> None:
 
 
 @pytest.mark.parametrize("whose", ["their tables", "ours"])
-def test_database_updates(real: Typed, whose: str) -> None:
+def test_a_kill_updates_the_tables_of_an_orchestrator(real: Typed, whose: str) -> None:
     """After our kill their own two statements change only the time."""
     real.begin("other", "--task-id", "T-0")
     real.type("kill", "other")
@@ -156,7 +156,7 @@ def test_database_updates(real: Typed, whose: str) -> None:
     assert before == ([("killed", "Agent killed: stalled")], [("failed", "Agent killed: stalled")])
 
 
-def test_resource_cleanup(real: Typed) -> None:
+def test_a_kill_cleans_up_resources_of_the_agent(real: Typed) -> None:
     """With "Close file handles", "clean temporary directories", "release database connections",
     "cleanup worktrees", "update task status - failed or ready for retry"."""
     main, tree = real.folder / "main", real.folder / "tree"
@@ -185,7 +185,9 @@ def test_resource_cleanup(real: Typed) -> None:
         ("Resource cleanup", True, False),  # "Agent handles", "OS cleans up"
     ],
 )
-def test_graceful_vs_force_kill(real: Typed, aspect: str, graceful: object, force: object) -> None:
+def test_a_graceful_kill_tidies_up_and_a_forced_one_does_not(
+    real: Typed, aspect: str, graceful: object, force: object
+) -> None:
     def ended(grace: str) -> dict[str, Any]:
         pid = real.begin(AGENT)
         told = real.result("kill", AGENT, "--grace", grace)
@@ -196,7 +198,7 @@ def test_graceful_vs_force_kill(real: Typed, aspect: str, graceful: object, forc
     assert (ended("10")[aspect], ended("0")[aspect]) == (graceful, force)
 
 
-def test_success_criteria(real: Typed) -> None:
+def test_a_kill_meets_all_success_criteria_of_an_orchestrator(real: Typed) -> None:
     """1 process terminated, 2 agent_lifecycle, 3 orchestrator_task, 4 resources, 5 all logged, 6 no
     orphans."""
     pid = real.begin(AGENT, "--task-id", "TASK-31-1")
@@ -218,7 +220,9 @@ def test_success_criteria(real: Typed) -> None:
         ("process_not_found", "pid:4194303", "process_not_found"),
     ],
 )
-def test_error_handling(real: Typed, error: str, target: str, code: str) -> None:
+def test_a_failed_kill_is_reported_in_an_orchestrators_words(
+    real: Typed, error: str, target: str, code: str
+) -> None:
     real.begin("other")
     answer = real.type("kill", target)
     assert (answer.exit, answer.codes) == (3, [code])

@@ -28,41 +28,41 @@ def real(tmux_socket: str, tmp_path: Path) -> Typed:
 # Syntax: "names, PIDs, tag:X, or all", "at least one target required"
 
 
-def test_kill_single_agent(real: Typed) -> None:
+def test_kill_ends_a_single_agent(real: Typed) -> None:
     pid, other = real.begin("luna"), real.begin("nova")
     assert real.type("kill", "luna").exit == 0
     assert (alive(pid), alive(other), real.sessions()) == (False, True, {"nova"})
     real.type("kill", "nova")
 
 
-def test_kill_multiple_agents(real: Typed) -> None:
+def test_kill_ends_multiple_agents(real: Typed) -> None:
     pids = [real.begin(name) for name in ("luna", "nova", "six")]
     answer = real.type("kill", "luna", "nova")
     assert (answer.exit, [alive(pid) for pid in pids]) == (0, [False, False, True])
     real.type("kill", "six")
 
 
-def test_kill_by_tag(real: Typed) -> None:
+def test_kill_ends_agents_by_tag(real: Typed) -> None:
     pids = [real.begin("luna", "--tag", "red"), real.begin("nova"), real.begin("x", "--tag", "red")]
     assert real.type("kill", "tag:red").exit == 0
     assert [alive(pid) for pid in pids] == [False, True, False]
     real.type("kill", "nova")
 
 
-def test_kill_all(real: Typed) -> None:
+def test_kill_ends_all_agents(real: Typed) -> None:
     pids = [real.begin("luna"), real.begin("nova"), real.begin("far", "--terminal", "none")]
     assert real.type("kill", "all").exit == 0
     assert not any(map(alive, pids))
 
 
 @pytest.mark.parametrize("form", ["{}", "pid:{}"])
-def test_kill_by_pid(real: Typed, form: str) -> None:
+def test_kill_ends_an_agent_by_pid(real: Typed, form: str) -> None:
     pid = real.begin("luna")
     assert real.result("kill", form.format(pid))["name"] == "luna"
     assert not alive(pid)
 
 
-def test_at_least_one_target_required(real: Typed) -> None:
+def test_kill_requires_at_least_one_target(real: Typed) -> None:
     assert real.type("kill").exit == 2
 
 
@@ -70,7 +70,7 @@ def test_at_least_one_target_required(real: Typed) -> None:
 # pane", "log stopped event with reason=killed"
 
 
-def test_kill_sequence(real: Typed) -> None:
+def test_kill_sends_term_and_then_kill(real: Typed) -> None:
     deaf = real.result(
         "start", "luna", "--agent", "demo", "--server", real.socket, "--confirm", "0.02",
         "--", *DEMO, "--ignore", "hup,term", "--spawn", "1",
@@ -88,7 +88,7 @@ def test_kill_sequence(real: Typed) -> None:
     assert event["data"]["reason"] == "killed"
 
 
-def test_process_groups(real: Typed) -> None:
+def test_kill_ends_children_in_other_process_groups(real: Typed) -> None:
     """With "the entire process group, ensuring child processes are terminated too": even those in
     their own groups."""
     words = ("--agent", "demo", "--server", real.socket, "--confirm", "0.02")
@@ -101,7 +101,7 @@ def test_process_groups(real: Typed) -> None:
     assert not any(map(alive, pids))
 
 
-def test_kill_stopped_orphan(real: Typed) -> None:
+def test_kill_ends_processes_left_by_a_stopped_agent(real: Typed) -> None:
     """With "stopped agents whose processes are still running": by name, and by all."""
     for target in ("luna", "all"):
         words = ("--agent", "demo", "--server", real.socket, "--confirm", "0.02")
@@ -120,7 +120,7 @@ def test_kill_stopped_orphan(real: Typed) -> None:
         real.type("forget", "luna")
 
 
-def test_kill_headless_agent(real: Typed) -> None:
+def test_kill_ends_a_headless_agent_by_signals(real: Typed) -> None:
     """With "no terminal pane, so kill only sends SIGTERM/SIGKILL without pane close"."""
     pid = real.begin("far", "--terminal", "none")
     told = real.result("kill", "far")
@@ -136,7 +136,7 @@ def test_kill_headless_agent(real: Typed) -> None:
     ],
 )
 @pytest.mark.parametrize("status", [0, 1])
-def test_terminal_pane_closing(
+def test_kill_closes_the_pane_of_a_terminal(
     real: Typed, terminal: str, closing: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commands are from the document; "pane close failed" is one of its outputs."""
@@ -163,7 +163,7 @@ def test_a_tmux_pane_is_closed(real: Typed) -> None:
 # Output patterns and exit codes
 
 
-def test_already_dead(real: Typed) -> None:
+def test_kill_of_a_dead_agent_is_already_gone(real: Typed) -> None:
     pid = real.begin("luna")
     os.kill(pid, signal.SIGKILL)
     until("its end", lambda: not real.sessions())
@@ -173,7 +173,7 @@ def test_already_dead(real: Typed) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start a process of another user")
-def test_permission_denied(real: Typed) -> None:
+def test_kill_of_another_users_agent_is_denied(real: Typed) -> None:
     """Exit 5; another user's agent lives, and its row says so."""
     theirs = ["setpriv", "--reuid", "65534", "--clear-groups", "sleep", "600"]
     agent = subprocess.Popen(theirs, start_new_session=True)
@@ -197,7 +197,7 @@ def test_permission_denied(real: Typed) -> None:
     agent.wait()
 
 
-def test_no_tracked_pid(real: Typed) -> None:
+def test_kill_without_a_tracked_pid_is_refused(real: Typed) -> None:
     real.registry.write_text(
         "tmux_sessions:\n  - {name: far, status: running, terminal: none, pane: {cwd: /}}\n"
     )
@@ -205,14 +205,14 @@ def test_no_tracked_pid(real: Typed) -> None:
     assert (answer.exit, answer.codes) == (3, ["no_tracked_pid"])
 
 
-def test_target_not_found(real: Typed) -> None:
+def test_kill_of_an_unknown_target_is_refused(real: Typed) -> None:
     real.begin("luna")
     answer = real.type("kill", "sol")
     assert (answer.exit, answer.codes) == (3, ["session_not_registered"])
     real.type("kill", "luna")
 
 
-def test_successful_kill(real: Typed) -> None:
+def test_a_successful_kill_is_reported(real: Typed) -> None:
     real.begin("luna")
     said = tmuxreap("kill", "luna", "--registry", str(real.registry))
     assert (said.exit, said.out.startswith("luna: killed")) == (0, True)
@@ -225,7 +225,9 @@ def test_successful_kill(real: Typed) -> None:
     ("feature", "kill", "stop"),
     [("Signal", "sigterm", "exit_keys"), ("Pane close", set(), set()), ("Resume", True, True)],
 )
-def test_kill_vs_stop(real: Typed, feature: str, kill: object, stop: object) -> None:
+def test_kill_and_stop_end_an_agent_by_different_means(
+    real: Typed, feature: str, kill: object, stop: object
+) -> None:
     found = []
     for verb in ("kill", "stop"):
         real.begin("luna")
@@ -236,7 +238,7 @@ def test_kill_vs_stop(real: Typed, feature: str, kill: object, stop: object) -> 
     assert found == [kill, stop]
 
 
-def test_resume_preserved(real: Typed) -> None:
+def test_a_killed_agent_can_be_resumed(real: Typed) -> None:
     """With "agent can be resumed": the same conversation."""
     real.begin("luna")
     real.say("remember me", "luna")
@@ -247,7 +249,7 @@ def test_resume_preserved(real: Typed) -> None:
     real.type("kill", "luna")
 
 
-def test_the_row_is_deleted_by_its_own_flag(real: Typed) -> None:
+def test_forget_deletes_the_row_that_a_kill_keeps(real: Typed) -> None:
     real.begin("luna")
     real.type("kill", "luna")
     assert real.row("luna")["status"] == "stopped"

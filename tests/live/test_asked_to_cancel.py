@@ -19,7 +19,7 @@ def real(tmux_socket: str, tmp_path: Path) -> Typed:
     return Typed(tmux_socket, tmp_path)
 
 
-def test_the_misbehaving_agent_is_still_alive_locally(real: Typed) -> None:
+def test_a_kill_by_tag_ends_a_misbehaving_agent_with_its_fleet(real: Typed) -> None:
     """With "the PM kills the fleet sessions to clean up", everything that a member started ends
     too: nothing is left to "retry - firing more calls against the same member"."""
     pids = [real.begin(name, "--tag", "fleet") for name in ("dispatch", "member")]
@@ -28,7 +28,7 @@ def test_the_misbehaving_agent_is_still_alive_locally(real: Typed) -> None:
     assert real.type("reap", "--orphans").json["results"] == []
 
 
-def test_exit_cleanly_after_its_current_tool_call_without_starting_new_ones(real: Typed) -> None:
+def test_a_stop_after_the_turn_lets_an_agent_exit_cleanly(real: Typed) -> None:
     """With a "cancel or stop signal": `--after-turn` waits, and the agent exits by its own keys."""
     pid = real.begin("dispatch")
     real.submit("/work 1.5", "dispatch")
@@ -40,7 +40,7 @@ def test_exit_cleanly_after_its_current_tool_call_without_starting_new_ones(real
     assert ("tool", "work done") in real.said()
 
 
-def test_a_ttl(real: Typed) -> None:
+def test_reap_ends_an_agent_beyond_its_ttl(real: Typed) -> None:
     real.begin("dispatch", "--ttl", "1s")
     other = real.begin("member", "--ttl", "2h")
     plan = ("reap", "--expired")
@@ -50,7 +50,7 @@ def test_a_ttl(real: Typed) -> None:
     real.type("kill", "member")
 
 
-def test_list_agents_and_stop_agent(real: Typed) -> None:
+def test_agents_are_listed_and_one_is_stopped(real: Typed) -> None:
     for name in ("one", "two"):
         real.begin(name)
     listed = real.type("list").json["results"]
@@ -59,7 +59,7 @@ def test_list_agents_and_stop_agent(real: Typed) -> None:
     real.type("kill", "two")
 
 
-def test_cancel_task(real: Typed) -> None:
+def test_kill_cancels_a_task(real: Typed) -> None:
     """With "given a task_id, look up the PID, SIGTERM; update the task status to cancelled"."""
     pid, other = real.begin("one", "--task-id", "T-1"), real.begin("two", "--task-id", "T-2")
     told = real.result("kill", "task:T-1", "--task-status", "cancelled")
@@ -73,7 +73,9 @@ def test_cancel_task(real: Typed) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_before_launching_a_new_task_on_a_member(real: Typed, force: bool) -> None:
+def test_a_new_task_on_a_busy_member_is_refused_or_replaces_the_first(
+    real: Typed, force: bool
+) -> None:
     """With "check if a previous task for that member is still alive; kill it first, or return an
     error if force is not set"."""
     first = real.begin("member", "--task-id", "T-1")
@@ -87,7 +89,7 @@ def test_before_launching_a_new_task_on_a_member(real: Typed, force: bool) -> No
     real.type("kill", "member")
 
 
-def test_two_agents_simultaneously_pointing_at_the_same_member(real: Typed) -> None:
+def test_two_agents_on_the_same_member_are_reported(real: Typed) -> None:
     """Under another name, in the same folder: reported, not ended."""
     first = real.begin("member")
     words = ("--agent", "demo", "--server", real.socket, "--cwd", str(real.folder))
@@ -98,7 +100,7 @@ def test_two_agents_simultaneously_pointing_at_the_same_member(real: Typed) -> N
 
 
 @pytest.mark.parametrize("lever", ["max-turns", "when you have tried", "--ttl"])
-def test_documented_in_the_skill(lever: str) -> None:
+def test_the_skills_document_each_lever(lever: str) -> None:
     """With "a max_turns budget and a self-termination instruction in their prompt"."""
     skills = Path(__file__).parents[2] / "skills"
     for skill in ("stop", "delegate-job"):

@@ -37,7 +37,9 @@ def clients(real: Real) -> list[str]:
     return real.tmux("list-clients", "-F", "#{session_name}").split()
 
 
-def test_from_outside_the_terminal_becomes_a_client_and_comes_back(real: Real, seat: Seat) -> None:
+def test_attach_from_outside_makes_the_terminal_a_client_and_returns(
+    real: Real, seat: Seat
+) -> None:
     real.start("acme")
     seat.keys(command(real, "attach", "acme"), "Enter")
     until("a client of it", lambda: clients(real) == ["acme"])
@@ -55,7 +57,7 @@ def test_a_name_is_not_taken_for_the_beginning_of_another(real: Real, seat: Seat
     assert clients(real) == []
 
 
-def test_from_inside_the_client_is_switched(real: Real, seat: Seat) -> None:
+def test_attach_from_inside_switches_the_client(real: Real, seat: Seat) -> None:
     real.start("acme")
     real.tmux("new-session", "-d", "-s", "mine", "-c", str(real.folder), "exec sh -i")
     seat.keys(f"tmux -u -S {real.socket} attach -t =mine", "Enter")

@@ -263,7 +263,7 @@ def run(
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_bug(real: Real, closed: str) -> None:
+def test_closed_streams_are_not_reported_as_a_bug(real: Real, closed: str) -> None:
     told = run(real, closed, "list", "--json")
     assert (told.returncode, told.stderr) == (0, "")
 
@@ -302,7 +302,7 @@ def test_a_closed_progress_pipe_does_not_end_a_stop(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_a_wait_of_a_month_is_no_overflow(real: Real) -> None:
+def test_a_wait_of_a_month_does_not_overflow(real: Real) -> None:
     real.start("acme", "--exit-delay", "0.1")
     result = answer(real.stop(keys_timeout_s=0, grace_s=30 * 86400.0))
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
@@ -312,7 +312,7 @@ def test_a_wait_of_a_month_is_no_overflow(real: Real) -> None:
     ("registry", "code"),
     [("", "usage"), ("~nosuchuser/x", "registry_not_found"), ("/nosuch/x", "registry_not_found")],
 )
-def test_a_registry_that_means_nothing(real: Real, registry: str, code: str) -> None:
+def test_a_meaningless_registry_is_refused(real: Real, registry: str, code: str) -> None:
     told = run(real, "", "list", "--json", "--registry", registry, last=False)
     assert json.loads(told.stdout)["error"]["code"] == code
 
@@ -326,7 +326,7 @@ def test_a_number_too_long_for_a_pid_is_no_target(real: Real) -> None:
 
 
 @pytest.mark.parametrize("limit", range(5, 10))
-def test_with_a_handful_of_descriptors_it_says_what_is_missing(real: Real, limit: int) -> None:
+def test_a_lack_of_descriptors_causes_no_traceback(real: Real, limit: int) -> None:
     real.start()
     before = real.registry.read_bytes()
     words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]

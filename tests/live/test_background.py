@@ -62,7 +62,9 @@ def test_a_process_in_reserve_is_no_session(real: Real, daemon: Daemon) -> None:
     assert listed(real).more["unregistered"] == []
 
 
-def test_it_is_adopted_and_listed_with_its_state(real: Real, daemon: Daemon) -> None:
+def test_a_background_session_is_adopted_and_listed_with_its_state(
+    real: Real, daemon: Daemon
+) -> None:
     said(real)
     pid = daemon.begin(status="waiting", asks="may I?")
     adopted(real)
@@ -75,7 +77,7 @@ def test_it_is_adopted_and_listed_with_its_state(real: Real, daemon: Daemon) -> 
     assert listed(real).more["unregistered"] == []
 
 
-def test_all_of_this_folder_are_adopted(real: Real, daemon: Daemon) -> None:
+def test_adopt_all_takes_the_background_sessions_of_this_folder(real: Real, daemon: Daemon) -> None:
     daemon.begin("w1")
     daemon.begin("w2", own=TWO, cwd="/")
     with real.app() as app:
@@ -87,7 +89,7 @@ def test_all_of_this_folder_are_adopted(real: Real, daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_it_is_ended_by_its_own_command_and_stays_gone(
+def test_a_background_session_is_ended_by_its_own_command_and_stays_gone(
     real: Real, daemon: Daemon, verb: str
 ) -> None:
     said(real)
@@ -144,7 +146,7 @@ def test_an_end_whose_list_is_lost_meanwhile_is_not_proven(real: Real, daemon: D
     assert real.row()["status"] == "running"
 
 
-def test_it_is_followed_to_another_process(real: Real, daemon: Daemon) -> None:
+def test_a_background_session_is_followed_to_another_process(real: Real, daemon: Daemon) -> None:
     """Its daemon brought it back."""
     pid = daemon.begin()
     adopted(real)
@@ -167,7 +169,9 @@ def test_a_session_between_two_processes_is_not_gone(real: Real, daemon: Daemon)
     assert (result["error"], result["stopped_by"], daemon.told()) == (None, "daemon", [])
 
 
-def test_without_its_daemon_it_is_a_process_like_any_other(real: Real, daemon: Daemon) -> None:
+def test_without_its_daemon_a_session_is_a_process_like_any_other(
+    real: Real, daemon: Daemon
+) -> None:
     told_as(end=["false"])
     pid = daemon.begin()
     adopted(real)
@@ -204,7 +208,7 @@ def test_a_session_that_ended_by_itself_is_found_dead(real: Real, daemon: Daemon
 # Shown, and taken up
 
 
-def test_it_is_shown_by_its_own_command(real: Real, daemon: Daemon) -> None:
+def test_attach_shows_a_background_session_by_its_own_command(real: Real, daemon: Daemon) -> None:
     daemon.begin()
     adopted(real)
     with real.app() as app:
@@ -213,7 +217,7 @@ def test_it_is_shown_by_its_own_command(real: Real, daemon: Daemon) -> None:
     assert words[-2:] == ("attach", "w1")
 
 
-def test_once_it_has_ended_it_is_taken_up_in_tmux(real: Real, daemon: Daemon) -> None:
+def test_an_ended_background_session_is_resumed_in_tmux(real: Real, daemon: Daemon) -> None:
     said(real)
     daemon.begin(flags=["--plain"])
     adopted(real)
@@ -342,7 +346,7 @@ def test_a_plan_does_not_warn_of_the_session_itself(real: Real, daemon: Daemon) 
     assert daemon.told() == ["w1"]
 
 
-def test_several_are_ended_at_the_same_time(real: Real, daemon: Daemon) -> None:
+def test_several_background_sessions_are_ended_at_the_same_time(real: Real, daemon: Daemon) -> None:
     daemon.mode(slow_s=2.0)
     for number in ("w1", "w2", "w3"):
         daemon.begin(number, own=f"{number[1]}{ONE[1:]}")
@@ -368,7 +372,7 @@ def test_a_turn_that_no_command_ends_is_refused_with_the_way_to_it(
     assert daemon.told() == ["w1"]
 
 
-def test_an_interrupt_names_the_children_that_go_on(real: Real, daemon: Daemon) -> None:
+def test_an_interrupt_names_the_children_that_continue(real: Real, daemon: Daemon) -> None:
     real.start()
     pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
     with real.app() as app:
@@ -406,7 +410,7 @@ def test_an_entry_that_names_no_process_runs_nothing(real: Real, daemon: Daemon)
     os.kill(pid, signal.SIGKILL)
 
 
-def test_a_zombie_is_no_process_of_it(real: Real, daemon: Daemon) -> None:
+def test_a_zombie_is_not_taken_for_the_sessions_process(real: Real, daemon: Daemon) -> None:
     pid = daemon.begin()
     adopted(real)
     daemon.kill()
@@ -454,7 +458,7 @@ def test_a_look_starts_no_daemon(real: Real, daemon: Daemon) -> None:
     assert daemon.list()["daemon"] == daemon.process.pid
 
 
-def test_an_unknown_word_for_its_state_is_alive(real: Real, daemon: Daemon) -> None:
+def test_a_session_with_an_unknown_state_is_alive(real: Real, daemon: Daemon) -> None:
     daemon.begin(status="pondering")
     adopted(real)
     (one,) = real.list()

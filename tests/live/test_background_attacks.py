@@ -71,7 +71,7 @@ def test_a_restart_is_refused_and_ends_nothing(real: Real, daemon: Daemon) -> No
     assert real.row()["status"] == "running"
 
 
-def test_a_resume_of_one_that_runs_opens_nothing(real: Real, daemon: Daemon) -> None:
+def test_a_resume_of_a_running_session_opens_nothing(real: Real, daemon: Daemon) -> None:
     said(real)
     pid = daemon.begin()
     adopted(real)

@@ -32,7 +32,7 @@ def test_a_session_that_a_row_launched_is_listed_below_it(real: Real, daemon: Da
     assert real.show("acme/w1")["parent"] == "acme"
 
 
-def test_a_child_is_ended_alone_and_its_parent_goes_on(real: Real, daemon: Daemon) -> None:
+def test_a_child_is_ended_alone_and_its_parent_continues(real: Real, daemon: Daemon) -> None:
     real.start()
     pid = daemon.begin(own=TWO, launched_by=real.session_file()["sessionId"])
     result = answer(real.stop("acme/w1"))

@@ -74,7 +74,7 @@ class Waiting:
         return self._found[0]
 
 
-def test_a_wait_sees_its_state_change(real: Real, daemon: Daemon) -> None:
+def test_a_wait_sees_the_state_of_a_background_session_change(real: Real, daemon: Daemon) -> None:
     pid = daemon.begin(status="busy")
     adopted(real, "demo:w1")
     waiting = Waiting(real, Until.IDLE)
@@ -84,7 +84,7 @@ def test_a_wait_sees_its_state_change(real: Real, daemon: Daemon) -> None:
     assert (told["reached"], told["state"]) == (True, "idle")
 
 
-def test_a_wait_sees_its_end(real: Real, daemon: Daemon) -> None:
+def test_a_wait_sees_the_end_of_a_background_session(real: Real, daemon: Daemon) -> None:
     pid = daemon.begin()
     adopted(real, "demo:w1")
     waiting = Waiting(real, Until.GONE)
@@ -127,7 +127,7 @@ def watched(real: Real) -> Iterator[Callable[[], dict[str, Any]]]:
     assert process.returncode == 0
 
 
-def test_a_watch_records_its_death(real: Real, daemon: Daemon) -> None:
+def test_a_watch_records_the_death_of_a_background_session(real: Real, daemon: Daemon) -> None:
     pid = daemon.begin()
     adopted(real, "demo:w1")
     with watched(real) as death:
@@ -138,7 +138,9 @@ def test_a_watch_records_its_death(real: Real, daemon: Daemon) -> None:
     assert real.row()["status"] == "terminated"
 
 
-def test_a_watch_follows_it_to_another_process(real: Real, daemon: Daemon) -> None:
+def test_a_watch_follows_a_background_session_to_another_process(
+    real: Real, daemon: Daemon
+) -> None:
     """Its daemon brings it back: only its real end is a death."""
     pid = daemon.begin()
     adopted(real, "demo:w1")
@@ -162,7 +164,7 @@ def test_a_watch_records_the_end_of_work_at_a_server(real: Real, server: Server)
     assert real.row()["status"] == "terminated"
 
 
-def test_a_client_of_mcp_sees_and_ends_it(real: Real, daemon: Daemon) -> None:
+def test_an_mcp_client_sees_and_ends_a_background_session(real: Real, daemon: Daemon) -> None:
     pid = daemon.begin()
     adopted(real, "demo:w1")
     listed, stopped, after = calls(
@@ -178,7 +180,7 @@ def test_a_client_of_mcp_sees_and_ends_it(real: Real, daemon: Daemon) -> None:
     assert (alive(pid), daemon.told()) == (False, [])
 
 
-def test_the_popup_shows_and_ends_it(real: Real, daemon: Daemon) -> None:
+def test_the_popup_shows_and_ends_a_background_session(real: Real, daemon: Daemon) -> None:
     pid = daemon.begin(status="waiting", asks="may I?")
     adopted(real, "demo:w1")
     settings = Settings(dict(os.environ), real.folder, os.getuid(), os.getpid(), sys.platform)

@@ -63,7 +63,7 @@ def told(done: Any) -> dict[str, dict[str, Any]]:
 # All at once
 
 
-def test_all_are_ended_together(real: Real) -> None:
+def test_all_sessions_are_ended_together(real: Real) -> None:
     names = [f"agent-{number:02}" for number in range(20)]
     pids = herd(real, names, "--exit-delay", str(SLOW_S))
     done = call(real, "stop", "all", "--json")
@@ -99,7 +99,7 @@ def test_one_failure_does_not_stop_the_other_endings(real: Real) -> None:
     assert (alone.returncode, told(alone)["good"]["outcome"]) == (3, "already_stopped")
 
 
-def test_every_way_to_mean_a_session(real: Real) -> None:
+def test_every_way_to_name_sessions_selects_them(real: Real) -> None:
     pids = herd(real, ["red", "blue"], tags=["night"]) | herd(
         real, ["acme-1", "acme-2", "green", "quick", "last"]
     )
@@ -124,7 +124,7 @@ def test_every_way_to_mean_a_session(real: Real) -> None:
 # Called by an agent
 
 
-def test_an_agent_has_to_say_yes(real: Real) -> None:
+def test_an_agent_must_say_yes_to_a_bulk_stop(real: Real) -> None:
     """Recognized by our mark in its environment."""
     pids = herd(real, ["one", "two"], tags=["night"])
     inside = {"TMUXREAP_ID": str(uuid.uuid4())}
@@ -272,9 +272,7 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
     assert alive(pid)
 
 
-def test_an_ending_of_sessions_without_a_row_asks_too(
-    real: Real, person: Callable[..., Person]
-) -> None:
+def test_ending_sessions_without_a_row_asks_too(real: Real, person: Callable[..., Person]) -> None:
     pid = herd(real, ["one"])["one"]
     asked = person("stop", "all", "--force-no-yaml")
     asked.sees("stop one? [y/N]")
@@ -302,7 +300,7 @@ def test_a_name_and_yes_ask_nothing(real: Real, person: Callable[..., Person]) -
 # Progress output
 
 
-def test_progress_on_a_terminal(real: Real, person: Callable[..., Person]) -> None:
+def test_progress_is_shown_on_a_terminal(real: Real, person: Callable[..., Person]) -> None:
     pids = herd(real, ["one", "two"], "--exit-delay", "600")
     watching = person("stop", "one", "two", "--keys-timeout", "300")
     watching.sees("0 of 2 ended · one keys ")
@@ -314,7 +312,7 @@ def test_progress_on_a_terminal(real: Real, person: Callable[..., Person]) -> No
     assert "sending its exit keys" not in watching.seen
 
 
-def test_progress_off_a_terminal(real: Real) -> None:
+def test_progress_off_a_terminal_is_a_line_when_slow(real: Real) -> None:
     herd(real, ["one"])
     done = call(real, "stop", "one")
     assert all("still there after" in line for line in done.stderr.splitlines())  # after 2 s
@@ -326,7 +324,7 @@ def test_progress_off_a_terminal(real: Real) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--quiet", "--json"])
-def test_no_progress_for_those_who_want_none(real: Real, flag: str) -> None:
+def test_flags_switch_progress_off(real: Real, flag: str) -> None:
     herd(real, ["one"])
     done = call(real, "stop", "one", flag)
     assert (done.returncode, done.stderr) == (0, "")
@@ -371,7 +369,7 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
     }
 
 
-def test_interrupted_while_it_waits_for_another_s_stop(real: Real) -> None:
+def test_an_interrupted_wait_for_another_stop_reports_its_own_work(real: Real) -> None:
     """Its own work is reported; the other stop continues."""
     pids = herd(real, ["slow"], "--exit-delay", "600") | herd(real, ["quick"])
     given = [*PROGRAM, "stop", "--json", "--keys-timeout", "600", "--registry", str(real.registry)]

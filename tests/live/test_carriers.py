@@ -82,7 +82,7 @@ def keys_of(result: dict[str, object]) -> object:
 @pytest.mark.parametrize(
     "client", [DOCKER, ("kubectl", "exec", "-it", "pod", "--"), ("ssh", "-t", "far", "--")]
 )
-def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_reported(
+def test_an_agent_behind_a_carrier_exits_by_keys_and_is_reported_as_unproven(
     real: Real, container: Container, client: tuple[str, ...]
 ) -> None:
     agent = start(real, container, *client)
@@ -118,7 +118,9 @@ def test_an_agent_beyond_a_container_is_never_called_gone(
     assert answer(real.stop())["outcome"] == "already_stopped"
 
 
-def test_no_key_to_an_agent_that_nobody_named(real: Real, container: Container) -> None:
+def test_an_agent_without_a_name_behind_a_carrier_gets_no_key(
+    real: Real, container: Container
+) -> None:
     real.start("acme-demo", command=(*container.client(*DOCKER), *DEMO))
     (agent,) = container.agents()
     real.edit("    agent: demo\n", "")
@@ -127,7 +129,7 @@ def test_no_key_to_an_agent_that_nobody_named(real: Real, container: Container) 
     assert (result["error"]["code"], alive(agent)) == ("beyond_reach", True)
 
 
-def test_no_key_where_no_state_of_the_agent_is_seen(real: Real, container: Container) -> None:
+def test_an_agent_without_a_visible_state_gets_no_key(real: Real, container: Container) -> None:
     command = (*container.client(*DOCKER), sys.executable, "-c", SILENT)
     real.tmux("new-session", "-d", "-s", "acme", *command)
     real.shows("acme", "ready")
@@ -137,14 +139,16 @@ def test_no_key_where_no_state_of_the_agent_is_seen(real: Real, container: Conta
     assert result["error"]["code"] == "beyond_reach"
 
 
-def test_no_key_to_a_tmux_behind_it(real: Real, container: Container) -> None:
+def test_a_tmux_behind_a_carrier_gets_no_key(real: Real, container: Container) -> None:
     agent = start(real, container, "ssh", "-t", "far", "tmux", "new", "--")
     result = answer(real.stop(grace_s=1.0))
     assert keys_of(result) == "tmux takes the keys behind ssh"
     assert alive(agent)
 
 
-def test_a_dialog_behind_it_is_closed_and_never_approved(real: Real, container: Container) -> None:
+def test_a_dialog_behind_a_carrier_is_closed_and_never_approved(
+    real: Real, container: Container
+) -> None:
     agent = start(real, container, options=["--state", "dialog"])
     result = answer(real.stop())
     assert (result["outcome"], result["stopped_by"], result["error"]) == (
@@ -157,7 +161,7 @@ def test_a_dialog_behind_it_is_closed_and_never_approved(real: Real, container: 
     assert not any("approved" in text for text in said)
 
 
-def test_a_person_who_went_elsewhere_from_the_agents_shell(
+def test_a_carrier_started_from_the_agents_shell_is_not_the_agents(
     real: Real, container: Container
 ) -> None:
     """The agent in this pane is gone; what the user reached from there is no agent's."""
@@ -263,7 +267,9 @@ def test_processes_behind_a_carrier_are_proven_if_the_kernel_shows_them(
 
 
 @pytest.mark.parametrize("keys", [None, 0.0])
-def test_a_real_process_namespace(real: Real, keys: float | None) -> None:
+def test_an_agent_in_a_process_namespace_is_killed_with_everything_in_it(
+    real: Real, keys: float | None
+) -> None:
     """Its leader ignores signals without a handler: only a kill ends it, with everything in it."""
     if not may(*NAMESPACE, "true"):
         pytest.skip("no process namespace can be made here")
@@ -383,7 +389,7 @@ def test_a_stop_ends_an_agent_over_a_real_ssh(real: Real, far: Far) -> None:
     assert not alive(agent)
 
 
-def test_a_real_ssh_that_is_cut_off(real: Real, far: Far) -> None:
+def test_an_agent_cut_off_from_a_real_ssh_is_reported_as_surviving(real: Real, far: Far) -> None:
     agent = over_ssh(real, far, "--ignore", "hup,term,int")
     result = answer(real.stop(keys_timeout_s=0.0, grace_s=1.0))
     assert (result["outcome"], result["error"]["code"]) == ("survived", "beyond_reach")
@@ -426,7 +432,9 @@ def test_a_stop_ends_an_agent_over_a_real_mosh(
 
 
 @pytest.mark.skipif(shutil.which("mosh") is None, reason="no mosh")
-def test_a_real_mosh_that_is_cut_off(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_cut_off_from_a_real_mosh_is_reported_as_surviving(
+    real: Real, far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client that must exit closes the remote terminal; a program that ignores that lives on."""
     agent = over_mosh(real, far, monkeypatch, "--ignore", "hup,term,int")
     server = server_of(agent)

@@ -53,7 +53,7 @@ def crash(real: Real, step: Step, fault: str) -> int:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.value)
-def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step) -> None:
+def test_reconcile_settles_a_command_killed_at_any_step(real: Real, step: Step) -> None:
     real.start()
     real.bystander()
     real.say("hello")
@@ -147,7 +147,7 @@ def test_a_stop_whose_terminal_is_closed_puts_the_pane_back(real: Real) -> None:
     assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
 
 
-def test_nohup_keeps_its_word(real: Real) -> None:
+def test_a_stop_under_nohup_outlives_its_terminal(real: Real) -> None:
     real.start("acme", "--exit-delay", "1")
     words = [
         "nohup",
@@ -171,7 +171,7 @@ def test_nohup_keeps_its_word(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_killed_between_the_keys_reconcile_puts_the_pane_back(real: Real) -> None:
+def test_reconcile_restores_the_pane_after_a_kill_between_the_keys(real: Real) -> None:
     real.start("acme", "--exit-delay", "30")
     words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
     stop = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -150,7 +150,7 @@ live = pytest.mark.live
 
 
 @live
-def test_it_says_who_it_is_before_any_message(demo: Demo) -> None:
+def test_the_demo_agent_says_who_it_is_before_any_message(demo: Demo) -> None:
     demo.start("--session-id", SOME_ID)
     stat = Path(f"/proc/{demo.pid}/stat").read_text()
     assert demo.session() == {
@@ -244,14 +244,14 @@ def test_work_has_a_child_and_leaves_a_trace_when_it_is_done(demo: Demo) -> None
 
 
 @live
-def test_clear_begins_another_conversation(demo: Demo) -> None:
+def test_clear_starts_another_conversation(demo: Demo) -> None:
     demo.start("--session-id", SOME_ID).submit("one").shows("You said: one").submit("/clear")
     until("another id", lambda: demo.session()["sessionId"] != SOME_ID)
     assert "You said: one" not in demo.shows(demo.session()["sessionId"]).screen()
 
 
 @live
-def test_resume_shows_what_was_given(demo: Demo) -> None:
+def test_resume_shows_the_earlier_messages(demo: Demo) -> None:
     demo.start("--session-id", SOME_ID).submit("remember me").shows("You said").submit(
         "/exit"
     ).left()
@@ -260,7 +260,7 @@ def test_resume_shows_what_was_given(demo: Demo) -> None:
 
 
 @pytest.mark.parametrize("option", ["--resume", "--session-id"])
-def test_it_never_opens_a_blank_or_a_second_conversation_in_silence(
+def test_the_demo_agent_never_silently_opens_a_blank_conversation(
     tmp_path: Path, option: str
 ) -> None:
     there = tmp_path / "conversations" / f"{SOME_ID}.jsonl"
@@ -278,7 +278,7 @@ def test_it_never_opens_a_blank_or_a_second_conversation_in_silence(
 
 @live
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_a_signal_makes_it_leave_in_good_order(demo: Demo, number: signal.Signals) -> None:
+def test_a_signal_makes_the_demo_agent_exit_cleanly(demo: Demo, number: signal.Signals) -> None:
     demo.start("--spawn", "2", "--state", "busy").status_is("busy")
     file, children = demo.session_file, demo.children()
     assert len(children) == 3
@@ -300,7 +300,7 @@ def test_sigkill_leaves_its_file_and_its_helpers(demo: Demo) -> None:
 
 
 @live
-def test_it_can_ignore_signals_and_the_loss_of_its_terminal(demo: Demo) -> None:
+def test_the_demo_agent_can_ignore_signals_and_the_loss_of_its_terminal(demo: Demo) -> None:
     demo.start("--ignore", "hup,term", "--spawn", "1")
     pid, (helper,) = demo.pid, demo.children()
     demo.tmux("new-session", "-d", "-s", "other", "sleep", "600")
@@ -316,7 +316,7 @@ def test_it_can_ignore_signals_and_the_loss_of_its_terminal(demo: Demo) -> None:
 
 
 @live
-def test_the_loss_of_its_terminal_makes_it_leave(demo: Demo) -> None:
+def test_the_loss_of_its_terminal_makes_the_demo_agent_exit(demo: Demo) -> None:
     demo.start("--spawn", "1")
     pid, file, (helper,) = demo.pid, demo.session_file, demo.children()
     demo.tmux("kill-session", "-t", "demo:")
@@ -326,7 +326,7 @@ def test_the_loss_of_its_terminal_makes_it_leave(demo: Demo) -> None:
 
 
 @live
-def test_it_takes_its_time_to_leave(demo: Demo) -> None:
+def test_the_demo_agent_can_delay_its_exit(demo: Demo) -> None:
     demo.start("--exit-delay", "0.4").submit("/exit")
     asked = time.monotonic()
     demo.left()
@@ -335,7 +335,7 @@ def test_it_takes_its_time_to_leave(demo: Demo) -> None:
 
 @live
 @pytest.mark.parametrize(("options", "alternate"), [((), "1"), (("--plain",), "0")])
-def test_plain_stays_on_the_normal_screen(
+def test_a_plain_demo_agent_stays_on_the_normal_screen(
     demo: Demo, options: tuple[str, ...], alternate: str
 ) -> None:
     assert demo.start(*options).ask("#{alternate_on}") == alternate

@@ -74,7 +74,7 @@ def show(no_leftovers: None) -> Iterator[Show]:
     show.process.communicate()
 
 
-def test_the_demo_keeps_its_word_and_leaves_nothing(show: Show) -> None:
+def test_the_demo_does_what_it_says_and_leaves_nothing(show: Show) -> None:
     assert show.end() == 0, "\n".join(show.lines)
     text = "\n".join(show.lines)
     for line in (
@@ -102,7 +102,7 @@ def test_the_demo_keeps_its_word_and_leaves_nothing(show: Show) -> None:
     assert not show.world.exists()
 
 
-def test_an_interrupt_leaves_nothing(show: Show) -> None:
+def test_an_interrupted_demo_leaves_nothing(show: Show) -> None:
     show.until("  | assistant: You said")
     os.killpg(show.process.pid, signal.SIGINT)
     assert show.end() == 130

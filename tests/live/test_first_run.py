@@ -47,7 +47,7 @@ def listed(answer: Answer) -> list[str]:
     return sorted(row["name"] for row in answer.json["results"])
 
 
-def test_three_commands_from_nothing_to_all_stopped(project: Path) -> None:
+def test_three_commands_lead_from_nothing_to_all_stopped(project: Path) -> None:
     first = tmuxreap("list", "--json")
     assert (first.exit, first.json["results"]) == (6, [])
     hint = first.error["hint"]
@@ -85,7 +85,7 @@ def test_an_unregistered_agent_is_reported_until_registered(project: Path) -> No
     assert tmuxreap("stop", "all").exit == 0
 
 
-def test_all_is_shown_before_it_is_taken(project: Path) -> None:
+def test_adopt_all_shows_the_agents_before_it_takes_them(project: Path) -> None:
     planned = tmuxreap("adopt", "--all", "--dry-run", "--json")
     assert {row["outcome"] for row in planned.json["results"]} == {"planned"}
     assert not (project / ".hermes").exists()
@@ -95,7 +95,7 @@ def test_all_is_shown_before_it_is_taken(project: Path) -> None:
     assert tmuxreap("stop", *NAMES, "--unregistered").exit == 0
 
 
-def test_in_the_home_folder_a_registry_has_to_be_named(
+def test_a_registry_in_the_home_folder_must_be_named(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(project))
@@ -118,7 +118,7 @@ def test_without_tmux_a_list_says_so(project: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("kind", ["root", "sticky", "a home", "a folder of homes"])
-def test_none_is_made_in_a_folder_that_others_share(
+def test_no_registry_is_created_in_a_shared_folder(
     project: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     folder = Path("/") if kind == "root" else project
@@ -138,7 +138,7 @@ def test_none_is_made_in_a_folder_that_others_share(
     assert tmuxreap("stop", *NAMES, "--unregistered").exit == 0
 
 
-def test_a_registry_that_is_not_below_here_is_named(
+def test_a_registry_outside_this_folder_is_named(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "registry: " not in tmuxreap(

@@ -57,7 +57,7 @@ def code(result: Result) -> Code | None:
     return Code.of(item.error.code) if item.error else None
 
 
-def test_a_stop_ends_nothing_and_loses_no_reason(small: Real) -> None:
+def test_a_stop_on_a_full_disk_ends_nothing_and_loses_no_reason(small: Real) -> None:
     before, pid = small.registry.read_bytes(), small.pid()
     filler = fill(small)
     refused = small.fails(lambda: small.stop(reason="night"))
@@ -69,7 +69,7 @@ def test_a_stop_ends_nothing_and_loses_no_reason(small: Real) -> None:
     assert small.row()["stop_reason"] == "night"
 
 
-def test_a_kill_ends_it_and_says_how_the_reason_is_recorded(small: Real) -> None:
+def test_a_kill_on_a_full_disk_says_how_to_record_its_reason(small: Real) -> None:
     before, pid = small.registry.read_bytes(), small.pid()
     filler = fill(small)
     result = small.kill(reason="runs away")
@@ -83,7 +83,7 @@ def test_a_kill_ends_it_and_says_how_the_reason_is_recorded(small: Real) -> None
     assert (small.row()["status"], small.row()["stop_reason"]) == ("stopped", "runs away")
 
 
-def test_a_disk_that_fills_during_the_stop(small: Real) -> None:
+def test_a_disk_that_fills_during_a_stop_loses_no_request(small: Real) -> None:
     """The intent was recorded before the first key: the request is known."""
     reason = "night"
     with small.app() as app:
@@ -108,7 +108,7 @@ def test_a_disk_that_fills_during_the_stop(small: Real) -> None:
     )
 
 
-def test_a_disk_that_is_read_only(small: Real) -> None:
+def test_a_readonly_disk_refuses_a_stop_and_lets_a_kill_end(small: Real) -> None:
     before, pid = small.registry.read_bytes(), small.pid()
     remount(small, "ro")
     try:

@@ -92,7 +92,7 @@ def project(tmux_socket: str, tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_pre_flight_workflow_idempotence_and_verification(project: Project) -> None:
+def test_the_given_workflow_passes_its_checks_and_is_idempotent(project: Project) -> None:
     project.start(NAME, say="hello")
     before = project.row(NAME)
     assert project.run(filled(PRE_FLIGHT)) == ""
@@ -148,7 +148,7 @@ def test_an_unregistered_session_is_refused_by_the_pre_flight_and_by_tmuxreap(
     assert "\nhint: " in said
 
 
-def test_on_a_terminal_the_purge_asks_and_does_it(project: Project) -> None:
+def test_a_purge_on_a_terminal_asks_and_deletes(project: Project) -> None:
     project.start(NAME, say="hello")
     store = Path(project.environ["HOME"]) / ".tmuxreap-demo" / "conversations"
     (conversation,) = store.iterdir()

@@ -117,7 +117,7 @@ def test_start_never_overwrites_a_row_whose_agent_may_run(real: Real) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_its_end_settles_the_row(real: Real) -> None:
+def test_the_end_of_a_survivor_settles_the_row(real: Real) -> None:
     agent, helper = deaf(real, ours=False)
     real.bystander()
     end(real, "session")

@@ -116,7 +116,9 @@ def test_a_stranger_that_got_its_pid_within_the_second_lives(
 
 @pytest.mark.parametrize("pane", ["cwd: /", "pid: PID", "pid: PID, created_epoch: null"])
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
-def test_a_pid_alone_is_no_process(real: Real, start: Start, verb: EndVerb, pane: str) -> None:
+def test_a_pid_alone_identifies_no_process(
+    real: Real, start: Start, verb: EndVerb, pane: str
+) -> None:
     stranger = start("sleep", "600")
     register(real, pane.replace("PID", str(stranger)))
     before = real.registry.read_bytes()
@@ -137,7 +139,7 @@ def test_a_headless_agent_is_found_by_our_mark(real: Real, start: Start) -> None
     assert (alive(pid), alive(other)) == (False, True)
 
 
-def test_no_grace_is_sigkill_at_once(real: Real, start: Start) -> None:
+def test_a_kill_without_grace_sends_sigkill_at_once(real: Real, start: Start) -> None:
     pid = start(
         "sh",
         "-c",
@@ -152,7 +154,7 @@ def test_no_grace_is_sigkill_at_once(real: Real, start: Start) -> None:
     assert not (real.folder / "asked").exists()
 
 
-def test_the_way_of_a_killed_one_is_in_the_ledger(real: Real, start: Start) -> None:
+def test_the_ledger_records_how_a_session_was_killed(real: Real, start: Start) -> None:
     pid = start("sleep", "600")
     register(real, f"pid: {pid}, created_epoch: {started(pid):.2f}", more=", task_id: T-1")
     assert answer(real.kill(task_status="failed"))["outcome"] == "killed"
@@ -186,7 +188,7 @@ CALLS = {"kitty": "@ close-window --match id:7\n", "wezterm": "cli kill-pane --p
 
 @pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
-def test_its_pane_is_closed(
+def test_the_pane_of_another_terminal_is_closed(
     real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: EndVerb
 ) -> None:
     calls = stand_in(terminal)
@@ -218,7 +220,7 @@ def test_a_pane_that_stays_is_reported(
     assert (alive(pid), real.row()["status"]) == (False, "stopped")
 
 
-def test_a_pane_whose_process_had_gone_is_a_stranger_s(
+def test_a_pane_whose_process_had_exited_is_a_strangers(
     real: Real, start: Start, stand_in: Callable[..., Path]
 ) -> None:
     calls = stand_in("kitty")
@@ -270,7 +272,7 @@ def adopted(real: Real, **more: Any) -> dict[str, Any]:
         return answer(adopt.run(app, replace(adopt.AdoptRequest("acme", "demo"), **more)))
 
 
-def test_a_process_is_taken_in_and_ended(real: Real, start: Start) -> None:
+def test_a_process_is_adopted_and_ended(real: Real, start: Start) -> None:
     pid, neighbour = agent(start, real.folder), start("sleep", "600")
     until("its child", lambda: children(pid))
     family = [pid, *children(pid)]
@@ -288,7 +290,7 @@ def test_a_process_is_taken_in_and_ended(real: Real, start: Start) -> None:
     )
 
 
-def test_an_ended_row_is_taken_up_again_by_another_process(real: Real, start: Start) -> None:
+def test_an_ended_row_is_adopted_again_with_another_process(real: Real, start: Start) -> None:
     register(real, "pid: 7, cwd: /")
     real.edit("status: running", "status: stopped, stopped_at: x")
     pid = agent(start, real.folder)
@@ -299,9 +301,7 @@ def test_an_ended_row_is_taken_up_again_by_another_process(real: Real, start: St
     real.kill()
 
 
-def test_processes_that_are_no_agent_or_another_user_s_are_refused(
-    real: Real, start: Start
-) -> None:
+def test_processes_that_are_no_agent_or_another_users_are_refused(real: Real, start: Start) -> None:
     stranger = start("sleep", "600")
     failure = real.fails(lambda: adopted(real, pid=stranger))
     assert (failure.code.text, "no demo is recognised there" in failure.message) == ("usage", True)
@@ -360,7 +360,7 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("kind", ["kitty", "wezterm"])
-def test_a_pane_of_another_terminal_is_taken_in(
+def test_a_pane_of_another_terminal_is_adopted(
     real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """On stand-ins that answer like the terminals; the listen address is recorded, for endings from
@@ -409,5 +409,5 @@ def test_a_pane_of_another_terminal_is_taken_in(
 
 
 @pytest.mark.parametrize("words", ["kitty", "kitty:", "kitty:x", "xterm:7", "wezterm:-1", "7"])
-def test_a_word_that_names_no_terminal_s_pane_is_refused(real: Real, words: str) -> None:
+def test_a_word_that_names_no_terminals_pane_is_refused(real: Real, words: str) -> None:
     assert real.fails(lambda: adopted(real, pane=words)).code.text == "usage"

@@ -146,7 +146,7 @@ def adopted(
 
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
-def test_an_agent_in_a_window_is_taken_in_and_ended_with_it(
+def test_an_agent_in_a_kitty_window_is_adopted_and_ended_with_it(
     real: Real, kitty: Kitty, verb: EndVerb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From elsewhere, through the address in its row. The neighbor's window stays."""
@@ -184,7 +184,7 @@ def test_a_window_that_stays_open_is_closed(
     os.killpg(shared, 9)
 
 
-def test_a_window_that_another_got_meanwhile_is_left(
+def test_a_window_reused_by_another_is_left_alone(
     real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its number is in the row, but its process is not the recorded one."""
@@ -210,7 +210,7 @@ def test_no_such_window_and_no_such_kitty_are_reported(
     assert (failure.code.text, "kitty said" in failure.message) == ("no_tracked_pid", True)
 
 
-def test_its_name_is_not_started_a_second_time(
+def test_a_session_in_kitty_is_not_started_a_second_time(
     real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = kitty.open(*DEMO)

@@ -104,7 +104,7 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(real: Real) -> Non
     assert "attach_session" in served(real, talk)
 
 
-def test_a_name_that_is_no_text_is_answered_nevertheless(real: Real) -> None:
+def test_a_name_that_is_no_text_is_answered(real: Real) -> None:
     odd = os.fsencode(real.folder) + b"/odd\xff"
     os.symlink(b"/bin/sleep", odd)
     started = (

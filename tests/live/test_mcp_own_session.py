@@ -24,7 +24,7 @@ def inside(real: Real, name: str = "acme") -> dict[str, str]:
     return {key: facts[key] for key in ("TMUX", "TMUX_PANE", "TMUXREAP_ID")}
 
 
-def test_one_s_own_session_is_answered_first_and_ended_then(real: Real) -> None:
+def test_the_callers_own_session_is_answered_first_and_then_ended(real: Real) -> None:
     real.start()
     real.bystander()
 
@@ -88,7 +88,7 @@ def test_ending_many_needs_yes_and_spares_the_caller(real: Real) -> None:
     assert alive(real.pid("acme"))
 
 
-def test_all_includes_one_s_own_session_only_on_demand(real: Real) -> None:
+def test_all_includes_the_callers_own_session_only_on_demand(real: Real) -> None:
     real.start()
     herd(real, ["other"])
     (told,) = calls(

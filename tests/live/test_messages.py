@@ -128,7 +128,7 @@ SITUATIONS: list[tuple[str, Prepare, str, int, list[int]]] = [
     ("prepare", "typed", "exit_status", "leads_to"),
     [pytest.param(*one[1:], id=one[0].replace(" ", "-")) for one in SITUATIONS],
 )
-def test_a_message_has_its_shape_and_its_hint_leads_on(
+def test_each_message_has_its_form_and_its_hint_works(
     world: Real, prepare: Prepare, typed: str, exit_status: int, leads_to: list[int]
 ) -> None:
     prepare(world)

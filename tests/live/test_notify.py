@@ -113,7 +113,7 @@ def test_a_change_of_state_is_shown_to_those_who_look_at_that_session(
         seat.leave()
 
 
-def test_a_session_that_is_another_by_now_hears_nothing(real: Real, seat: Seat) -> None:
+def test_a_session_that_was_replaced_gets_no_message(real: Real, seat: Seat) -> None:
     with real.app() as app:
         server = app.tmux.look(real.socket)
         assert isinstance(server, Server)

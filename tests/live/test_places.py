@@ -132,7 +132,7 @@ def test_a_server_that_hangs_in_the_middle_is_asked_once(real: Real) -> None:
     assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
 
 
-def test_no_target_is_a_usage_error_also_without_a_registry(tmp_path: Path) -> None:
+def test_a_missing_target_is_a_usage_error_even_without_a_registry(tmp_path: Path) -> None:
     assert cli("stop", cwd=tmp_path).returncode == 2
 
 

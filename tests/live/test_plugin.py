@@ -110,7 +110,7 @@ def _command_line(pid: str) -> bytes:
         return b""
 
 
-def test_one_key_opens_it_and_another_stops_the_agent(seat: Seat) -> None:
+def test_one_key_opens_the_popup_and_another_stops_the_agent(seat: Seat) -> None:
     real = seat.real
     real.start("acme")
     pid = real.pid("acme")
@@ -162,7 +162,7 @@ def test_enter_goes_to_the_session(seat: Seat) -> None:
     until("the popup closed", lambda: not popups(real))
 
 
-def test_loading_twice_is_loading_once_and_unloading_leaves_nothing(seat: Seat) -> None:
+def test_loading_the_plugin_twice_adds_nothing_and_unloading_removes_all(seat: Seat) -> None:
     real = seat.real
     options_before, keys_before = options(real), keys_of(real)
     plugin(real)
@@ -265,7 +265,7 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
     assert real.tmux("show-options", "-gqv", STATUS) == "1 idle"
 
 
-def test_the_plugin_is_clean_shell() -> None:
+def test_the_plugin_is_valid_shell_and_executable() -> None:
     subprocess.run(["sh", "-n", str(PLUGIN)], check=True)
     assert os.access(PLUGIN, os.X_OK)
 

@@ -37,7 +37,7 @@ def purged(real: Real) -> Result:
         return stop.run(app, request)
 
 
-def test_this_conversation_alone_is_deleted(real: Real) -> None:
+def test_a_purge_deletes_this_conversation_alone(real: Real) -> None:
     mine, other = talked(real), talked(real, "other")
     (real.store / "conversations" / mine).mkdir()
     (real.store / "conversations" / mine / "notes").write_text("deep")
@@ -123,7 +123,7 @@ def test_a_link_out_of_the_store_is_not_followed(real: Real, tmp_path: Path) -> 
     assert "acme" in real.sessions()
 
 
-def test_off_a_terminal_it_needs_a_flag(real: Real) -> None:
+def test_a_purge_off_a_terminal_needs_a_flag(real: Real) -> None:
     mine = talked(real)
     words = [
         sys.executable,
@@ -194,7 +194,7 @@ def test_an_unknown_conversation_is_not_purged(real: Real) -> None:
     assert (conversations(real), real.row()["status"]) == ({mine}, "stopped")
 
 
-def test_without_a_message_there_is_nothing_to_purge(guessed: Real) -> None:
+def test_a_session_without_a_message_has_nothing_to_purge(guessed: Real) -> None:
     guessed.start()
     result = answer(purged(guessed))
     assert (result["conversation"]["id"], result["outcome"], result["purged"]) == (

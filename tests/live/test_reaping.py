@@ -120,7 +120,7 @@ def test_an_orchestrator_lives_as_long_as_the_agent_that_it_started(real: Real) 
     assert told(reaped(real, Kind.STALLED)) == {"boss": ("stalled", "stopped")}
 
 
-def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
+def test_reap_ends_only_the_idle_among_quiet_agents(real: Real) -> None:
     for name in ("idle", "asks", "watched", "parent", "works"):
         background = (
             "sh -c 'sleep 600; true' & exec "

@@ -92,7 +92,7 @@ def test_an_agent_that_left_its_shell_is_reported_and_left(real: Real) -> None:
     assert "acme" in real.sessions()
 
 
-def test_another_session_of_the_name_is_nobody_s_to_touch(real: Real) -> None:
+def test_another_session_of_the_name_is_reported_and_left_alone(real: Real) -> None:
     real.start()
     real.bystander()
     real.tmux("kill-session", "-t", "=acme")
@@ -102,7 +102,7 @@ def test_another_session_of_the_name_is_nobody_s_to_touch(real: Real) -> None:
     assert real.sessions() == {"quiet", "acme"}
 
 
-def test_an_ended_row_whose_session_is_back(real: Real) -> None:
+def test_an_ended_row_whose_session_is_back_is_reported_as_revived(real: Real) -> None:
     real.start()
     real.stop()
     real.bystander("acme")
@@ -110,14 +110,14 @@ def test_an_ended_row_whose_session_is_back(real: Real) -> None:
         assert drifts(run(real)) == {"acme": "revived"}
 
 
-def test_an_agent_without_a_row_on_a_server_that_the_registry_names(real: Real) -> None:
+def test_an_agent_without_a_row_on_a_named_server_is_reported(real: Real) -> None:
     real.start()
     real.bystander("stray", *DEMO)
     real.bystander("quiet")
     until("the stray agent", lambda: drifts(run(real)) == {"stray": "unregistered"})
 
 
-def test_the_agent_is_in_another_conversation_by_now(real: Real) -> None:
+def test_a_changed_conversation_is_recorded(real: Real) -> None:
     real.start()
     old = real.row()["demo_conversation_id_own"]
     real.submit("/clear")
@@ -171,7 +171,7 @@ def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
         os.rename(socket + ".away", socket)
 
 
-def test_a_row_that_is_just_being_ended_is_its_owner_s(real: Real) -> None:
+def test_a_row_that_is_being_ended_is_left_to_its_owner(real: Real) -> None:
     real.start()
     real.tmux("kill-session", "-t", "=acme")
     another = real_processes().identify(os.getppid())
@@ -197,7 +197,7 @@ def test_a_stop_of_a_dead_owner_keeps_its_reason(real: Real) -> None:
 
 
 @pytest.mark.parametrize("status", ["running", "stopped"])
-def test_a_purge_that_had_deleted_the_conversation_is_reported_as_one(
+def test_an_interrupted_purge_that_had_deleted_the_conversation_is_a_purge(
     real: Real, status: str
 ) -> None:
     real.start()
@@ -221,7 +221,7 @@ def test_a_purge_that_had_deleted_the_conversation_is_reported_as_one(
     assert drifts(run(real)) == {}
 
 
-def test_a_purge_that_had_deleted_nothing_yet_is_a_stop(real: Real) -> None:
+def test_an_interrupted_purge_that_had_deleted_nothing_is_a_stop(real: Real) -> None:
     real.start()
     real.say("hello")
     assert answer(real.stop())["resumable"] is True

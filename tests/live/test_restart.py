@@ -71,7 +71,7 @@ def test_a_crashed_session_returns_with_its_conversation(real: Real) -> None:
     assert real.said().count(("user", "this is acme")) == 1
 
 
-def test_the_end_of_its_shell_is_a_loss_too(real: Real) -> None:
+def test_the_end_of_the_agents_shell_is_a_loss_too(real: Real) -> None:
     real.bystander()
     shell = begun(real, command=["sh", "-ic", f"{' '.join(DEMO)}; exec sh -i"])
     with watching(real, "--interval", "1h") as watch:
@@ -117,7 +117,7 @@ def test_variables_that_tmux_updates_are_the_sessions_own(
     )
 
 
-def test_after_a_reboot_it_is_back(real: Real) -> None:
+def test_a_session_is_back_after_a_reboot(real: Real) -> None:
     begun(real)
     boot = real.row()["tmux"]["boot_id"]
     os.kill(int(real.ask("acme", "#{pid}")), signal.SIGKILL)
@@ -132,7 +132,7 @@ def test_after_a_reboot_it_is_back(real: Real) -> None:
     real.shows("acme", "You said: this is acme")
 
 
-def test_a_person_who_leaves_is_let_go_and_by_always_brought_back(real: Real) -> None:
+def test_an_agent_that_a_person_ended_comes_back_only_with_always(real: Real) -> None:
     begun(real, "left")
     begun(real, "kept", restart="always")
     with watching(real, "--interval", "1h") as watch:
@@ -204,7 +204,7 @@ def test_a_session_whose_task_is_done_is_not_restarted(real: Real) -> None:
     assert real.events("restarting") == []
 
 
-def test_the_last_one_that_leaves_takes_its_server_along_and_is_let_go(real: Real) -> None:
+def test_the_last_agent_that_exits_with_its_server_is_not_restarted(real: Real) -> None:
     begun(real)
     with watching(real, "--interval", "1h") as watch:
         real.submit("/exit")
@@ -213,7 +213,7 @@ def test_the_last_one_that_leaves_takes_its_server_along_and_is_let_go(real: Rea
         assert watch.quiet()
 
 
-def test_a_stop_while_one_is_pending_is_the_end_of_it(real: Real) -> None:
+def test_a_stop_cancels_a_pending_restart(real: Real) -> None:
     real.bystander()
     begun(real)
     with watching(real, "--interval", "1h") as watch:
@@ -246,7 +246,7 @@ def test_a_stop_at_any_moment_of_a_restart_leaves_it_ended(real: Real, after_s: 
     assert kinds(real).count("dead") == 1
 
 
-def test_two_watches_bring_it_back_once(real: Real) -> None:
+def test_two_watches_bring_a_session_back_once(real: Real) -> None:
     real.bystander()
     begun(real)
     with watching(real, "--interval", "1h") as one, watching(real, "--interval", "1h") as two:

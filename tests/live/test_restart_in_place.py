@@ -78,7 +78,7 @@ def test_a_draft_is_in_the_input_again_without_enter(real: Real) -> None:
     assert real.prompts() == ["hello acme"]
 
 
-def test_its_flags_are_repeated(real: Real) -> None:
+def test_a_restart_repeats_the_flags_of_the_agent(real: Real) -> None:
     command = (*real.program, "--exit-delay", "0.01")
     talked(real, command=command)
     restarted(real)
@@ -110,7 +110,7 @@ def test_an_agent_below_a_shell_comes_back_below_one(real: Real, shell: str) -> 
     assert real.ask("acme", "#{pane_current_command}") == shlex.split(shell)[0]
 
 
-def test_a_suspended_agent_below_a_shell_goes_on(real: Real) -> None:
+def test_a_suspended_agent_below_a_shell_continues(real: Real) -> None:
     real.tmux("new-session", "-d", "-s", "acme", "-c", str(real.folder), "exec bash --norc")
     real.tmux("send-keys", "-l", "-t", "=acme:", real.words)
     real.keys("acme", "Enter")
@@ -157,7 +157,7 @@ def test_a_split_and_zoomed_window_stays_as_it_is(real: Real) -> None:
     assert alive(other)
 
 
-def test_the_history_of_the_pane_stays(real: Real) -> None:
+def test_a_restart_keeps_the_history_of_the_pane(real: Real) -> None:
     command = ("sh", "-c", f"seq 500 700; exec {real.words}")
     talked(real, command=command)
     lines = int(real.ask("acme", "#{history_size}"))
@@ -167,7 +167,7 @@ def test_the_history_of_the_pane_stays(real: Real) -> None:
     assert "\n520\n" in real.tmux("capture-pane", "-p", "-S", "-", "-t", "=acme:")
 
 
-def test_a_session_of_a_group_stays_one(real: Real) -> None:
+def test_a_grouped_session_stays_in_its_group(real: Real) -> None:
     talked(real)
     real.tmux("new-session", "-d", "-s", "mirror", "-t", "acme")
     before = place(real)
@@ -178,7 +178,7 @@ def test_a_session_of_a_group_stays_one(real: Real) -> None:
 
 
 @pytest.mark.parametrize("value", ["on", "failed"])
-def test_the_users_own_option_is_as_before(real: Real, value: str) -> None:
+def test_the_users_own_option_is_restored(real: Real, value: str) -> None:
     talked(real)
     real.tmux("set-option", "-p", "-t", "=acme:", "remain-on-exit", value)
     restarted(real)
@@ -209,9 +209,7 @@ def test_a_new_version_on_disk_is_the_one_that_runs(real: Real, tmp_path: Path) 
     check_back(real)
 
 
-def test_an_agent_that_does_not_come_leaves_a_row_that_can_be_resumed(
-    real: Real, tmp_path: Path
-) -> None:
+def test_a_failed_restart_leaves_a_row_that_can_be_resumed(real: Real, tmp_path: Path) -> None:
     program = tmp_path / "tmuxreap-demo"
     program.write_text(f'#!/bin/sh\nexec {real.words} "$@"\n')
     program.chmod(0o755)
@@ -238,7 +236,7 @@ def test_an_agent_that_does_not_come_leaves_a_row_that_can_be_resumed(
     real.shows("acme", "You said: hello acme")
 
 
-def test_the_other_panes_live_when_it_does_not_come(real: Real, tmp_path: Path) -> None:
+def test_the_other_panes_live_when_a_restart_fails(real: Real, tmp_path: Path) -> None:
     program = tmp_path / "tmuxreap-demo"
     program.write_text(f'#!/bin/sh\nexec {real.words} "$@"\n')
     program.chmod(0o755)
@@ -250,7 +248,7 @@ def test_the_other_panes_live_when_it_does_not_come(real: Real, tmp_path: Path) 
     assert real.ask("acme", "#{window_panes} #{pane_start_command}") == '1 "sleep 600"'
 
 
-def test_several_come_back_one_after_the_other(real: Real) -> None:
+def test_several_agents_are_restarted_a_few_at_once(real: Real) -> None:
     names = ["one", "two", "three"]
     for name in names:
         talked(real, name)

@@ -85,7 +85,7 @@ def test_a_stop_of_a_row_that_went_back_finds_it_stopped(real: Real, kind: str) 
         assert any("reverted: " in warning for warning in facts["warnings"])
 
 
-def test_a_list_tells_of_it_and_writes_nothing(real: Real) -> None:
+def test_a_list_reports_a_reverted_row_and_writes_nothing(real: Real) -> None:
     real.bystander()
     begun(real)
     old = real.registry.read_bytes()
@@ -187,7 +187,7 @@ def test_a_conversation_that_was_purged_is_not_called_resumable_by_an_old_copy(
     assert (real.row()["status"], real.row()["resumable"]) == ("terminated", False)
 
 
-def test_an_end_that_the_ledger_does_not_know_is_beside_a_newer_one(real: Real) -> None:
+def test_an_end_unknown_to_the_ledger_stands_beside_a_newer_one(real: Real) -> None:
     real.bystander()
     begun(real)
     real.stop(reason="first")
@@ -211,7 +211,7 @@ def test_the_newest_end_counts_where_a_copy_is_older_than_two_of_them(real: Real
     assert real.row() == new
 
 
-def test_a_resume_takes_up_what_the_ledger_knows(real: Real) -> None:
+def test_a_resume_uses_what_the_ledger_knows(real: Real) -> None:
     real.bystander()
     begun(real, "by hand")
     old = real.registry.read_bytes()
@@ -240,7 +240,7 @@ def test_a_writer_of_old_memory_is_reported_and_not_fought(real: Real) -> None:
     assert real.row()["status"] == "stopped"
 
 
-def test_an_end_by_another_hand_is_kept(real: Real) -> None:
+def test_an_end_by_another_tool_is_kept(real: Real) -> None:
     real.start()
     real.edit("status: running", "status: stopped")
     assert kinds_of(settled(real)) == [("revived", False)]
@@ -250,7 +250,7 @@ def test_an_end_by_another_hand_is_kept(real: Real) -> None:
     assert kinds_of(settled(real)) == [("revived", False)]
 
 
-def test_a_start_by_another_hand_is_kept(real: Real) -> None:
+def test_a_start_by_another_tool_is_kept(real: Real) -> None:
     real.bystander()
     begun(real, "by hand")
     real.stop(reason="by us")

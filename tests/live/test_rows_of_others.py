@@ -67,7 +67,7 @@ def write(request: pytest.FixtureRequest) -> Write:
     return chosen
 
 
-def test_each_is_stopped_killed_and_listed(real: Real, write: Write) -> None:
+def test_rows_of_other_tools_are_listed_stopped_and_killed(real: Real, write: Write) -> None:
     write(real, "abc")
     assert [(one["name"], one["live"]) for one in real.list()] == [(n, "alive") for n in "abc"]
     pids = {name: real.pid(name) for name in "abc"}

@@ -69,7 +69,7 @@ def test_an_idle_shell_beside_it_is_no_reason(real: Real) -> None:
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 @for_each(FEW)
-def test_the_whole_session_is_ended(real: Real, verb: EndVerb) -> None:
+def test_a_stop_ends_the_whole_session_on_request(real: Real, verb: EndVerb) -> None:
     real.start()
     stranger = real.bystander()
     agent, other = real.pid(), beside(real, "sh", "-c", "trap '' HUP; sleep 600")
@@ -85,7 +85,7 @@ def test_the_whole_session_is_ended(real: Real, verb: EndVerb) -> None:
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
 @for_each(FEW)
-def test_the_agent_s_pane_alone(real: Real, verb: EndVerb) -> None:
+def test_a_stop_of_the_agents_pane_spares_the_other_pane(real: Real, verb: EndVerb) -> None:
     """The other pane has the mark too: there it is no evidence."""
     real.start("acme", "--spawn", "1")
     daemon = (
@@ -165,7 +165,7 @@ def call_from_inside(real: Real, *words: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 @for_each(FEW)
-def test_one_s_own_session_is_refused(real: Real, verb: str) -> None:
+def test_the_callers_own_session_is_refused(real: Real, verb: str) -> None:
     told = call_from_inside(real, verb, "acme")
     assert (told["exit"], told["outcome"]) == (1, "refused")
     assert told["error"]["code"] == "own_session"  # type: ignore[index]
@@ -174,7 +174,7 @@ def test_one_s_own_session_is_refused(real: Real, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 @for_each(FEW)
-def test_one_s_own_session_is_handed_over(real: Real, verb: str) -> None:
+def test_the_callers_own_session_is_handed_over(real: Real, verb: str) -> None:
     """The answer comes first; then a process outside the session ends it."""
     real.bystander()
     told = call_from_inside(real, verb, "acme", "--self", "--reason", "all_done")
@@ -224,24 +224,24 @@ def worktree(real: Real, tmp_path: Path) -> Path:
     return tree
 
 
-def test_its_worktree_is_removed(real: Real, worktree: Path) -> None:
+def test_a_stop_removes_the_worktree_on_request(real: Real, worktree: Path) -> None:
     result = answer(real.stop(cleanup=True))
     assert (result["outcome"], result["error"]) == ("stopped", None)
     assert not worktree.exists()
 
 
-def test_a_relative_one_lies_in_the_folder_of_the_agent(real: Real, worktree: Path) -> None:
+def test_a_relative_worktree_lies_in_the_folder_of_the_agent(real: Real, worktree: Path) -> None:
     real.edit(f"worktree: {worktree}\n", "worktree: .\n")
     assert answer(real.stop(cleanup=True))["error"] is None
     assert not worktree.exists()
 
 
-def test_it_stays_without_being_asked(real: Real, worktree: Path) -> None:
+def test_a_worktree_stays_unless_its_removal_is_requested(real: Real, worktree: Path) -> None:
     answer(real.stop())
     assert worktree.exists()
 
 
-def test_work_that_would_be_lost_keeps_it(real: Real, worktree: Path) -> None:
+def test_a_worktree_with_work_that_would_be_lost_stays(real: Real, worktree: Path) -> None:
     (worktree / "draft.txt").write_text("half a thought")
     result = real.kill(cleanup=True)
     told = answer(result)
@@ -259,7 +259,7 @@ def test_work_that_would_be_lost_keeps_it(real: Real, worktree: Path) -> None:
 
 
 @pytest.mark.parametrize("status", ["failed", "ready"])
-def test_its_task_is_given_back(real: Real, status: str) -> None:
+def test_a_stop_returns_the_task(real: Real, status: str) -> None:
     real.start(task_id="T-7")
     assert answer(real.kill(task_status=status))["outcome"] == "killed"
     tasks = asked(real, "SELECT task_id, status, error_message FROM orchestrator_task")
@@ -269,7 +269,7 @@ def test_its_task_is_given_back(real: Real, status: str) -> None:
 
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
-def test_the_whole_session_of_several_agents_that_no_row_tells_apart(
+def test_a_whole_session_of_indistinguishable_agents_can_be_ended(
     real: Real, verb: EndVerb
 ) -> None:
     real.bystander()

@@ -54,7 +54,7 @@ def test_a_turn_that_lasts_is_seen_to_begin(real: Real) -> None:
     assert "more work" not in real.screen()
 
 
-def test_it_waits_until_the_agent_is_idle(real: Real) -> None:
+def test_send_waits_until_the_agent_is_idle(real: Real) -> None:
     real.start("acme")
     real.submit("/work 1.5")
     real.shows("acme", "working")
@@ -79,7 +79,7 @@ def test_a_dialog_gets_no_key(real: Real) -> None:
     assert ("tool", "approved") not in real.said()
 
 
-def test_a_refusal_tells_the_state_that_list_tells(real: Real) -> None:
+def test_a_refused_send_reports_the_state_that_list_reports(real: Real) -> None:
     with real.app() as app:
         request = start.StartRequest("acme", real.agent, cwd=str(real.folder), terminal="none")
         answer(start.run(app, request))
@@ -169,7 +169,7 @@ def test_a_command_to_the_agent_is_no_prompt(real: Real, text: str) -> None:
     assert "exit" not in real.screen()
 
 
-def test_a_pane_in_copy_mode_is_left_for_it(real: Real) -> None:
+def test_a_pane_leaves_copy_mode_for_a_prompt(real: Real) -> None:
     real.start("acme")
     real.tmux("copy-mode", "-t", "=acme:")
     assert sent(real, "go on")["outcome"] == "sent"

@@ -87,13 +87,13 @@ def test_work_of_a_server_is_listed_and_adopted(real: Real, server: Server) -> N
     assert listed(real).more["unregistered"] == []
 
 
-def test_an_idle_one_runs_nothing_and_is_no_session(real: Real, server: Server) -> None:
+def test_an_idle_server_conversation_is_not_a_session(real: Real, server: Server) -> None:
     server.begin(type="idle")
     assert listed(real).more["unregistered"] == []
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_it_is_ended_by_a_call_and_the_server_goes_on(
+def test_work_at_a_server_is_ended_by_a_call_and_the_server_continues(
     real: Real, server: Server, verb: str
 ) -> None:
     said(real)
@@ -108,7 +108,7 @@ def test_it_is_ended_by_a_call_and_the_server_goes_on(
     assert answer(real.stop())["outcome"] == "already_stopped"
 
 
-def test_work_that_goes_on_is_not_called_gone(real: Real, server: Server) -> None:
+def test_work_that_continues_is_not_called_gone(real: Real, server: Server) -> None:
     """Nor is the server signalled."""
     server.begin()
     server.mode(deaf=True)
@@ -121,7 +121,7 @@ def test_work_that_goes_on_is_not_called_gone(real: Real, server: Server) -> Non
     assert (server.process.poll(), real.row()["status"]) == (None, "running")
 
 
-def test_its_question_is_listed(real: Real, server: Server) -> None:
+def test_the_question_of_work_at_a_server_is_listed(real: Real, server: Server) -> None:
     waits = {"http": {"asks": "may I?"}, "socket": {"flags": ["may I?"]}}
     server.begin(**waits[server.transport])
     adopted(real)
@@ -140,7 +140,7 @@ def test_a_session_without_work_is_found_dead(real: Real, server: Server) -> Non
     assert (real.row()["status"], real.row()["resumable"]) == ("terminated", True)
 
 
-def test_without_its_server_it_is_gone(real: Real, server: Server) -> None:
+def test_a_session_without_its_server_is_gone(real: Real, server: Server) -> None:
     server.begin()
     adopted(real)
     server.kill()
@@ -325,7 +325,7 @@ def test_the_end_of_a_pane_ends_what_its_server_does_for_it(real: Real, server: 
     assert [it for it in result["warnings"] if it.startswith("goes_on")] == []
 
 
-def test_a_pane_whose_server_goes_on_has_not_ended(real: Real, server: Server) -> None:
+def test_a_pane_whose_server_continues_has_not_ended(real: Real, server: Server) -> None:
     real.start()
     real.say("hello")
     server.begin(own=real.session_file()["sessionId"])
@@ -405,7 +405,7 @@ def test_a_copy_of_its_conversation_stands_below_its_row(real: Real, server: Ser
     assert server.working() == []
 
 
-def test_all_of_a_folder_are_adopted_and_ended_at_once(real: Real, server: Server) -> None:
+def test_all_work_of_a_folder_is_adopted_and_ended_at_once(real: Real, server: Server) -> None:
     for number in ("s1", "s2", "s3"):
         server.begin(number, own=f"{number[1]}{ONE[1:]}")
     with real.app() as app:
@@ -418,7 +418,7 @@ def test_all_of_a_folder_are_adopted_and_ended_at_once(real: Real, server: Serve
     assert server.working() == []
 
 
-def test_it_is_shown_by_the_agents_own_command(real: Real, http: Server) -> None:
+def test_work_at_a_server_is_shown_by_the_agents_own_command(real: Real, http: Server) -> None:
     http.begin()
     adopted(real)
     with real.app() as app:
@@ -428,7 +428,9 @@ def test_it_is_shown_by_the_agents_own_command(real: Real, http: Server) -> None
     assert words[-2:] == ("s1", f"http://127.0.0.1:{port}")
 
 
-def test_an_interrupt_is_a_call_and_no_key(real: Real, server: Server) -> None:
+def test_work_at_a_server_is_interrupted_by_a_call_and_not_by_a_key(
+    real: Real, server: Server
+) -> None:
     """Idle it runs nothing: its row ends with its turn."""
     said(real)
     server.begin()
@@ -440,7 +442,7 @@ def test_an_interrupt_is_a_call_and_no_key(real: Real, server: Server) -> None:
     assert (real.row()["status"], real.list()[0]["live"]) == ("running", "gone")
 
 
-def test_a_turn_that_an_interrupt_does_not_end_is_no_interrupt(real: Real, server: Server) -> None:
+def test_an_interrupt_that_ends_no_turn_is_reported_as_failed(real: Real, server: Server) -> None:
     server.begin()
     server.mode(deaf=True)
     adopted(real)
@@ -451,7 +453,7 @@ def test_a_turn_that_an_interrupt_does_not_end_is_no_interrupt(real: Real, serve
     assert (item["outcome"], item["error"]["code"]) == ("failed", "still_running")
 
 
-def test_sub_agents_that_go_on_are_named_by_an_interrupt(real: Real, server: Server) -> None:
+def test_an_interrupt_names_sub_agents_that_continue(real: Real, server: Server) -> None:
     server.begin()
     server.begin("s2", own=TWO, launched_by=ONE)
     adopted(real)

@@ -95,7 +95,7 @@ def test_the_state_is_shown_beside_the_name(project: Project) -> None:
 
 
 @needs("fish")
-def test_fish_completes(project: Project) -> None:
+def test_fish_completes_verbs_and_sessions(project: Project) -> None:
     source = "tmuxreap completion fish | source; complete -C"
 
     def offered(line: str) -> list[str]:

@@ -57,7 +57,7 @@ def test_every_block_of_shell_is_marked_as_one() -> None:
         assert text.count("```") == 2 * len(blocks(what)) > 4
 
 
-def test_the_blocks_of_create(project: Project) -> None:
+def test_the_blocks_of_create_work_as_written(project: Project) -> None:
     plan, started, sent, verified = told(project, "create")
     assert plan.startswith("would start it: ")
     assert "tmuxreap.demo_agent" in plan
@@ -69,7 +69,7 @@ def test_the_blocks_of_create(project: Project) -> None:
     until("the answer", lambda: "You said: Read README.md" in project.screen(NAME))
 
 
-def test_the_blocks_of_stop(project: Project) -> None:
+def test_the_blocks_of_stop_work_as_written(project: Project) -> None:
     project.start(NAME, say="hello")
     plan, stopped, verified, purged = told(project, "stop")
     assert "would stop it" in plan
@@ -80,7 +80,7 @@ def test_the_blocks_of_stop(project: Project) -> None:
     assert project.row(NAME)["termination_mode"] == "purge"
 
 
-def test_the_blocks_of_delegate_job(project: Project) -> None:
+def test_the_blocks_of_delegate_job_work_as_written(project: Project) -> None:
     project.start(NAME)
     before, delegated, killed, verified = told(project, "delegate-job")
     assert before == ""
@@ -110,7 +110,7 @@ def test_a_job_is_assigned_in_one_line_of_the_row(project: Project) -> None:
     project.run(f"tmuxreap kill {NAME}")
 
 
-def test_the_blocks_of_resume(project: Project) -> None:
+def test_the_blocks_of_resume_work_as_written(project: Project) -> None:
     project.start(NAME, say="hello")
     project.run(STOP)
     conversation = project.row(NAME)["demo_conversation_id_own"]
@@ -121,7 +121,7 @@ def test_the_blocks_of_resume(project: Project) -> None:
     until("what was said before", lambda: "user: hello" in project.screen(NAME))
 
 
-def test_the_blocks_of_monitor(project: Project) -> None:
+def test_the_blocks_of_monitor_work_as_written(project: Project) -> None:
     project.start(NAME)
     project.start("crashed-demo")
     project.run("kill -9 $(tmux list-panes -s -t '=crashed-demo:' -F '#{pane_pid}')")
@@ -240,7 +240,7 @@ def test_a_script_says_what_is_missing(project: Project) -> None:
     assert "nothing follows" in project.run(f"{STOP} --reason", exit_code=2)
 
 
-def test_a_reconcile_tells_agreement_disagreement_and_ignorance_apart(project: Project) -> None:
+def test_a_reconcile_distinguishes_agreement_disagreement_and_ignorance(project: Project) -> None:
     project.start(NAME)
     assert project.run(f"{RECONCILE} --once --emit-diff") == ""
     project.run("tmux kill-session -t '=shop-demo:'")

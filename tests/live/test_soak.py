@@ -160,7 +160,7 @@ def untrue_answers(soak: Soak, place: Place) -> Iterator[str]:
         yield from check({"results": [{**told, "outcome": outcome}]})
 
 
-def test_all_promises_hold_for_a_while_and_a_broken_one_is_reported(soak: Soak) -> None:
+def test_all_promises_hold_in_a_short_soak_and_a_broken_one_is_reported(soak: Soak) -> None:
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         soak.deeds.step()

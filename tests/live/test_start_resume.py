@@ -44,7 +44,7 @@ def test_a_start_records_these_fields(real: Real) -> None:
     assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
 
 
-def test_a_command_that_exits_at_once(real: Real) -> None:
+def test_a_command_that_exits_at_once_is_a_failed_start(real: Real) -> None:
     """Once its arguments are read: tmux 3.3a drops those that it reads after their sender's
     death."""
     read = 'until tmux capture-pane -p -t "$TMUX_PANE" | grep -q licence; do :; done'
@@ -56,7 +56,7 @@ def test_a_command_that_exits_at_once(real: Real) -> None:
     nothing_is_left(real)
 
 
-def test_a_command_that_is_not_there(real: Real) -> None:
+def test_a_missing_command_is_a_failed_start(real: Real) -> None:
     failure = start_fails(real, ["no-such-agent-anywhere", "--flag"], confirm_s=PATIENCE_S)
     assert failure.code.text == "start_failed"
     nothing_is_left(real)
@@ -132,7 +132,7 @@ def test_an_ended_row_runs_again_and_its_old_conversation_goes_to_the_events(rea
     assert [event["conversation_before"] for event in real.events("started")] == [None, old]
 
 
-def test_without_a_command_the_row_s_own_is_run(real: Real) -> None:
+def test_without_a_command_the_rows_own_is_run(real: Real) -> None:
     real.start("acme", "--exit-delay", "0.05")
     real.stop()
     with real.app() as app:

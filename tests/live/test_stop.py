@@ -84,7 +84,9 @@ def test_a_dialog_is_closed_and_never_approved(real: Real) -> None:
 
 
 @pytest.mark.parametrize(("mode", "state"), [("copy-mode", "dialog"), ("choose-tree", "draft")])
-def test_a_mode_that_swallows_keys(real: Real, mode: str, state: str) -> None:
+def test_an_agent_in_a_mode_that_swallows_keys_exits_by_its_keys(
+    real: Real, mode: str, state: str
+) -> None:
     real.start("acme", "--state", state)
     real.tmux(mode, "-t", "=acme:")
     assert ended(real)["stopped_by"] == "exit_keys"
@@ -114,7 +116,7 @@ def test_a_kill_below_an_interactive_shell_is_no_sigkill(real: Real, shell: str)
     assert real.sessions() == {"quiet"}
 
 
-def test_stopped_by_c_z_with_another_program_in_front(real: Real) -> None:
+def test_a_suspended_agent_behind_another_program_gets_no_key(real: Real) -> None:
     """Keys would reach that program: none is sent."""
     log = real.folder / "typed"
     real.start(
@@ -132,7 +134,7 @@ def test_stopped_by_c_z_with_another_program_in_front(real: Real) -> None:
     assert not alive(pid)
 
 
-def test_a_pane_that_takes_no_input(real: Real) -> None:
+def test_a_pane_that_takes_no_input_is_hung_up(real: Real) -> None:
     real.start("acme", "--state", "dialog")
     real.tmux("select-pane", "-d", "-t", "=acme:")
     result = ended(real)
@@ -187,7 +189,7 @@ def windows(real: Real, name: str = "quiet") -> set[int]:
     )
 
 
-def test_nothing_of_a_linked_window_stays(real: Real) -> None:
+def test_a_stop_leaves_no_linked_window(real: Real) -> None:
     real.start()
     real.bystander()
     real.tmux("link-window", "-d", "-s", "=acme:0", "-t", "=quiet:5")
@@ -196,14 +198,14 @@ def test_nothing_of_a_linked_window_stays(real: Real) -> None:
     assert windows(real) == {0}
 
 
-def test_an_agent_that_takes_its_time(real: Real) -> None:
+def test_a_slow_agent_exits_by_its_keys(real: Real) -> None:
     real.start("acme", "--exit-delay", "0.4")
     result = ended(real)
     assert result["stopped_by"] == "exit_keys"
     assert int(str(rung(result, "keys")["waited_ms"])) >= 400
 
 
-def test_helpers_go_with_it(real: Real) -> None:
+def test_helpers_end_with_their_agent(real: Real) -> None:
     real.start("acme", "--spawn", "2")
     children = Path(f"/proc/{real.pid()}/task/{real.pid()}/children").read_text().split()
     ended(real)
@@ -220,7 +222,7 @@ def test_the_plan_that_is_shown_is_the_plan_that_is_recorded(real: Real) -> None
     assert plans_of(real.registry) == [json.dumps(planned["plan"])]
 
 
-def test_a_user_s_option_stays_as_it_was(real: Real) -> None:
+def test_a_users_option_stays_as_it_was(real: Real) -> None:
     """remain-on-exit is the user's: a session that is only looked at, or refused, keeps it."""
     real.start()
     real.tmux("set-option", "-p", "-t", "=acme:", "remain-on-exit", "failed")

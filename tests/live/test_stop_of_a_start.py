@@ -33,7 +33,7 @@ def facts(told: Result) -> list[object]:
 
 @pytest.mark.parametrize("target", ["acme", "all", "ac*"])
 @pytest.mark.parametrize("verb", ["start", "resume"])
-def test_a_stop_ends_what_comes_up_meanwhile(real: Real, verb: str, target: str) -> None:
+def test_a_stop_ends_an_agent_that_is_being_started(real: Real, verb: str, target: str) -> None:
     real.bystander()
     if verb == "resume":
         real.start()

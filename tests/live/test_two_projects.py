@@ -56,14 +56,14 @@ def names(failure: Failure, other: Real, verb: str) -> bool:
     )
 
 
-def test_it_is_no_drift_here(real: Real, other: Real) -> None:
+def test_a_session_of_another_project_is_no_drift(real: Real, other: Real) -> None:
     assert (drifts(real), drifts(other)) == ({}, {})
     with real.app() as app:
         said = [str(item.as_json()) for item in doctor(app).results]
     assert not [line for line in said if "theirs" in line]
 
 
-def test_it_is_adopted_by_force_only_and_ended_by_neither(real: Real, other: Real) -> None:
+def test_a_session_of_another_project_is_adopted_only_by_force(real: Real, other: Real) -> None:
     failure = real.fails(lambda: adopted(real))
     assert failure.code is Code.REGISTERED_ELSEWHERE
     assert names(failure, other, "show")
@@ -91,14 +91,16 @@ def test_a_stop_from_here_is_answered_with_the_project_that_has_it(real: Real, o
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_it_is_not_ended_as_one_without_a_row(verb: str, real: Real, other: Real) -> None:
+def test_a_session_of_another_project_is_not_ended_as_unregistered(
+    verb: str, real: Real, other: Real
+) -> None:
     end = real.stop if verb == "stop" else real.kill
     link_default(real)
     assert names(refused(end("theirs", unregistered=True)), other, verb)
     assert alive(other.pid("theirs"))
 
 
-def test_it_is_not_replaced_by_a_start(real: Real, other: Real) -> None:
+def test_a_session_of_another_project_is_not_replaced_by_a_start(real: Real, other: Real) -> None:
     wish = start.StartRequest(
         "theirs",
         "demo",
@@ -152,7 +154,7 @@ def test_a_row_without_its_identity_is_known_by_its_mark(real: Real, other: Real
     assert drifts(real) == {}
 
 
-def test_an_inherited_mark_is_no_mark(real: Real, other: Real) -> None:
+def test_an_inherited_mark_does_not_count(real: Real, other: Real) -> None:
     """The environment of the server, or of an agent that creates sessions, is inherited by all."""
     mark = next(
         line

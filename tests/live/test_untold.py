@@ -66,7 +66,7 @@ def test_a_killed_agent_is_found_by_its_folder_and_resumed(real: Real) -> None:
     real.shows("acme", "hello from acme")
 
 
-def test_of_two_in_one_folder_none_is_guessed(real: Real) -> None:
+def test_a_conversation_is_not_guessed_between_two_in_one_folder(real: Real) -> None:
     told_by("sole-candidate")
     one = talked(real)
     real.start(
@@ -262,7 +262,7 @@ def test_a_conversation_that_was_moved_is_ended_and_recorded_under_its_new_id(
     assert (resumed.get("error"), resumed["conversation_id"]) == (None, AFTER)
 
 
-def test_the_copy_that_was_left_behind_counts_once_nobody_is_in_the_new_one(real: Real) -> None:
+def test_a_copy_left_behind_counts_once_nobody_is_in_the_new_one(real: Real) -> None:
     old, worker = moved(real, on_disk=False)
     planned = answer(real.stop(dry_run=True))
     assert (warned(planned), planned["resumable"]) == (["conversation_forked"], False)

@@ -63,7 +63,7 @@ def test_an_agent_that_dies_during_a_wait_is_gone(real: Real, waits: threading.E
     assert (told["reached"], told["error"]["code"]) == (False, "gone")
 
 
-def test_a_word_in_the_ledger_is_heard(real: Real, waits: threading.Event) -> None:
+def test_a_report_in_the_ledger_ends_a_wait(real: Real, waits: threading.Event) -> None:
     real.start()
     (file,) = (real.store / "sessions").glob("*.json")
     file.unlink()  # its own record would say idle, and count first
@@ -76,7 +76,7 @@ def test_a_word_in_the_ledger_is_heard(real: Real, waits: threading.Event) -> No
     assert (told["reached"], told["state"]) == (True, "working")
 
 
-def test_the_end_of_a_row_is_reported(real: Real, waits: threading.Event) -> None:
+def test_a_wait_reports_the_end_of_a_row(real: Real, waits: threading.Event) -> None:
     real.start()
     told = awaited(real, waits, Until.ENDED, real.stop)
     assert told["reached"]

@@ -218,7 +218,7 @@ def test_cron_without_the_users_environment_takes_no_session_for_dead(real: Real
     assert (real.registry.read_bytes(), alive(pid)) == (before, True)
 
 
-def test_it_does_not_wake_up_when_nothing_happens(real: Real) -> None:
+def test_a_watch_does_not_wake_up_when_nothing_happens(real: Real) -> None:
     real.start()
     with watching(real, "--interval", "1h") as watch:
         watch.rests()
@@ -245,7 +245,7 @@ def test_two_watchers_record_a_death_once(real: Real) -> None:
     assert len(real.events("dead")) == 1
 
 
-def test_ctrl_c_ends_it_cleanly(real: Real) -> None:
+def test_ctrl_c_ends_a_watch_cleanly(real: Real) -> None:
     with watching(real) as watch:
         watch.process.send_signal(signal.SIGINT)
         assert watch.process.wait(timeout=60) == 0
@@ -319,7 +319,7 @@ def resident_kb(watch: Watch) -> int:
 
 @pytest.mark.long
 @pytest.mark.only_long
-def test_its_memory_stays_over_thousands_of_deaths(real: Real) -> None:
+def test_the_memory_of_a_watch_does_not_grow_over_thousands_of_deaths(real: Real) -> None:
     seen: dict[int, int] = {}
     with watching(real, "--interval", "1h") as watch:
         for died in range(CROWD, DEATHS + 1, CROWD):

@@ -46,7 +46,7 @@ def branches(main: Path) -> list[str]:
     return git(main, "branch", "--format=%(refname:short)").split()
 
 
-def test_it_is_made_on_a_branch_of_the_session_s_name(
+def test_a_worktree_is_made_on_a_branch_of_the_sessions_name(
     real: Real, main: Path, tmp_path: Path
 ) -> None:
     tree = tmp_path / "trees" / "acme"
@@ -59,7 +59,7 @@ def test_it_is_made_on_a_branch_of_the_session_s_name(
     assert branches(main) == ["acme", "trunk"]
 
 
-def test_the_branch_of_before_is_taken_up_again(real: Real, main: Path, tmp_path: Path) -> None:
+def test_the_earlier_branch_is_used_again(real: Real, main: Path, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     started(real, main, tree)
     (tree / "more").write_text("kept")
@@ -129,7 +129,7 @@ def test_a_worktree_of_another_repository_is_refused(
     assert (full / "file").read_text() == "mine"
 
 
-def test_a_branch_that_is_checked_out_elsewhere_is_git_s_to_refuse(
+def test_git_refuses_a_branch_that_is_checked_out_elsewhere(
     real: Real, main: Path, tmp_path: Path
 ) -> None:
     git(main, "branch", "acme")
@@ -141,7 +141,9 @@ def test_a_branch_that_is_checked_out_elsewhere_is_git_s_to_refuse(
     assert real.sessions() == set()
 
 
-def test_it_stays_while_a_stranger_works_in_it(real: Real, main: Path, tmp_path: Path) -> None:
+def test_a_worktree_stays_while_a_stranger_works_in_it(
+    real: Real, main: Path, tmp_path: Path
+) -> None:
     tree = tmp_path / "tree"
     started(real, main, tree)
     with subprocess.Popen(["sleep", "300"], cwd=tree) as stranger:

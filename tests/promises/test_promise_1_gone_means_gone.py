@@ -74,7 +74,7 @@ def test_nothing_runs_away_from_a_stop(real: Real, kind: str) -> None:
     assert result["swept"], "what was swept is named"
 
 
-def test_a_process_with_only_the_mark_is_found_after_an_end_by_hand(real: Real) -> None:
+def test_a_process_with_only_the_mark_is_found_after_a_manual_end(real: Real) -> None:
     note = real.folder / "pid"
     away = "setsid env -u TMUX -u TMUX_PANE " + shell("exec sleep 600", note)
     real.start(command=["sh", "-c", f"{away} exec {real.words}"])
@@ -134,7 +134,7 @@ def suspended(real: Real, *options: str) -> int:
 
 
 @for_each(FEW)
-def test_an_agent_that_ignores_everything(real: Real) -> None:
+def test_an_agent_that_ignores_everything_is_killed(real: Real) -> None:
     pid = suspended(real, "--ignore", "hup,term,int")
     result = answer(real.stop(keys_timeout_s=0.1, grace_s=0.2))
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "sigkill")
@@ -236,7 +236,7 @@ def test_a_shell_that_ignores_term_goes_with_its_agent(real: Real) -> None:
 
 
 @for_each(FEW)
-def test_the_agent_gone_but_its_shell_left(real: Real) -> None:
+def test_a_shell_left_by_its_agent_is_ended(real: Real) -> None:
     real.start(
         command=["bash", "--norc", "--noprofile", "-ic", f"{real.words}; exec bash --norc -i"]
     )

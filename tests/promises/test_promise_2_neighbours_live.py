@@ -82,7 +82,7 @@ def test_foreign_panes_are_refused(real: Real) -> None:
     assert real.screen().rstrip().endswith(">")
 
 
-def test_the_caller_s_own_session_is_refused(real: Real) -> None:
+def test_the_callers_own_session_is_refused(real: Real) -> None:
     real.start()
     agent, out = real.pid(), real.folder / "out"
     stop = shlex.join(
@@ -126,7 +126,7 @@ def test_a_session_that_was_replaced_is_refused(real: Real) -> None:
     assert real.registry.read_bytes() == before
 
 
-def test_a_server_that_was_restarted_and_gives_the_same_ids(real: Real) -> None:
+def test_a_stranger_with_the_same_ids_on_a_restarted_server_lives(real: Real) -> None:
     real.start()
     agent, ids = real.pid(), real.ask("acme", "#{session_id} #{pane_id}")
     real.tmux("kill-server")
@@ -193,7 +193,7 @@ def test_a_pid_known_from_a_file_alone_proves_nothing(
         stranger.wait()
 
 
-def test_a_hand_written_row_whose_session_holds_something_else(real: Real) -> None:
+def test_a_stranger_in_the_session_of_a_hand_written_row_lives(real: Real) -> None:
     stranger = real.bystander("acme")
     row = {
         "name": "acme",

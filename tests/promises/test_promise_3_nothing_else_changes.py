@@ -209,7 +209,7 @@ def test_forgetting_takes_its_row_alone(hand: str, registry: Path) -> None:
     assert after == before.replace(gone, "")
 
 
-def test_two_rows_at_once_and_a_third_left_alone(registry: Path) -> None:
+def test_two_rows_change_at_once_and_a_third_stays(registry: Path) -> None:
     text = BLOCK.replace("other:", "  # third\n  - {name: c, status: running}  # c\nother:")
     registry.write_text(text)
     assert run("stop", "a", "c", "--json").exit == 0
@@ -260,7 +260,7 @@ def test_the_owner_is_kept(registry: Path) -> None:
     assert "status: stopped" in registry.read_text()
 
 
-def test_a_link_is_followed_and_stays_one(registry: Path, tmp_path: Path) -> None:
+def test_a_link_is_followed_and_stays_a_link(registry: Path, tmp_path: Path) -> None:
     real = tmp_path / "shared" / "rows.yaml"
     real.parent.mkdir()
     real.write_text(BLOCK)

@@ -52,12 +52,12 @@ def agent(real: Real) -> Iterator[int]:
     assert answer(real.stop())["outcome"] == "stopped"
 
 
-def test_no_tmux_program(real: Real, agent: int) -> None:
+def test_a_missing_tmux_program_does_not_mean_dead(real: Real, agent: int) -> None:
     real.other_tmux = RealTmux(os.environ, program="no-such-tmux")
     refuses(real, "tmux_missing", 4)
 
 
-def test_the_socket_was_deleted_and_the_server_lives(real: Real, agent: int) -> None:
+def test_a_deleted_socket_of_a_living_server_does_not_mean_dead(real: Real, agent: int) -> None:
     server = server_pid(real)
     Path(real.socket).unlink()
     refuses(real, "tmux_unreachable", 4)
@@ -66,7 +66,7 @@ def test_the_socket_was_deleted_and_the_server_lives(real: Real, agent: int) -> 
 
 
 @for_each(FEW)
-def test_the_server_hangs(real: Real, agent: int) -> None:
+def test_a_server_that_hangs_does_not_mean_dead(real: Real, agent: int) -> None:
     server = server_pid(real)
     freeze(server)
     try:

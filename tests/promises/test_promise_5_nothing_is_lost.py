@@ -160,7 +160,9 @@ def broken(registry: Path, verb: str, step: Step, fault: str) -> tuple[Left, Ans
 @pytest.mark.parametrize(
     ("verb", "step", "fault"), CASES, ids=lambda value: getattr(value, "value", value)
 )
-def test_the_registry_is_whole_after(verb: str, step: Step, fault: str, registry: Path) -> None:
+def test_the_registry_is_whole_after_a_fault_at_any_step(
+    verb: str, step: Step, fault: str, registry: Path
+) -> None:
     left, answer = broken(registry, verb, step, fault)
     print(f"{verb} {step.value}={fault}: {left}")  # pytest -rP shows the whole table
     killed = fault == "kill"
@@ -209,7 +211,7 @@ def mirror(registry: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("verb", PASSED)
-def test_every_step_on_the_way_is_among_them(verb: str, registry: Path) -> None:
+def test_every_step_of_a_command_is_broken_by_a_test(verb: str, registry: Path) -> None:
     """A listed step that the command never reaches proves nothing; an unlisted one is not
     tested."""
     met = set()
@@ -232,7 +234,7 @@ def test_the_request_of_a_stop_is_known_after_a_kill(registry: Path) -> None:
     db.close()
 
 
-def test_a_file_system_that_is_really_full(registry: Path) -> None:
+def test_a_full_file_system_keeps_the_registry_whole(registry: Path) -> None:
     """A real kernel error, not ours: no file may grow to the registry's size."""
     text = (f"# {'x' * 9000}\n" + ABOVE + OLD["stop"] + BELOW).encode()
     registry.write_bytes(text)

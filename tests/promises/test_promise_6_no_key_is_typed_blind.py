@@ -171,7 +171,7 @@ def test_a_pane_that_takes_no_input_gets_none(story: Story) -> None:
     assert agent.pane.typed == []
 
 
-def test_siblings_are_left_out(story: Story) -> None:
+def test_synchronized_siblings_get_no_keys(story: Story) -> None:
     agent = story.agent()
     session = story.tmux.servers[story.SOCKET].sessions[0]
     sibling = story.tmux.split(story.SOCKET, session, "bash")
@@ -182,7 +182,7 @@ def test_siblings_are_left_out(story: Story) -> None:
     assert sibling.typed == []
 
 
-def test_siblings_that_are_joined_meanwhile_get_nothing(story: Story) -> None:
+def test_siblings_synchronized_meanwhile_get_no_keys(story: Story) -> None:
     """Compared in the server, in the same step as the key: a blind key would reach another pane."""
     agent = story.agent(state="busy", leaves=False)
     sibling = story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "bash")

@@ -67,7 +67,7 @@ def test_without_a_message_nothing_is_promised(real: Real) -> None:
 
 
 @for_each([Kind("parrot"), Kind("stranger"), Kind("stranger", BY_HAND)])
-def test_of_an_agent_whose_conversations_nobody_knows_nothing_is_promised(real: Real) -> None:
+def test_no_resume_is_promised_of_an_agent_with_unknown_conversations(real: Real) -> None:
     real.start()
     real.say("hello")
     stopped = answer(real.stop())
@@ -90,7 +90,7 @@ def test_a_conversation_that_was_deleted_is_not_resumed_blank(real: Real) -> Non
     assert answer(real.stop())["resumable"] is False
 
 
-def test_a_conversation_with_a_half_written_line_only_is_none(real: Real) -> None:
+def test_a_conversation_with_only_a_half_written_line_does_not_count(real: Real) -> None:
     real.start()
     real.say("hello")
     real.stop()
@@ -128,7 +128,7 @@ def test_clear_changes_the_conversation_and_the_new_one_is_recorded(real: Real) 
     assert "before" not in real.screen()
 
 
-def test_two_agents_of_one_folder_keep_their_own(real: Real) -> None:
+def test_two_agents_in_one_folder_keep_their_own_conversations(real: Real) -> None:
     for name in ("one", "two"):
         real.start(name)
         real.say(f"I am {name}", name)
@@ -179,7 +179,7 @@ def test_a_store_of_its_own_is_found_again(real: Real) -> None:
     real.shows("acme", "user: hello")
 
 
-def test_a_crashed_agent_s_conversation_is_found_in_its_own_store(real: Real) -> None:
+def test_a_crashed_agents_conversation_is_found_in_its_own_store(real: Real) -> None:
     """Its environment is gone: the row has recorded the store at its start."""
     real.bystander()
     store = real.folder / "store"
@@ -194,7 +194,7 @@ def test_a_crashed_agent_s_conversation_is_found_in_its_own_store(real: Real) ->
     assert row["resumable"] is True
 
 
-def test_the_last_words_of_one_that_left_by_itself_below_its_shell(real: Real) -> None:
+def test_the_last_words_of_an_agent_that_exited_below_its_shell_are_read(real: Real) -> None:
     """A user types /exit, and stops the session later."""
     real.tmux("new-session", "-d", "-s", "acme", "bash", "--norc", "--noprofile", "-i")
     real.keys("acme", " ".join(DEMO), "Enter")

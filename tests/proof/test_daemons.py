@@ -77,7 +77,9 @@ def test_a_pid_of_another_program_is_a_reused_one(
     assert stale(processes, profile, path) == Stale(path, other.pid, other)
 
 
-def test_a_start_that_differs_says_so_by_itself(processes: FakeProcesses, tmp_path: Path) -> None:
+def test_a_record_with_another_start_time_is_stale(
+    processes: FakeProcesses, tmp_path: Path
+) -> None:
     """The agent sees that, too: nothing is blocked."""
     codex = AGENTS["codex"]
     one = begun(processes, codex, tmp_path)
@@ -128,7 +130,7 @@ def test_without_a_daemon_in_use_none_is_old(
         assert replaced(processes, profile, one) is None
 
 
-def test_a_pane_s_own_server_is_no_shared_daemon(processes: FakeProcesses, tmp_path: Path) -> None:
+def test_a_panes_own_server_is_no_shared_daemon(processes: FakeProcesses, tmp_path: Path) -> None:
     opencode = AGENTS["opencode"]
     new = begun(processes, opencode, tmp_path)
     environ = {"HOME": str(tmp_path)}
@@ -137,7 +139,7 @@ def test_a_pane_s_own_server_is_no_shared_daemon(processes: FakeProcesses, tmp_p
     assert replaced(processes, opencode, own) is None
 
 
-def test_the_folder_is_that_of_the_daemon_s_own_environment() -> None:
+def test_the_folder_comes_from_the_daemons_own_environment() -> None:
     environ = {"XDG_STATE_HOME": "/state", "HOME": "/home/me"}
     found = record_path(AGENTS["opencode"], environ, None, None)
     assert found == Path("/state/opencode/service.json")

@@ -49,7 +49,7 @@ def code(result: object) -> str | None:
     return result.code.text if isinstance(result, Failure) else None
 
 
-def test_the_very_session_that_was_recorded(seen: tuple[Row, Server, World]) -> None:
+def test_the_recorded_session_is_found_with_its_pane(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     session = find_session(row, server, None, world, Past())
     assert isinstance(session, ServerSession)
@@ -65,7 +65,7 @@ def test_no_server_is_gone_and_a_later_session_of_the_name_is_another(
     assert code(find_session(later, server, None, world, Past())) == "session_replaced"
 
 
-def test_a_pane_that_is_elsewhere_moved(seen: tuple[Row, Server, World]) -> None:
+def test_a_pane_found_elsewhere_was_moved(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     (session,) = server.sessions
     other = replace(session, id="$7", name="other")
@@ -123,7 +123,7 @@ def test_a_server_is_the_same_by_boot_start_and_pid(seen: tuple[Row, Server, Wor
     assert not same_server(row, UNREACHABLE, world)
 
 
-def test_of_a_dead_pane_the_pid_is_the_recorded_one() -> None:
+def test_a_dead_pane_has_the_recorded_pid() -> None:
     row = replace(
         Row("acme", agent=None, tmux_server=None, tmux=RecordedTmux()),
         pane=RecordedPane(pid=7),

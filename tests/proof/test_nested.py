@@ -9,7 +9,7 @@ from tmuxreap.proof.ownership import Belonging, Owned
 from tmuxreap.proof.panes import nested_in
 
 
-def test_below_another_server_only_where_its_client_is_in_front(story: Story) -> None:
+def test_a_nested_server_is_followed_only_where_its_client_is_in_front(story: Story) -> None:
     pane = story.tmux.open(story.SOCKET, "acme", "bash").panes[0]
     other = story.tmux.open(f"/tmp/tmux-{Story.UID}/inner", "inner", *DEMO).panes[0].process
     client = story.processes.add("tmux: client", parent=pane.process, foreground=True)

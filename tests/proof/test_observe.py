@@ -106,7 +106,7 @@ def test_the_control_group_is_read_of_candidates_only(processes: Counted) -> Non
     assert looking.look_for_output([SOCKET], 0, {}, wanted=acme).index.by_scope == {}
 
 
-def test_for_output_a_leader_is_traced_only_where_its_server_does_not_show_it(
+def test_a_leader_is_traced_for_output_only_when_its_server_does_not_show_it(
     processes: Counted,
 ) -> None:
     """Another tool's row says no more than the pid; the trace tells where a lost one lives."""
@@ -146,7 +146,7 @@ def test_a_chain_of_orphans_is_followed_to_who_can_be_read() -> None:
     assert index.by_mark == {"m": [processes.link.pid]}
 
 
-def test_an_endless_chain_is_let_go_some_time() -> None:
+def test_an_endless_chain_is_given_up() -> None:
     processes = Chain(links=10**6)
     processes.add("tmuxreap", pid=OWN_PID)
     assert observer(processes).look([], 0).index.by_mark == {}
@@ -189,7 +189,7 @@ def test_an_environment_that_cannot_be_read_is_no_evidence(processes: Counted) -
     assert observer(processes).look([], 0).index.traces[one.pid] == Trace()
 
 
-def test_older_ones_are_seen_but_not_asked(processes: Counted) -> None:
+def test_older_processes_are_seen_but_not_asked(processes: Counted) -> None:
     old = processes.add("a")
     processes.wait((), 1.0)
     young = processes.add("b")
@@ -234,5 +234,5 @@ def test_a_terminal_has_the_number_of_its_device(path: str, number: int) -> None
     assert terminal_number(path) == number
 
 
-def test_the_number_is_the_kernel_s() -> None:
+def test_a_terminals_number_is_the_kernels() -> None:
     assert terminal_number("/dev/null") == (1 << 8) | 3

@@ -70,7 +70,7 @@ def table() -> Table:
     return Table()
 
 
-def test_the_pane_and_its_tree(table: Table) -> None:
+def test_a_pane_owns_its_process_tree(table: Table) -> None:
     table.add(101, LEADER)
     table.add(102, 101)
     table.add(103, 102)
@@ -174,12 +174,12 @@ def test_a_process_seen_earlier_still_belongs(table: Table) -> None:
     assert table.why(500, remembered=frozenset({ProcessId(500, 10)})) == "seen before"
 
 
-def test_a_stranger_with_a_remembered_pid_does_not(table: Table) -> None:
+def test_a_stranger_with_a_remembered_pid_does_not_belong(table: Table) -> None:
     table.add(500, 1, sid=777, start=11)
     assert table.why(500, remembered=frozenset({ProcessId(500, 10)})) is None
 
 
-def test_a_stranger_with_the_leader_s_pid_does_not(table: Table) -> None:
+def test_a_stranger_with_the_leaders_pid_does_not_belong(table: Table) -> None:
     table.add(LEADER, 1, comm="nginx", sid=LEADER, start=11, trace=Trace())
     table.add(500, LEADER, sid=LEADER)
     assert table.owned(ttys=frozenset()).own == ()

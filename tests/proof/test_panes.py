@@ -70,7 +70,7 @@ def test_below_a_nested_server_no_process_is_followed(story: Story) -> None:
 @pytest.mark.parametrize(
     ("pgrp", "tpgid", "front"), [(9, 9, True), (9, 8, False), (9, -1, False), (0, 0, False)]
 )
-def test_in_front_is_who_has_the_terminal(pgrp: int, tpgid: int, front: bool) -> None:
+def test_the_process_that_has_the_terminal_is_in_front(pgrp: int, tpgid: int, front: bool) -> None:
     assert in_foreground(Process(ProcessId(9, 1), 1, pgrp, 9, 34816, tpgid, "S", "x")) is front
 
 

@@ -47,7 +47,7 @@ def test_a_kernel_session_that_lost_its_leader_is_no_ended_rows(
     assert (daemon in sight(story).owned.ids) is known  # for a running one this is unknown
 
 
-def test_the_server_is_never_own(story: Story) -> None:
+def test_the_tmux_server_never_belongs_to_a_session(story: Story) -> None:
     story.agent()
     server = story.tmux.servers[story.SOCKET].process
     story.processes.table[server.pid].environ = {"TMUXREAP_ID": "mark-of-acme"}
@@ -56,7 +56,7 @@ def test_the_server_is_never_own(story: Story) -> None:
     assert server.pid in {one.process.pid for one in seen.owned.spared}
 
 
-def test_two_sessions_share_nothing(story: Story) -> None:
+def test_two_sessions_share_no_processes(story: Story) -> None:
     one, two = story.agent("one"), story.agent("two")
     sights = story.app().sights.with_pasts([row_of(story, "one"), row_of(story, "two")])
     assert [seen.owned.ids for seen, _ in sights] == [{one.process}, {two.process}]

@@ -172,7 +172,7 @@ def test_a_program_that_was_respawned_in_its_pane_is_still_the_rows(
     assert not story.processes.alive(helper)
 
 
-def test_a_session_made_later_is_taken_once_nothing_of_the_recorded_one_lives(
+def test_a_later_session_is_taken_once_nothing_of_the_recorded_one_lives(
     story: Story, agent: FakeAgent
 ) -> None:
     look(story)
@@ -241,7 +241,7 @@ def test_an_old_copy_of_the_row_is_still_ended_while_another_has_its_number(
     assert story.processes.alive(job)
 
 
-def test_a_survivor_of_another_session_with_the_number_of_a_seen_one_is_not_the_rows(
+def test_a_survivor_of_another_session_with_a_seen_pid_is_not_the_rows(
     story: Story, agent: FakeAgent
 ) -> None:
     look(story)

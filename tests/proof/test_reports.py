@@ -21,7 +21,7 @@ def told(story: Story, *rows: Row, start: int = START, agent: str = "claude") ->
     return row_of_report(said, AT, rows, context.servers, context.processes)
 
 
-def test_its_panes_process_is_an_ancestor(story: Story) -> None:
+def test_a_report_belongs_to_the_row_whose_pane_process_is_an_ancestor(story: Story) -> None:
     other = replace(HAND, name="other", pane=RecordedPane(pid=42))
     assert told(story, other, HAND) == "hand"
     assert told(story, other) is None
@@ -37,7 +37,7 @@ def test_its_panes_process_is_an_ancestor(story: Story) -> None:
         replace(HAND, status=Status.STOPPED),
     ],
 )
-def test_a_row_that_contradicts_it_is_not_selected(row: Row, story: Story) -> None:
+def test_a_row_that_contradicts_the_report_is_not_selected(row: Row, story: Story) -> None:
     assert told(story, row) is None
 
 
@@ -45,14 +45,14 @@ def test_a_row_that_ended_since_was_running_then(story: Story) -> None:
     assert told(story, replace(HAND, status=Status.STOPPED, data={"stopped_at_epoch": AT + 1}))
 
 
-def test_of_two_rows_neither_is_selected(story: Story) -> None:
+def test_a_report_that_fits_two_rows_selects_neither(story: Story) -> None:
     assert told(story, HAND, replace(HAND, name="twin")) is None
 
 
 @pytest.mark.parametrize(
     ("server", "pane", "name"), [("50", "%3", "hand"), ("51", "%3", None), ("50", "%4", None)]
 )
-def test_of_a_row_of_ours_the_pane_and_its_server_tell_it(
+def test_a_row_of_tmuxreap_is_identified_by_its_pane_and_server(
     story: Story, server: str, pane: str, name: str | None
 ) -> None:
     context = story.app()

@@ -8,7 +8,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.proof.sight import Sight
 
 
-def test_the_agent_is_what_the_row_says_else_its_name_else_its_command(story: Story) -> None:
+def test_the_agent_follows_from_the_row_its_name_or_its_command(story: Story) -> None:
     story.agent()
     app, row = story.app(), replace(row_of(story), agent=None, name="acme", start_command=None)
     row = replace(row, pane=replace(row.pane, cmd=None))

@@ -78,7 +78,7 @@ def test_a_wrapper_shell_with_another_program_below_may_hold_the_agent(story: St
     assert sight(story).live is Live.ALIVE
 
 
-def test_gone_with_its_server_and_gone_alone(story: Story) -> None:
+def test_a_session_is_gone_with_its_server_or_alone(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
     assert sight(story).live is Live.GONE
@@ -86,7 +86,7 @@ def test_gone_with_its_server_and_gone_alone(story: Story) -> None:
     assert sight(story).live is Live.GONE
 
 
-def test_replaced_by_a_later_session_of_that_name(story: Story) -> None:
+def test_a_session_is_replaced_by_a_later_one_of_that_name(story: Story) -> None:
     agent = story.agent()
     story.agent("other")
     story.processes.die(agent.process)
@@ -120,7 +120,7 @@ def test_after_a_boot_nothing_is_the_same(story: Story) -> None:
     assert seen.owned.own == ()
 
 
-def test_another_host_cannot_be_looked_at(story: Story) -> None:
+def test_a_row_of_another_host_is_not_judged(story: Story) -> None:
     story.agent()
     write(story, '"host": "here"', '"host": "there"')
     seen = sight(story)
@@ -158,13 +158,13 @@ def test_a_row_with_an_old_pid_is_taken_when_the_agent_is_there(story: Story) ->
     assert [process.id for process in sight(story).agent] == [agent.process]
 
 
-def test_a_row_with_an_old_pid_and_another_program_is_not(story: Story) -> None:
+def test_a_row_with_an_old_pid_and_another_program_is_not_taken(story: Story) -> None:
     story.tmux.open(story.SOCKET, "acme", "nginx")
     foreign_row(story, 4242)
     assert (sight(story).live, code(sight(story))) == (Live.REPLACED, "session_replaced")
 
 
-def test_a_foreign_row_s_pid_alone_proves_nothing(story: Story) -> None:
+def test_a_foreign_rows_pid_alone_proves_nothing(story: Story) -> None:
     stranger = story.processes.add("nginx")
     foreign_row(story, stranger.pid)
     seen = sight(story)
@@ -174,7 +174,7 @@ def test_a_foreign_row_s_pid_alone_proves_nothing(story: Story) -> None:
 # The pane
 
 
-def test_the_agent_s_window_need_not_be_in_front(story: Story) -> None:
+def test_the_agents_window_need_not_be_in_front(story: Story) -> None:
     agent = story.agent()
     session = story.tmux.servers[story.SOCKET].sessions[0]
     story.tmux.split(story.SOCKET, session, "bash")
@@ -229,14 +229,14 @@ def test_two_agents_in_one_session_are_an_ambiguous_pane(story: Story) -> None:
 # The caller, and spared processes
 
 
-def test_the_caller_inside_is_seen(story: Story) -> None:
+def test_a_caller_inside_the_session_is_seen(story: Story) -> None:
     agent = story.agent(shell=True)
     caller = story.processes.add("tmuxreap", parent=agent.process)
     assert sight(story, pid=caller.pid).contains_caller
     assert not sight(story).contains_caller
 
 
-def test_the_caller_in_the_background_of_it_is_seen(story: Story) -> None:
+def test_a_caller_in_the_background_of_the_session_is_seen(story: Story) -> None:
     agent = story.agent()
     marks = {
         "TMUXREAP_ID": "mark-of-acme",
@@ -258,7 +258,7 @@ def test_a_dead_pane_holds_no_agent(story: Story) -> None:
     assert (seen.live, seen.agent, seen.owned.own) == (Live.AGENT_GONE, (), ())
 
 
-def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
+def test_a_row_renamed_since_the_look_is_still_alive(story: Story) -> None:
     story.agent()
     row = replace(row_of(story), name="renamed row")
     assert story.app().sights.with_pasts([row])[0][0].live is Live.ALIVE

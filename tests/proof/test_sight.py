@@ -32,7 +32,7 @@ def test_a_process_that_belonged_once_is_remembered_and_the_first_look_kept(stor
     assert (after.mark, after.foreign_seen) == (past.mark, False)
 
 
-def test_wanted_are_all_names_and_the_pids_that_a_row_could_mean(story: Story) -> None:
+def test_a_look_asks_for_all_names_and_for_pids_that_a_row_could_mean(story: Story) -> None:
     agent = story.agent("ac.me")
     wanted = wanted_by([(row_of(story, "ac.me"), Past(remembered=frozenset({ProcessId(7, 1)})))])
     assert {"ac.me", "ac_me"} <= wanted.sessions

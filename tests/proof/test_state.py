@@ -70,7 +70,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
         (None, None, None, UNKNOWN, None),
     ],
 )
-def test_the_newer_of_report_and_screen_tells_the_state(
+def test_the_newer_of_report_and_screen_gives_the_state(
     word: Pulse | None,
     screen: ScreenState | None,
     drawn_ago: float | None,
@@ -114,7 +114,7 @@ def test_list_and_show_tell_what_the_screen_shows(story: Story, on_screen: str, 
         assert (session["state"], session["state_source"]) == (state, "screen")
 
 
-def test_an_agent_that_is_gone_is_at_nothing(story: Story) -> None:
+def test_an_agent_that_is_gone_has_no_state(story: Story) -> None:
     agent = story.agent(shell=True)
     story.processes.die(agent.process)
     (session,) = listing.run(story.app(), ListRequest()).results
@@ -142,7 +142,7 @@ def test_the_screens_of_a_server_are_asked_for_in_one_call(
     assert [len(questions) for questions in asked] == [5]
 
 
-def test_of_a_crowd_only_those_that_drew_are_looked_at_again(
+def test_only_screens_that_changed_are_read_again(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(CACHED_ABOVE + 1):

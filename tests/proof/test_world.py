@@ -65,7 +65,7 @@ def named(wanted: Sought, *processes: Process, **traces: Trace) -> set[int]:
     return candidate_pids(index, {"/tmp/s": server}, TTYS, {"/tmp/s": "/tmp/s"}, wanted)
 
 
-def test_only_who_may_be_someone_s_is_asked_for_its_name() -> None:
+def test_only_processes_that_may_belong_are_asked_for_their_name() -> None:
     pane, child = process(100, sid=100), replace(process(201), ppid=100)
     everyone = (pane, child, process(202, sid=100), process(203, tty=7), process(105), process(900))
     mine = {100, 201, 202, 203}

@@ -110,7 +110,7 @@ def test_the_same_row_is_changed_one_after_the_other(registry: Path) -> None:
     assert plain_yaml.load(registry.read_text())["tmux_sessions"][0]["count"] == 40
 
 
-def test_whole_commands_at_once(registry: Path) -> None:
+def test_whole_commands_can_run_at_once(registry: Path) -> None:
     """Stop and forget, each in its own process, on one registry and ledger."""
     registry.write_text(text(12).replace("s1\n    status: running", "s1\n    status: stopped"))
     verbs = [("stop", f"s{n}") for n in range(12) if n != 1] + [("forget", "s1")]
@@ -122,7 +122,7 @@ def test_whole_commands_at_once(registry: Path) -> None:
     assert sorted(event["name"] for event in events) == sorted(name for _, name in verbs)
 
 
-def test_two_stops_of_one_row_are_one_ending(registry: Path) -> None:
+def test_two_stops_of_one_row_end_it_once(registry: Path) -> None:
     answers = [child.answer() for child in [command("stop", "s7", "--json") for _ in range(8)]]
     results = [answer.json["results"][0] for answer in answers]
     assert all(answer.exit == 0 for answer in answers), answers

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("loader")
 # --------------------------------------------------------------------------------
 
 
-def test_setting_adding_and_removing_in_one_go() -> None:
+def test_fields_are_set_added_and_removed_in_one_edit() -> None:
     changes = {
         ("status",): "stopped",
         ("stopped_at",): "2026-11-18T09:12:33Z",
@@ -65,14 +65,14 @@ other: [1, 2] # end
     )
 
 
-def test_of_many_rows_the_one_in_the_way_is_named() -> None:
+def test_the_row_that_blocks_an_edit_of_many_is_named() -> None:
     document = parse("tmux_sessions:\n- a: 1\n- ? a\n  : 1\n- a: 1\n")
     with pytest.raises(Unsafe) as caught:
         edit_rows(document, {index: {("a",): 2} for index in range(3)})
     assert caught.value.index == 1
 
 
-def test_of_many_rows_the_one_that_spoils_the_text_is_named() -> None:
+def test_the_row_that_spoils_an_edit_of_many_is_named() -> None:
     document = parse("tmux_sessions:\n- a: 1\n- a: 1\n- a: 1\n")
     with pytest.raises(Unsafe) as caught:
         edit_rows(document, {0: {("a",): 2}, 2: {("a",): "\ud800"}})
@@ -90,7 +90,7 @@ def test_of_many_rows_the_one_that_spoils_the_text_is_named() -> None:
         ("]", "] &x"),
     ],
 )
-def test_no_text_leaves_that_was_not_read_again(
+def test_an_edited_text_is_read_again_before_it_is_returned(
     damage: str, into: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Damage done by a splice would be found."""
@@ -179,7 +179,7 @@ def test_a_row_that_is_added_leaves_the_line_above_its_own_end() -> None:
     assert add_row(parse(text), {"c": 1}) == text + "- c: 1\n"
 
 
-def test_no_row_behind_an_open_block_scalar() -> None:
+def test_no_row_is_added_behind_an_open_block_scalar() -> None:
     with pytest.raises(Unsafe, match="without a line break; give it one"):
         add_row(parse("tmux_sessions:\n- a: |\n    t"), ROW)
 
@@ -216,7 +216,7 @@ def test_a_row_is_removed_alone(before: str, index: int, after: str) -> None:
 
 @pytest.mark.parametrize("gone", [(0, 1), (1, 3), (0, 3), (0, 1, 2, 3)])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_rows_that_go_at_once_leave_what_they_leave_in_turn(
+def test_removing_rows_at_once_equals_removing_them_in_turn(
     gone: tuple[int, ...], newline: str
 ) -> None:
     text = (

@@ -258,7 +258,7 @@ def test_a_removed_key_takes_only_its_own_lines(made: Made, data: st.DataObject)
 
 @some
 @given(made=documents(), data=st.data())
-def test_many_changes_to_many_rows_at_once(made: Made, data: st.DataObject) -> None:
+def test_many_rows_can_be_changed_at_once(made: Made, data: st.DataObject) -> None:
     document = readable(made)
     assume(made.rows)
     paths = st.one_of(st.tuples(names), st.tuples(st.sampled_from(["pane", "tmux"]), names))

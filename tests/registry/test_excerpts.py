@@ -90,7 +90,7 @@ def compared(
 @pytest.mark.long
 @some
 @given(made=documents(least=9), data=st.data())
-def test_fields_of_rows(made: Made, data: st.DataObject) -> None:
+def test_fields_are_changed_in_an_excerpt_as_in_the_whole(made: Made, data: st.DataObject) -> None:
     document, found = whole(made)
     assume(found.lengths)
     indices = data.draw(st.sets(st.integers(0, len(document.rows) - 1), min_size=1, max_size=2))
@@ -204,7 +204,7 @@ def test_a_change_of_few_rows_reads_few(what: str, story: Story, read_chars: lis
     assert fresh.rows == after.rows == story.app().registry.look().rows
 
 
-def test_another_writer_in_between_is_no_base(story: Story, read_chars: list[int]) -> None:
+def test_a_cache_of_another_registry_state_is_not_used(story: Story, read_chars: list[int]) -> None:
     """Neither cached rows nor the mirror of another state of the registry are used."""
     app = story.app()
     look = app.registry.look()

@@ -24,7 +24,7 @@ def test_only_the_registry_reads_raw_rows() -> None:
     assert readers == []
 
 
-def test_a_field_that_others_wrote_in_their_way_is_what_it_can_be() -> None:
+def test_a_field_in_the_form_of_another_tool_is_read_as_far_as_possible() -> None:
     row = read_row(
         0,
         {

@@ -23,7 +23,7 @@ def stop_a(look: RegistryLook) -> str:
     return edited(look, {"a": {("status",): "stopped"}})
 
 
-def test_a_change_gives_before_and_after(registry: RegistryFile) -> None:
+def test_a_change_returns_the_registry_before_and_after(registry: RegistryFile) -> None:
     before, after = registry.change(stop_a)
     assert before.document.text == TEXT
     assert (
@@ -240,7 +240,7 @@ def test_a_broken_file_that_has_rested_is_looked_at_once_more(
         registry.look()
 
 
-def test_a_file_that_is_empty_before_its_time_says_so_is_looked_at_again(
+def test_a_file_truncated_before_its_time_changes_is_read_again(
     registry: RegistryFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who truncates it gives it its new size first, and its new time a moment later."""

@@ -71,7 +71,7 @@ def test_where_the_newest_session_is_gone_the_end_of_its_own_process_is_next() -
     assert found == [life_of(AGAIN), life_of(STOPPED)]
 
 
-def test_only_what_differs_is_written_and_nothing_of_another_tool() -> None:
+def test_only_differing_fields_of_tmuxreap_are_written() -> None:
     assert life_changes(RUNS, life_of(STOPPED)) == {
         ("status",): "stopped",
         **{(name,): value for name, value in ENDED.items()},

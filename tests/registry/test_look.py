@@ -14,7 +14,7 @@ from tmuxreap.registry.rows import folder_of
 from tmuxreap.registry.transitions import Remove
 
 
-def test_rows_and_bad_rows_in_their_order(registry: RegistryFile) -> None:
+def test_rows_and_bad_rows_keep_their_order(registry: RegistryFile) -> None:
     rows = registry.look().rows
     assert [(row.index, row.name, isinstance(row, Row)) for row in rows] == [
         (0, "a", True),
@@ -60,7 +60,7 @@ UNSAFE = (
 )
 
 
-def test_one_row_that_cannot_be_edited_stops_no_other(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_edited_stops_no_other(tmp_path: Path) -> None:
     registry = RegistryFile(tmp_path / "x.yaml")
     registry.path.write_text(UNSAFE)
     changes = {"a": {("status",): "stopped"}, "b": {("status",): "stopped"}}

@@ -60,7 +60,7 @@ def test_a_limit_that_makes_no_sense_is_refused(text: str) -> None:
         parse_limit(text)
 
 
-def test_a_word_that_is_none_of_the_three_is_refused() -> None:
+def test_an_unknown_restart_word_is_refused() -> None:
     assert parse_restart("on-failure") is Restart.ON_FAILURE
     with pytest.raises(ValueError, match="never, on-failure, always"):
         parse_restart("sometimes")

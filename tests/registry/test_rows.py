@@ -73,7 +73,7 @@ def test_a_row_of_another_tool_is_enough() -> None:
 
 
 @pytest.mark.parametrize("missing", ["session_id", "session_created", "server_pid"])
-def test_half_an_identity_is_none(missing: str) -> None:
+def test_half_an_identity_does_not_count(missing: str) -> None:
     whole: dict[str, object] = {"session_id": "$1", "session_created": 2, "server_pid": 3}
     assert read_row(0, {**PLAIN, "tmux": whole}).tmux.known
     assert not read_row(0, {**PLAIN, "tmux": {**whole, missing: None}}).tmux.known
@@ -100,7 +100,7 @@ def test_half_an_identity_is_none(missing: str) -> None:
         ),
     ],
 )
-def test_an_entry_that_is_no_row_is_an_error(data: dict[str, object], reason: str) -> None:
+def test_an_entry_that_is_no_mapping_is_an_error(data: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_row(0, data)
 
@@ -120,7 +120,7 @@ def test_a_pid_is_a_whole_number(value: object, pid: int | None) -> None:
 
 
 @pytest.mark.parametrize("value", ["x", True, 1.5, float("inf"), [7], {"a": 1}, 0, -4, 10**30])
-def test_a_pid_that_is_none_is_not_taken_for_absent(value: object) -> None:
+def test_an_invalid_pid_is_not_taken_for_absent(value: object) -> None:
     """Without a pid a session is identified by its name alone: too little for a row that names
     more."""
     with pytest.raises(ValueError, match=r"its pane.pid .* is not a process ID"):
@@ -148,7 +148,7 @@ def test_each_agents_conversation_has_its_own_field(agent: str, name: str) -> No
     assert conversation_field(agent) == name
 
 
-def test_a_row_s_conversation_is_that_of_its_agent() -> None:
+def test_a_rows_conversation_is_that_of_its_agent() -> None:
     both = read_row(0, {**PLAIN, "claude_session_id_own": "c", "gemini_conversation_id_own": "g"})
     assert recorded_conversation(both, "claude") == "c"
     assert recorded_conversation(both, "gemini") == "g"

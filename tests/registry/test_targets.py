@@ -76,7 +76,7 @@ def test_the_word_all_means_the_rows_of_the_wanted_state() -> None:
     assert names(pick("all", wanted=Wanted.ALL)) == ["acme-1", "acme-2", "web", "old", "ancient"]
 
 
-def test_all_of_nothing_is_no_failure_but_a_pattern_is() -> None:
+def test_all_of_an_empty_registry_succeeds_and_a_pattern_fails() -> None:
     nothing = pick("all", rows=())
     assert (nothing.rows, nothing.bad, nothing.missing, nothing.sweeping) == ((), (), (), True)
     assert pick("*", rows=()).missing[0].failure.code is Code.SESSION_NOT_REGISTERED
@@ -99,7 +99,7 @@ def test_a_task_means_its_rows_as_a_name_does(wanted: Wanted) -> None:
     assert pick("task:T", rows=rows).missing[0].failure.code is Code.SESSION_NOT_REGISTERED
 
 
-def test_agents_are_asked_for() -> None:
+def test_an_agent_kind_selects_its_rows() -> None:
     assert names(pick("agent:claude")) == ["acme-1", "web"]
     by_name = Questions(agent_of=lambda one: "gemini" if one.name == "web" else None)
     assert names(pick("agent:gemini", ask=by_name)) == ["web"]
@@ -177,7 +177,7 @@ def test_bad_rows_are_named_when_they_are_selected() -> None:
         assert pick(other).bad == ()
 
 
-def test_ended_rows_that_count_among_the_running() -> None:
+def test_all_includes_ended_rows_with_leftovers() -> None:
     with_leftovers = Questions(counts=lambda one: one.name == "old")
     assert names(pick("all", ask=with_leftovers)) == ["acme-1", "web", "old"]
     assert names(pick("acme-*", ask=with_leftovers)) == ["acme-1"]

@@ -54,7 +54,7 @@ CONTRACT = {
 
 
 @pytest.mark.parametrize(("status", "event"), CONTRACT, ids=lambda value: value.value)
-def test_the_contracts_transitions(status: Status, event: RowEvent) -> None:
+def test_each_transition_is_that_of_the_contract(status: Status, event: RowEvent) -> None:
     assert next_status(status, event) is CONTRACT[status, event]
 
 
@@ -147,13 +147,13 @@ def test_a_purge_keeps_the_id_and_cannot_be_resumed() -> None:
     }
 
 
-def test_one_found_dead_is_lost() -> None:
+def test_a_session_found_dead_is_lost() -> None:
     changes = end_changes(R, End(RowEvent.FOUND_DEAD, AT, resumable=True))
     assert (changes[("status",)], changes[("termination_mode",)]) == ("terminated", "lost")
     assert changes[("resumable",)] is True
 
 
-def test_a_sweep_writes_by_what_and_nothing_else() -> None:
+def test_a_sweep_writes_only_what_ended_the_leftovers() -> None:
     ending = End(
         RowEvent.SWEPT,
         AT,
@@ -182,7 +182,7 @@ def test_an_id_without_a_field_is_not_written() -> None:
     )
 
 
-def test_reviving_takes_every_word_about_the_end() -> None:
+def test_reviving_removes_every_field_about_the_end() -> None:
     present = {"name", "status", "claude_session_id_own", "tags", *END_FIELDS}
     changes = revive_changes(present)
     assert changes[("status",)] == "running"
@@ -193,7 +193,7 @@ def test_reviving_takes_every_word_about_the_end() -> None:
     }
 
 
-def test_whatever_an_ending_writes_reviving_takes_back() -> None:
+def test_reviving_removes_whatever_an_ending_writes() -> None:
     """All but the conversation, which a session is resumed by."""
     for event in (RowEvent.STOPPED, RowEvent.KILLED, RowEvent.PURGED, RowEvent.FOUND_DEAD):
         ending = End(

@@ -15,17 +15,17 @@ FAMILY = (
 CIRCLE = (row(0, "a", parent="b"), row(1, "b", parent="a"), row(2, "own", parent="own"))
 
 
-def test_all_below_and_not_itself() -> None:
+def test_a_tree_contains_all_below_and_not_its_root() -> None:
     assert below(FAMILY, "lead") == {"child", "gone", "grandchild"}
     assert below(FAMILY, "stray") == set()
 
 
-def test_a_circle_ends() -> None:
+def test_a_circle_of_parents_ends_the_walk() -> None:
     assert (below(CIRCLE, "a"), below(CIRCLE, "own")) == ({"b"}, set())
     assert sorted(as_trees(CIRCLE)) == [("a", 0), ("b", 1), ("own", 0)]
 
 
-def test_each_comes_after_its_parent() -> None:
+def test_each_session_comes_after_its_parent() -> None:
     assert as_trees(FAMILY) == [
         ("lead", 0),
         ("child", 1),

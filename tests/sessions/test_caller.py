@@ -66,7 +66,7 @@ def test_the_caller_in_any_window_of_any_kind_of_row_is_in_that_session(real: Re
     assert real.row("child")["parent"] == "theirs"
 
 
-def test_a_caller_in_a_session_of_nobody_is_in_none(real: Real) -> None:
+def test_a_caller_in_an_unregistered_session_is_in_no_row(real: Real) -> None:
     real.start()
     line = f"{sys.executable} -m tmuxreap stop acme --registry {real.registry}; sleep 600"
     real.tmux("new-session", "-d", "-s", "mine", line)

@@ -118,7 +118,7 @@ def test_a_mistake_is_reported_with_its_line(mine: Path, text: str, told: str) -
     assert str(mine) in caught.value.hint
 
 
-def test_a_variable_that_means_nothing_and_what_is_no_file(mine: Path) -> None:
+def test_an_invalid_variable_and_an_irregular_file_are_refused(mine: Path) -> None:
     with pytest.raises(Failure, match=r"\$TMUXREAP_GRACE: 'soon'"):
         read_given(settings(mine, TMUXREAP_GRACE="soon"))
     mine.mkdir()
@@ -203,7 +203,7 @@ def test_an_ending_warns_and_continues(mine: Path, tmp_path: Path, verb: str) ->
     assert "line 1" in warning
 
 
-def test_a_heartbeat_never_reads_it(mine: Path, tmp_path: Path) -> None:
+def test_a_heartbeat_never_reads_the_configuration(mine: Path, tmp_path: Path) -> None:
     mine.write_text("grcae: 3\n")
     answer = run(
         "heartbeat", "shop", "--state", "idle", "--json", *registered(tmp_path, "heartbeat")
@@ -241,7 +241,7 @@ def _stopped(folder: Path, *words: str) -> dict[str, Any]:
     return dict(one)
 
 
-def test_reap_takes_what_is_due_to_it(story: Story) -> None:
+def test_reap_takes_its_own_defaults(story: Story) -> None:
     app = configured(story, "grace: 1\nreap: {stalled_after: 5m, grace: 7}\ncleanup: true\n")
     request = request_of(app, (), EndingOptions())
     assert (request.limits.stalled_after_s, request.limits.idle_after_s) == (300.0, 7200.0)

@@ -33,7 +33,7 @@ def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
     return finder._hooked(cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
 
 
-def test_the_latest_word_counts_also_after_a_clear() -> None:
+def test_the_latest_report_counts_even_after_a_clear() -> None:
     assert hooked(beat("prompt", "new"), beat("session_end", "old"), beat("prompt", "old")) == "new"
 
 
@@ -41,7 +41,7 @@ def test_an_end_reported_late_does_not_hide_the_new_conversation() -> None:
     assert hooked(beat("session_end", "old"), beat("session_start", "new")) == "new"
 
 
-def test_an_agent_before_this_one_and_one_inside_of_it_say_nothing_of_it() -> None:
+def test_reports_of_earlier_and_inner_agents_do_not_count() -> None:
     assert (
         hooked(
             beat("prompt", "nested", pid=99),

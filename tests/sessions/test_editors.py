@@ -52,11 +52,13 @@ class Machine:
         ({}, False),
     ],
 )
-def test_only_one_that_draws_in_its_terminal(environ: dict[str, str], may: bool) -> None:
+def test_only_an_editor_that_draws_in_its_terminal_is_opened(
+    environ: dict[str, str], may: bool
+) -> None:
     assert Machine(**environ).may() is may
 
 
-def test_not_where_its_own_settings_name_one(tmp_path: Path) -> None:
+def test_no_editor_is_opened_when_the_agents_settings_name_one(tmp_path: Path) -> None:
     machine = Machine(EDITOR="vi")
     assert machine.may(tmp_path, "preferredEditor")
     (tmp_path / "settings.json").write_text('{"preferredEditor": "vscode"}')
@@ -64,7 +66,7 @@ def test_not_where_its_own_settings_name_one(tmp_path: Path) -> None:
     assert machine.may(tmp_path)
 
 
-def test_not_where_one_is_open_already() -> None:
+def test_no_second_editor_is_opened() -> None:
     machine = Machine(EDITOR="vi")
     machine.edits("vi", "/etc/motd")
     assert not machine.may()
@@ -83,13 +85,13 @@ def test_an_editor_below_the_agent_shows_the_draft_that_it_was_given(tmp_path: P
 
 
 @pytest.mark.parametrize("argv", [("vi",), ("vi", "relative.md"), ("vi", "/no/such/file")])
-def test_no_file_is_none(argv: tuple[str, ...]) -> None:
+def test_an_editor_without_a_file_does_not_count(argv: tuple[str, ...]) -> None:
     machine = Machine()
     machine.edits(*argv)
     assert opened(machine.processes, machine.keyed) is None
 
 
-def test_a_file_that_goes_while_it_is_looked_at(
+def test_a_file_that_vanishes_during_the_look_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine, file = Machine(), tmp_path / "prompt.md"
@@ -103,7 +105,9 @@ def test_a_file_that_goes_while_it_is_looked_at(
     assert opened(machine.processes, machine.keyed) is None
 
 
-def test_an_editor_that_leaves_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_editor_that_exits_during_the_look_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine = Machine()
     editor = machine.edits("vi", "/etc/motd")
     command_lines = iter([("vi", "/etc/motd")])
@@ -112,7 +116,7 @@ def test_an_editor_that_leaves_while_it_is_looked_at(monkeypatch: pytest.MonkeyP
     assert opened(machine.processes, machine.keyed) is None
 
 
-def test_an_editor_in_another_terminal_is_not_the_persons(tmp_path: Path) -> None:
+def test_an_editor_in_another_terminal_does_not_count(tmp_path: Path) -> None:
     """One that a tool runs in a terminal of its own."""
     machine, file = Machine(), tmp_path / "prompt.md"
     file.write_text("one")

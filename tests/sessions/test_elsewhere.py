@@ -28,14 +28,14 @@ def owners(story: Story) -> dict[str, Owner]:
     return owners_of(story.tmux, story.path, story.BOOT, server, server.sessions)
 
 
-def test_a_running_row_of_another_registry_has_it(story: Story) -> None:
+def test_a_running_row_of_another_registry_holds_the_session(story: Story) -> None:
     theirs = marked(story)
     assert list(owners(story).values()) == [Owner(theirs.path, "acme")]
     assert owners(theirs) == {}
 
 
 @pytest.mark.parametrize("status", ["stopped", "terminated"])
-def test_an_ended_row_has_nothing(story: Story, status: str) -> None:
+def test_an_ended_row_holds_no_session(story: Story, status: str) -> None:
     marked(story, status)
     assert owners(story) == {}
 

@@ -53,7 +53,7 @@ def test_a_sight_carries_the_agent_that_no_row_names(story: Story) -> None:
         (("shell", "process"), "one of its name", Live.REPLACED, 0),
     ],
 )
-def test_an_ended_row_is_over_where_nothing_of_it_is_there(
+def test_an_ended_row_without_leftovers_is_over(
     story: Story,
     monkeypatch: pytest.MonkeyPatch,
     dies: tuple[str, ...],
@@ -117,7 +117,7 @@ def test_a_running_row_is_reported_at_once_what_a_closer_look_says(
     assert at_once == seen()
 
 
-def test_a_gone_session_s_details_are_not_collected(
+def test_details_of_a_gone_session_are_not_collected(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent()
@@ -139,7 +139,7 @@ def test_a_given_past_replaces_the_ledger(story: Story) -> None:
     assert app.sights.with_pasts([row], known=pasts)[0][0].owned.ids == {helper}
 
 
-def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -> None:
+def test_each_server_is_asked_once_and_not_about_gone_sessions(story: Story) -> None:
     for name in ("one", "two", "gone"):
         story.agent(name)
     story.agents["one"].pane.screen = "first"

@@ -28,7 +28,7 @@ from tmuxreap.sessions.under_way import (
         (None, True),
     ],
 )
-def test_on_failure_goes_by_what_the_kernel_tells(
+def test_on_failure_follows_the_cause_from_the_kernel(
     story: Story, cause: str | None, comes: bool
 ) -> None:
     row = lost(story, cause=cause)
@@ -40,7 +40,9 @@ def test_on_failure_goes_by_what_the_kernel_tells(
 @pytest.mark.parametrize(
     ("cause", "comes"), [(None, False), ("exit status 1", False), ("SIGKILL", True)]
 )
-def test_a_good_bye_by_hook_is_a_persons_end(story: Story, cause: str | None, comes: bool) -> None:
+def test_a_good_bye_by_hook_means_that_a_person_ended_the_agent(
+    story: Story, cause: str | None, comes: bool
+) -> None:
     wanting(story)
     beat = Heartbeat("acme", story.clock.now(), "ended", "session_end", None, {})
     story.app().books.beat(beat)
@@ -75,7 +77,7 @@ def test_an_agent_that_left_its_shell_with_its_banner_said_good_bye(story: Story
     assert story.app().restarts.pending(row_of(story)) is None
 
 
-def test_a_stopped_one_and_one_of_another_host_do_not_come_back(story: Story) -> None:
+def test_stopped_sessions_and_those_of_another_host_do_not_come_back(story: Story) -> None:
     wanting(story)
     story.stop()
     assert story.app().restarts.pending(row_of(story)) is None
@@ -98,7 +100,7 @@ def test_a_row_of_another_tool_is_judged_by_its_times(story: Story) -> None:
     assert come == ["late"]
 
 
-def test_without_its_ledger_nobody_knows_what_was_cancelled(story: Story) -> None:
+def test_without_its_ledger_no_pending_restart_is_known(story: Story) -> None:
     row = lost(story)
     for app in story.apps:
         app.close()
@@ -108,7 +110,7 @@ def test_without_its_ledger_nobody_knows_what_was_cancelled(story: Story) -> Non
         story.app().restarts.pending(row)
 
 
-def test_with_a_ledger_that_cannot_be_had_it_is_asked_again_later(
+def test_an_unavailable_ledger_is_asked_again_later(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, app = lost(story), story.app()
@@ -133,7 +135,7 @@ def test_each_loss_is_decided_once(story: Story) -> None:
     assert kinds(story)[-2:] == ["restart_cancelled", "restart_given_up"]
 
 
-def test_an_attempt_is_taken_by_one(story: Story) -> None:
+def test_only_one_watch_takes_an_attempt(story: Story) -> None:
     row = lost(story)
     known = story.app().restarts.pending(row)
     assert known is not None
@@ -144,7 +146,7 @@ def test_an_attempt_is_taken_by_one(story: Story) -> None:
 
 
 @pytest.mark.parametrize("hours", [-5, 5])
-def test_the_limit_goes_by_a_clock_that_nobody_sets(story: Story, hours: int) -> None:
+def test_the_restart_limit_uses_a_monotonic_clock(story: Story, hours: int) -> None:
     row = lost(story)
     known = story.app().restarts.pending(row)
     assert known is not None

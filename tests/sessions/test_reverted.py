@@ -46,7 +46,7 @@ def test_an_end_counts_only_where_nothing_of_it_lives(gone_back: Story) -> None:
     assert newer(gone_back) is None
 
 
-def test_it_is_known_when_a_row_was_last_written_back(gone_back: Story) -> None:
+def test_a_row_remembers_when_it_was_last_written_back(gone_back: Story) -> None:
     old = gone_back.path.read_bytes()
     (drift,) = reconcile.settle(gone_back.app()).result.results
     assert drift.as_json()["drift"] == "reverted"

@@ -131,7 +131,7 @@ def test_a_program_beside_the_agent_is_not_remembered(story: Story) -> None:
     assert story.processes.alive(daemon)
 
 
-def test_a_process_in_another_sessions_pane_by_now_is_that_ones(story: Story) -> None:
+def test_a_process_that_is_now_in_another_sessions_pane_belongs_there(story: Story) -> None:
     agent, _ = deaf_agent(story, ours=False)
     looks(story, "list")
     server = story.tmux.servers[story.SOCKET]
@@ -142,7 +142,7 @@ def test_a_process_in_another_sessions_pane_by_now_is_that_ones(story: Story) ->
     assert story.signals_to(agent.process) == []
 
 
-def test_a_forgotten_rows_processes_are_no_later_rows(story: Story) -> None:
+def test_processes_of_a_forgotten_row_do_not_pass_to_a_later_row(story: Story) -> None:
     agent, _ = deaf_agent(story, ours=False)
     looks(story, "list")
     forget.run(story.app(), forget.ForgetRequest(("acme",), force=True))

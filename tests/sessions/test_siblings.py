@@ -74,7 +74,7 @@ def test_a_pane_split_during_the_exit_is_kept(story: Story, scope: Scope, window
     assert told(story.stop())["outcome"] == "already_stopped"
 
 
-def test_its_left_overs_are_swept_all_the_same_and_those_of_the_newcomer_are_not(
+def test_leftovers_of_the_agent_are_swept_and_those_of_a_newcomer_are_not(
     story: Story,
 ) -> None:
     agent = story.agent(exit_delay_s=1.0)
@@ -88,7 +88,7 @@ def test_its_left_overs_are_swept_all_the_same_and_those_of_the_newcomer_are_not
     assert came
 
 
-def test_a_daemon_of_a_newcomer_that_has_left_lives_too(story: Story) -> None:
+def test_a_daemon_of_an_exited_newcomer_lives_too(story: Story) -> None:
     story.agent(exit_delay_s=1.0, shell=True)
     theirs: list[ProcessId] = []
     later(story, 0.5, lambda: work(story, theirs))
@@ -110,7 +110,7 @@ def test_an_idle_shell_that_came_goes_with_the_session(story: Story) -> None:
 
 
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.SESSION])
-def test_where_nothing_was_ended_yet_it_is_refused(story: Story, scope: Scope) -> None:
+def test_a_stop_that_ended_nothing_yet_is_refused(story: Story, scope: Scope) -> None:
     agent = story.agent(**DEAF)  # type: ignore[arg-type]
     came = later(story, 1.0, lambda: split(story))
     before = story.path.read_bytes()
@@ -149,7 +149,7 @@ def test_a_pane_that_came_during_the_turn_is_refused(story: Story) -> None:
     assert lives(story, came[0])
 
 
-def test_the_pane_alone_is_ended_as_if_nobody_had_come(story: Story) -> None:
+def test_a_stop_of_the_pane_alone_ignores_newcomers(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     came = later(story, 0.5, lambda: split(story))
     result = story.stop(scope=Scope.PANE)
@@ -172,7 +172,7 @@ def test_a_command_started_in_an_idle_shell_protects_its_pane(story: Story) -> N
     assert lives(story, pane)
 
 
-def test_a_prompt_that_draws_itself_is_no_work(story: Story) -> None:
+def test_a_prompt_that_draws_itself_does_not_count_as_work(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     pane = split(story, "bash")
     story.processes.after(0.5, lambda: story.processes.add("git", parent=pane.process) and None)
@@ -181,7 +181,7 @@ def test_a_prompt_that_draws_itself_is_no_work(story: Story) -> None:
     assert not lives(story, pane)
 
 
-def test_a_shell_that_was_respawned_with_work(story: Story) -> None:
+def test_a_pane_respawned_with_work_lives(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     pane = split(story, "bash")
     story.processes.after(0.5, lambda: story.tmux.respawn(pane, "vim") and None)
@@ -208,7 +208,7 @@ def neighbour(story: Story) -> FakePane:
     return story.tmux.open(story.SOCKET, "theirs", "vim").panes[0]
 
 
-def test_a_neighbour_s_pane_that_was_joined_lives(story: Story) -> None:
+def test_a_neighbours_pane_that_was_joined_lives(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     pane = neighbour(story)
     story.processes.after(0.5, lambda: story.tmux.join(pane, session_of(story)))  # type: ignore[arg-type]
@@ -219,7 +219,7 @@ def test_a_neighbour_s_pane_that_was_joined_lives(story: Story) -> None:
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_the_agent_s_pane_is_not_followed(story: Story, verb: str) -> None:
+def test_the_agents_pane_is_not_followed(story: Story, verb: str) -> None:
     agent, pane = story.agent(**DEAF), neighbour(story)  # type: ignore[arg-type]
     story.processes.after(1.0, lambda: story.tmux.swap(agent.pane, pane))
     result = getattr(story, verb)()
@@ -283,7 +283,7 @@ def test_a_team_mate_is_no_stranger(story: Story) -> None:
     assert not story.processes.alive(agent.process)
 
 
-def test_the_mate_of_another_is_a_stranger(story: Story) -> None:
+def test_the_team_mate_of_another_agent_is_a_stranger(story: Story) -> None:
     story.agent()
     mate = story.tmux.split(story.SOCKET, session_of(story), *DEMO, "--mate-of", "another")  # type: ignore[arg-type]
     assert code(story.stop()) == "foreign_panes"

@@ -61,7 +61,7 @@ def test_a_stop_after_one_that_could_not_be_written_does_not_wait_for_itself(sto
     assert story.app().books.open_intents() == {}
 
 
-def test_not_even_when_the_ledger_could_not_record_it(
+def test_a_stop_does_not_wait_for_an_intent_that_could_not_be_closed(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tmuxreap.ledger.books.Books.release", lambda self, numbers: None)
@@ -70,7 +70,7 @@ def test_not_even_when_the_ledger_could_not_record_it(
     assert only(story.stop())["outcome"] == "stopped"
 
 
-def test_reconcile_of_another_finishes_it_while_its_owner_lives_on(story: Story) -> None:
+def test_reconcile_finishes_an_unwritten_stop_while_its_owner_lives(story: Story) -> None:
     unwritten_stop(story)
     story.processes.add("tmuxreap", pid=OTHER_PID)
     reconcile.run(story.app(OTHER_PID))
@@ -83,7 +83,7 @@ def test_reconcile_of_another_finishes_it_while_its_owner_lives_on(story: Story)
     assert reconcile.run(story.app(OTHER_PID)).as_json()["drifts"] == []
 
 
-def test_an_interrupted_stop_is_nobodys_either(story: Story) -> None:
+def test_an_interrupted_stop_has_no_owner_either(story: Story) -> None:
     story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
 
     def interrupt() -> None:
@@ -128,7 +128,7 @@ def test_a_stop_taken_over_exits_like_its_taker(story: Story) -> None:
     assert story.processes.alive(agent.process)
 
 
-def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
+def test_a_stop_whose_taker_died_is_no_success(story: Story) -> None:
     story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.processes.add("tmuxreap", pid=OTHER_PID)
 
@@ -147,7 +147,7 @@ def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
     assert (story.row()["status"], story.row()["termination_mode"]) == ("stopped", "kill")
 
 
-def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was_ended(
+def test_a_row_adopted_during_a_stop_still_means_the_ended_session(
     story: Story,
 ) -> None:
     """An adoption adds pane fields missing in our row: the session is the same, and is gone."""
@@ -297,7 +297,7 @@ def test_waiting_for_a_start_does_not_wait_for_a_stop(story: Story) -> None:
     assert story.clock.monotonic() == before
 
 
-def test_joining_waits_no_longer_than_the_owner_s_deadline(story: Story) -> None:
+def test_joining_waits_no_longer_than_the_owners_deadline(story: Story) -> None:
     agent = story.agent()
     another_stop(story, 2.0)
     before = story.clock.monotonic()
@@ -320,7 +320,7 @@ def test_an_option_of_tmuxreap_is_put_back_though_tmux_hung_in_the_middle(story:
     assert story.app().books.open_intents() == {}
 
 
-def test_the_next_stop_puts_it_back_too(story: Story) -> None:
+def test_the_next_stop_restores_the_option_too(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.processes.after(1.0, lambda: story.tmux.hung.add(story.SOCKET))
     story.stop()

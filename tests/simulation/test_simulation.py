@@ -40,7 +40,7 @@ def test_fresh_histories_keep_all_promises() -> None:
         seed += 1
 
 
-def test_a_seed_is_one_history() -> None:
+def test_a_seed_always_gives_the_same_history() -> None:
     assert draw(7) == draw(7)
     assert draw(7) != draw(8)
 
@@ -57,7 +57,7 @@ def test_a_defect_made_on_purpose_is_found_and_shrunk(monkeypatch: pytest.Monkey
     assert shrink(steps, failure) == needed
 
 
-def test_a_mend_can_be_taken_back() -> None:
+def test_each_known_repair_can_be_reverted() -> None:
     """By `scripts/reverts`: its words stand in the package."""
     package = TOP / "tmuxreap"
     edits = [(name, *edit) for name, every in REVERTS.items() for edit in every]

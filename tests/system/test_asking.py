@@ -97,7 +97,7 @@ def test_an_answer_is_what_its_json_says(http: Callable[[bytes], tuple[str, int]
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", NoAnswer),
     ],
 )
-def test_anything_else_is_none(
+def test_any_other_answer_is_rejected(
     http: Callable[[bytes], tuple[str, int]], answer: bytes, failure: type[NoAnswer]
 ) -> None:
     with pytest.raises(failure):
@@ -121,7 +121,7 @@ def test_nothing_is_sent_to_a_listener_that_is_not_proven(tmp_path: Path) -> Non
     assert heard == [b""]
 
 
-def test_where_nobody_listens_is_said(tmp_path: Path) -> None:
+def test_a_place_where_nobody_listens_is_reported(tmp_path: Path) -> None:
     server = socket.create_server(("127.0.0.1", 0))
     address = server.getsockname()
     server.close()
@@ -155,7 +155,7 @@ def test_the_process_at_the_other_end_is_asked_about(unix: Callable[[Speak], str
         b"\x81\x7f" + (1 << 40).to_bytes(8, "big"),  # more than anybody reads
     ],
 )
-def test_a_message_that_is_no_answer_is_none(unix: Callable[[Speak], str], after: bytes) -> None:
+def test_a_message_that_is_no_answer_is_ignored(unix: Callable[[Speak], str], after: bytes) -> None:
     def speak(line: socket.socket) -> None:
         line.recv(9999)
         line.sendall(HELLO + after)
@@ -168,7 +168,9 @@ def test_a_message_that_is_no_answer_is_none(unix: Callable[[Speak], str], after
 
 
 @pytest.mark.parametrize("length", [3, 200, 70_000])
-def test_questions_and_answers_of_every_length(unix: Callable[[Speak], str], length: int) -> None:
+def test_questions_and_answers_of_every_length_arrive(
+    unix: Callable[[Speak], str], length: int
+) -> None:
     """It answers with the frame that it heard, without its mask."""
 
     def speak(line: socket.socket) -> None:

@@ -17,7 +17,7 @@ def groups(monkeypatch: pytest.MonkeyPatch, ours: str | None, init: str | None) 
     monkeypatch.setattr(machine, "group_of", lambda pid: known[pid])
 
 
-def test_the_kernel_tells_our_group_and_no_one_elses_that_is_gone() -> None:
+def test_the_kernel_names_our_group_and_none_of_a_gone_process() -> None:
     assert (group_of("self") is None) == (not Path("/proc/self/cgroup").exists())
     assert group_of(2**22 + 1) is None
 

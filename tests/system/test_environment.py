@@ -32,7 +32,7 @@ def refusal(where: Settings, given: str | None = None) -> Failure:
     return caught.value
 
 
-def test_the_nearest_one_upwards(tmp_path: Path) -> None:
+def test_the_nearest_registry_upwards_is_used(tmp_path: Path) -> None:
     far, deep = made(tmp_path), tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     assert registry_path(settings(deep), None) == far
@@ -71,7 +71,7 @@ def test_a_folder_without_a_registry_above_it_is_not_found(tmp_path: Path) -> No
     assert "tmuxreap start" in failure.hint
 
 
-def test_a_new_one_is_made_here_but_a_named_one_stays_named(tmp_path: Path) -> None:
+def test_a_new_registry_is_made_here_unless_it_is_named(tmp_path: Path) -> None:
     assert registry_or_new(settings(tmp_path), None) == tmp_path / AT
     assert registry_or_new(settings(tmp_path), "new/x.yaml") == tmp_path / "new" / "x.yaml"
     assert (
@@ -147,7 +147,9 @@ def test_root_is_trusted_by_everyone_and_everyone_by_himself(tmp_path: Path) -> 
     assert registry_path(settings(tmp_path, uid=STRANGER), None) == path
 
 
-def test_words_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_words_of_the_environment_become_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name, value in {
         "HOME": "/h",

@@ -162,7 +162,7 @@ def test_file_and_folder_are_synced_in_that_order(
     assert done == ["file", "rename", "folder"]
 
 
-def test_leftovers_of_a_killed_writer_are_in_nobodys_way(path: Path) -> None:
+def test_leftovers_of_a_killed_writer_do_no_harm(path: Path) -> None:
     def die() -> int:
         faults.arm("temp_written=kill")
         files.replace(path, b"new", files.read(path).stamp)
@@ -177,7 +177,7 @@ def test_leftovers_of_a_killed_writer_are_in_nobodys_way(path: Path) -> None:
 # Create
 
 
-def test_a_new_file_with_its_folders(tmp_path: Path) -> None:
+def test_a_new_file_is_created_with_its_folders(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "rows.yaml"
     files.create(path, b"x")
     assert path.read_bytes() == b"x"
@@ -203,7 +203,7 @@ def test_a_new_file_is_as_open_as_the_user_wants_his_files(
     assert stat.S_IMODE((tmp_path / "rows.yaml").stat().st_mode) == mode
 
 
-def test_a_private_file_is_nobody_elses_to_read(tmp_path: Path) -> None:
+def test_only_its_owner_can_read_a_private_file(tmp_path: Path) -> None:
     files.create(tmp_path / "rows.yaml", b"x", files.PRIVATE)
     assert stat.S_IMODE((tmp_path / "rows.yaml").stat().st_mode) == 0o600
 

@@ -67,7 +67,7 @@ def test_removing_a_folder_that_is_no_worktree_is_refused(main: Path, place: str
     assert caught.value.code.text == "start_failed"
 
 
-def test_it_is_made_on_a_branch_of_its_name_and_taken_back_with_it(main: Path) -> None:
+def test_a_worktree_is_made_on_a_branch_of_its_name_and_removed_with_it(main: Path) -> None:
     tree = find_worktree("acme", str(main.parent / "tree"), str(main), ENVIRON)
     assert add_worktree("acme", tree, ENVIRON)
     assert git(main, "branch", "--list", "acme").strip() == "+ acme"

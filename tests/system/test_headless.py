@@ -32,7 +32,7 @@ def ends(begun: StartedProgram) -> None:
     assert not alive(begun.pid)
 
 
-def test_it_has_a_terminal_of_its_own_and_its_words_are_kept(tmp_path: Path) -> None:
+def test_a_headless_agent_has_its_own_terminal_and_its_output_is_kept(tmp_path: Path) -> None:
     told = "tty >/dev/null && stty size && pwd && echo $TERM/$TMUX/$TMUX_PANE/$ONE && exit 3"
     ends(start(tmp_path, told, TMUX="/t,1,0", TMUX_PANE="%1", ONE="1"))
     said = kept(tmp_path).replace("\r\n", "\n")
@@ -42,7 +42,7 @@ def test_it_has_a_terminal_of_its_own_and_its_words_are_kept(tmp_path: Path) -> 
     assert stat.S_IMODE((tmp_path / "l" / "a.log").stat().st_mode) == 0o600
 
 
-def test_it_leads_its_own_session_and_its_keeper_is_no_part_of_it(tmp_path: Path) -> None:
+def test_a_headless_agent_leads_a_session_without_its_keeper(tmp_path: Path) -> None:
     begun = start(tmp_path, "exec sleep 600", TMUXREAP_ID="m")
     assert os.getsid(begun.pid) == begun.pid != os.getsid(begun.keeper)
     assert os.getsid(begun.keeper) != os.getsid(0)
@@ -54,7 +54,7 @@ def test_it_leads_its_own_session_and_its_keeper_is_no_part_of_it(tmp_path: Path
     assert "[tmuxreap: ended by signal 9]" in kept(tmp_path)
 
 
-def test_the_keeper_s_end_is_the_closing_of_the_terminal(tmp_path: Path) -> None:
+def test_the_end_of_the_keeper_closes_the_terminal(tmp_path: Path) -> None:
     begun = start(tmp_path, "exec sleep 600")
     os.kill(begun.keeper, signal.SIGKILL)
     until("its hangup", lambda: not alive(begun.pid))
@@ -112,6 +112,6 @@ def test_a_log_of_another_life_says_nothing(tmp_path: Path) -> None:
     assert (headless.tail(log, 2000.0), headless.tail(log, 1000.5)) == (None, "long ago")
 
 
-def test_a_name_is_no_path(tmp_path: Path) -> None:
+def test_a_name_is_not_read_as_a_path(tmp_path: Path) -> None:
     path = headless.log_path(tmp_path / "agent-sessions.yaml", "../a/b")
     assert path == tmp_path / "agent-sessions.logs" / "..%2Fa%2Fb.log"

@@ -14,7 +14,7 @@ from tmuxreap.system.machine import INTERRUPTS, defer_interrupts
 
 
 @pytest.mark.parametrize("number", INTERRUPTS, ids=lambda number: number.name)
-def test_it_is_heard_afterwards(number: signal.Signals) -> None:
+def test_a_deferred_interrupt_is_heard_afterwards(number: signal.Signals) -> None:
     heard: list[int] = []
     waiter = threading.Event()
     other = threading.Thread(target=waiter.wait)  # gets the signal if this thread does not
@@ -42,7 +42,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_thread_that_hears_none_is_let_through() -> None:
+def test_a_thread_that_gets_no_signals_is_not_held_up() -> None:
     passed = []
 
     def work() -> None:

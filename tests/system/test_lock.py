@@ -41,7 +41,7 @@ def held_by_another(path: Path, mode: str = "a") -> bool:
     return False
 
 
-def test_held_inside_and_free_outside(path: Path) -> None:
+def test_the_lock_is_held_inside_and_free_outside(path: Path) -> None:
     with locked(path):
         assert held_by_another(path)
     assert not held_by_another(path)
@@ -71,7 +71,7 @@ def test_a_lock_timeout_names_the_holder(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_it_excludes_the_other_threads_of_its_own_process(path: Path) -> None:
+def test_the_lock_excludes_other_threads_of_its_process(path: Path) -> None:
     def take() -> None:
         with locked(path):
             pass
@@ -81,7 +81,7 @@ def test_it_excludes_the_other_threads_of_its_own_process(path: Path) -> None:
     take()
 
 
-def test_its_thread_takes_it_again(path: Path) -> None:
+def test_the_holding_thread_can_take_the_lock_again(path: Path) -> None:
     with lock(path, 0), locked(path), lock(path, 0):
         assert held_by_another(path)
         assert is_held(path)
@@ -120,7 +120,7 @@ def test_a_holder_by_flock_is_named(path: Path) -> None:
         pass
 
 
-def test_a_file_system_without_locks_gets_no_soft_one(
+def test_a_file_system_without_locks_gets_no_soft_lock(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(descriptor: int, operation: int) -> None:
@@ -152,7 +152,7 @@ def test_the_kernel_frees_it_when_its_holder_is_killed(path: Path) -> None:
     os.close(writer)
 
 
-def test_a_lock_file_that_is_deleted_while_one_waits(path: Path) -> None:
+def test_a_lock_file_deleted_during_the_wait_is_made_again(path: Path) -> None:
     """Old versions of filelock delete the file on release: a lock on a deleted file locks
     nothing."""
     lock = Path(f"{path}.lock")
@@ -170,7 +170,7 @@ def test_a_lock_file_that_is_deleted_while_one_waits(path: Path) -> None:
     assert lock.exists()
 
 
-def test_a_lock_file_that_is_deleted_between_opening_and_locking(
+def test_a_lock_file_deleted_before_locking_is_made_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, flock = Path(f"{path}.lock"), fcntl.flock
@@ -195,7 +195,7 @@ NOBODY = 65534
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o644])
-def test_a_lock_file_of_another_user_will_do(path: Path, mode: int) -> None:
+def test_a_lock_file_of_another_user_is_used(path: Path, mode: int) -> None:
     name = Path(f"{path}.lock")
     name.touch()
     name.chmod(mode)

@@ -12,7 +12,7 @@ def test_the_clock_of_records_is_the_one_on_the_wall() -> None:
     assert before <= RealClock().now() <= time.time()
 
 
-def test_neither_of_the_others_goes_back_and_sleep_counts_in_one_of_them() -> None:
+def test_monotonic_clocks_never_go_back_and_one_counts_sleep() -> None:
     clock = RealClock()
     first, second = clock.monotonic(), clock.uptime()
     assert clock.monotonic() >= first

@@ -18,7 +18,7 @@ def run(folder: Path, *words: str, **environ: str) -> subprocess.CompletedProces
     )
 
 
-def test_it_runs_in_a_folder_full_of_modules_and_imports_none(tmp_path: Path) -> None:
+def test_the_program_imports_no_module_of_the_folder_it_runs_in(tmp_path: Path) -> None:
     folder = poisoned(tmp_path)
     done = run(folder, *own_command("agents", "--json"))
     assert (done.returncode, was_eaten(folder)) == (0, [])

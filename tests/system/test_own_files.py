@@ -51,7 +51,7 @@ def test_the_text_of_a_file_that_is_not_used_is_reported(tmp_path: Path) -> None
     assert (shared.text, shared.hint) == ("spare: []", f"chmod go-w {file}")
 
 
-def test_a_private_group_is_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_private_group_contains_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     import grp
 
     user = pwd.struct_passwd(("ann", "x", 1234, 1234, "", "/home/ann", "/bin/sh"))
@@ -76,14 +76,14 @@ def test_the_last_good_reading_is_kept_for_each_file(tmp_path: Path) -> None:
     assert recall(one, tmp_path, os.getuid()) is None
 
 
-def test_that_nothing_can_be_remembered_is_no_failure(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "tmuxreap").write_text("in the way")
     remember(tmp_path / "agents.yaml", tmp_path, {})
     remember(tmp_path / "agents.yaml", None, {})
     assert recall(tmp_path / "agents.yaml", None, 0) is None
 
 
-def test_a_setting_is_lost_where_its_word_stands_and_nothing_is_remembered() -> None:
+def test_a_setting_is_lost_where_its_key_stands_and_nothing_is_remembered() -> None:
     fault = Fault("common", "could not read it", "correct it", "spare: [x]")
     assert fault.loses("spare")
     assert not fault.loses("secrets")

@@ -35,7 +35,7 @@ def test_a_hanging_program_is_not_awaited() -> None:
     assert run(["sleep", "60"], PATH, 0.05) == ("", "sleep gave no answer in 0.05 s")
 
 
-def test_it_sees_the_given_environment_alone() -> None:
+def test_a_program_sees_only_the_given_environment() -> None:
     said, _ = run(["sh", "-c", 'echo "$GIVEN/$HOME"'], {**PATH, "GIVEN": "x"}, 5.0)
     assert said == "x/\n"
 

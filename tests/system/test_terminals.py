@@ -65,7 +65,9 @@ def test_a_window_that_closed_with_its_process_is_no_failure(
     assert terminals.close_pane("acme", terminal, "7", environ) is None
 
 
-def test_it_says_why_a_pane_stays(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_says_why_a_pane_stays(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = program("kitty", "echo 'remote control is disabled' >&2; exit 1")
     monkeypatch.setenv("PATH", environ["PATH"])
     failure = terminals.close_pane("acme", Terminal.KITTY, "7", environ)
@@ -129,7 +131,7 @@ def test_a_worktree_is_never_removed_by_force(
     assert "force" not in called
 
 
-def test_nothing_reaches_the_caller_s_terminal(
+def test_nothing_reaches_the_callers_terminal(
     program: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     environ = program("git", 'case "$*" in *status*) ;; *) echo out ;; esac; echo err >&2; cat')

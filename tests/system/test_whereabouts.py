@@ -37,7 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return inner
 
 
-def test_the_nearest_one_upwards_is_found(project: Path) -> None:
+def test_the_nearest_registry_upwards_is_found(project: Path) -> None:
     registry = str(project.parents[1] / ".hermes" / "agent-sessions.yaml")
     assert nearest_registry(str(project), os.getuid()) == (registry, frozenset())
     assert searched(project) == registry_here(str(project)) == registry

@@ -100,7 +100,9 @@ def test_a_session_in_the_background_is_reported_with_what_ends_it(
     )
 
 
-def test_a_copy_that_lives_on_is_reported_as_one(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_a_copy_that_still_runs_is_reported_as_a_copy(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     roster(tmp_path, processes.add("claude", "claude", "bg-pty-host"))
     (session,) = found(CLAUDE, tmp_path, processes)
     assert session.bond is Bond.COPY
@@ -147,7 +149,7 @@ def test_a_pane_that_shows_a_session_is_in_its_conversation(
         assert (shown.id if shown else None) == expected
 
 
-def test_another_s_session_in_the_background_is_not_tmuxreap_s(
+def test_a_background_session_of_another_conversation_is_not_reported(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     roster(tmp_path, processes.add("claude"), conversation=TWO)
@@ -203,7 +205,7 @@ def test_a_conversation_is_followed_to_where_its_agent_continued_it(
     assert (found, forked) == (last, Forked(ONE, THREE, is_on_disk=True))
 
 
-def test_it_is_not_followed_where_it_went_on_itself(
+def test_a_conversation_that_continued_in_place_is_not_followed(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     told(tmp_path, TWO)
@@ -219,7 +221,7 @@ def test_a_quoted_line_moves_nothing(tmp_path: Path, processes: FakeProcesses) -
     assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
 
 
-def test_the_copy_left_behind_counts_only_when_nobody_is_in_the_new_one(
+def test_a_copy_left_behind_counts_only_when_nobody_is_in_the_new_one(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     """Until a first message the new one has no file."""
@@ -233,7 +235,7 @@ def test_the_copy_left_behind_counts_only_when_nobody_is_in_the_new_one(
     assert follow(CLAUDE, tmp_path, conversation, processes) == (conversation, None)
 
 
-def test_the_pane_s_own_pid_file_says_where_it_went(
+def test_a_panes_own_pid_file_says_where_its_conversation_went(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     """An agent whose conversation has no line about it."""
@@ -263,7 +265,7 @@ def served(processes: FakeProcesses, *paths: Path) -> ProcessId:
         ("", False),
     ],
 )
-def test_a_turn_that_began_and_did_not_end(
+def test_a_turn_at_a_daemon_is_reported_until_it_ends(
     tmp_path: Path, processes: FakeProcesses, text: str, going_on: bool
 ) -> None:
     path = tmp_path / "rollout.jsonl"
@@ -312,7 +314,7 @@ def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(
     assert agent_screen(CODEX, known, IDLE_SCREEN).state is state
 
 
-def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_path: Path) -> None:
+def test_an_open_turn_in_any_possible_conversation_counts(tmp_path: Path) -> None:
     day = tmp_path / "sessions" / "2026" / "11" / "18"
     day.mkdir(parents=True)
     message = '{"type":"user_message"}\n'
@@ -323,7 +325,7 @@ def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_p
     assert agent_screen(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
 
 
-def test_its_sessions_below_a_shared_program_are_named(
+def test_sessions_below_a_shared_program_are_named(
     tmp_path: Path, processes: FakeProcesses
 ) -> None:
     daemon = served(processes, tmp_path / "rollout.jsonl")

@@ -45,7 +45,7 @@ VERB = Profile("three", process=("three",), command=("three",), resume=("resume"
         (None, ["one"], ["one"]),
     ],
 )
-def test_an_id_is_given_where_it_is_taken(
+def test_an_id_is_given_to_agents_that_take_one(
     profile: Profile | None, command: list[str], words: list[str]
 ) -> None:
     assert launch_words(profile, command, ID) == words
@@ -117,7 +117,7 @@ def test_the_start_prompt_is_not_repeated_by_a_resume(command: str, flags: list[
         ("opencode --prompt 'fix it' -m x/y", ["opencode", "-m", "x/y"]),
     ],
 )
-def test_nor_are_the_agents_that_we_know(command: str, words: list[str]) -> None:
+def test_no_known_agent_repeats_the_start_prompt_on_resume(command: str, words: list[str]) -> None:
     profiles = load_profiles(None)
     name = next(one for one in profiles.agents if one in command)
     profile = profiles.of(name)
@@ -155,7 +155,7 @@ def repeated(agent: str, *argv: str) -> Repeated | None:
         ("copilot --deny-tool shell --continue", "copilot --deny-tool shell"),
     ],
 )
-def test_of_a_running_agent_only_its_flags_are_repeated(argv: str, words: str) -> None:
+def test_only_the_flags_of_a_running_agent_are_repeated(argv: str, words: str) -> None:
     agent = next(name for name in load_profiles(None).agents if name in argv)
     found = repeated(agent, *argv.split())
     assert found is not None
@@ -172,13 +172,13 @@ def test_a_flag_with_a_secret_is_left_out_and_named() -> None:
     )
 
 
-def test_where_its_flags_are_not_known_none_is_repeated() -> None:
+def test_flags_of_an_unknown_agent_are_not_repeated() -> None:
     assert repeated("pi", "pi", "--x", "fix it") == Repeated(("pi",), unknown=True)
     assert repeated("pi", "pi") == Repeated(("pi",))
     assert repeated("claude", "vim", "notes") is None
 
 
-def test_only_an_id_of_tmuxreap_counts_as_launched() -> None:
+def test_only_an_id_given_by_tmuxreap_counts_as_launched() -> None:
     assert launched_with(FLAGS, launch_words(FLAGS, ["one"], ID), ID)
     assert not launched_with(FLAGS, ["one", "--session-id", OLD], ID)
     assert not launched_with(VERB, ["three"], ID)

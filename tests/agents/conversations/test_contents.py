@@ -46,7 +46,7 @@ def database(store: Path, more: str = "") -> Clues:
     return Clues((TUI,), store=store, cwd="/w")
 
 
-def test_the_only_one_of_this_folder_in_a_database(tmp_path: Path) -> None:
+def test_the_only_conversation_of_a_folder_is_found_in_a_database(tmp_path: Path) -> None:
     clues = database(tmp_path, "insert into session values ('ses_new', '/w', null, 1000000);")
     assert locate(OPENCODE, clues).candidates == ("ses_mine", "ses_new")
     with closing(sqlite3.connect(tmp_path / "opencode.db")) as books, books:

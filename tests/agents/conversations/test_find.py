@@ -79,7 +79,7 @@ def test_the_most_trusted_source_names_the_conversation(store: Path) -> None:
 
 
 @pytest.mark.parametrize("start", ["778", None, "this-boot:7777"])
-def test_a_file_of_another_process_with_that_pid_is_none(store: Path, start: object) -> None:
+def test_a_pid_file_of_another_process_is_ignored(store: Path, start: object) -> None:
     pidfile(store, TWO, start)
     assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
 
@@ -98,7 +98,7 @@ def test_a_broken_file_says_nothing(store: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "hostile", ["../../etc/passwd", "*", "", ".", "a/b", ONE + "/x", "x" * 40, ONE[:-1] + "\0"]
 )
-def test_a_hostile_id_is_none(store: Path, hostile: str) -> None:
+def test_a_hostile_id_is_rejected(store: Path, hostile: str) -> None:
     pidfile(store, hostile)
     assert not is_id(DEMO, hostile)
     assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
@@ -109,7 +109,7 @@ def test_the_last_banner_counts() -> None:
     assert found(Clues(banner=banner)) == (TWO, "exit-banner")
 
 
-def test_open_files_tell() -> None:
+def test_open_files_name_the_conversation() -> None:
     held = f"/home/x/.gemini/antigravity-cli/presence/{ONE}.lock"
     assert found(Clues(open_files=("/dev/null", held)), AGY) == (ONE, "open-file")
     held = f"/home/x/.codex/thread-writer-locks/{ONE}.lock"
@@ -128,7 +128,7 @@ def test_without_an_id_a_command_line_says_nothing(argv: tuple[str, ...]) -> Non
     assert found(Clues((replace(AGENT, argv=argv),))) == (None, None)
 
 
-def test_two_answers_are_none_and_are_listed() -> None:
+def test_two_answers_are_listed_and_none_is_chosen() -> None:
     other = AgentProcess(ProcessId(43, 1), ("a", "--resume", TWO), 1000.0)
     located = locate(DEMO, Clues((AGENT, other)))
     assert (located.conversation, located.candidates) == (NONE, (ONE, TWO))
@@ -141,7 +141,7 @@ def bare() -> AgentProcess:
     return replace(AGENT, argv=("python3", "-m", "tmuxreap.demo_agent"))
 
 
-def test_the_only_one_of_this_folder_since_the_start(store: Path) -> None:
+def test_the_only_conversation_of_the_folder_since_the_start_is_found(store: Path) -> None:
     talk(store, ONE)
     talk(store, TWO, cwd="/elsewhere")
     talk(store, THREE, at=999.0)
@@ -155,7 +155,7 @@ def test_two_candidates_are_no_answer(store: Path) -> None:
     assert (located.conversation, set(located.candidates)) == (NONE, {ONE, TWO})
 
 
-def test_a_folder_whose_name_only_looks_alike_is_another(store: Path) -> None:
+def test_a_folder_with_a_similar_name_is_not_the_same(store: Path) -> None:
     talk(store, ONE, cwd="/w/a-b")
     assert found(Clues((bare(),), store=store, cwd="/w/a/b")) == (None, None)
 
@@ -165,7 +165,7 @@ def test_without_the_agent_nothing_is_guessed(store: Path) -> None:
     assert found(Clues(store=store, cwd="/w")) == (None, None)
 
 
-def test_of_one_that_is_gone_the_start_in_its_row_counts(store: Path) -> None:
+def test_the_start_in_the_row_counts_when_the_agent_is_gone(store: Path) -> None:
     talk(store, ONE, at=2000.0)
     assert found(Clues(store=store, cwd="/w", since=1000.0)) == (ONE, "sole-candidate")
     assert found(Clues(store=store, cwd="/w", since=3000.0)) == (None, None)
@@ -196,7 +196,7 @@ def test_a_pidfile_spares_the_search_for_rivals(store: Path) -> None:
     ) == (ONE, "pidfile")
 
 
-def test_only_of_an_agent_whose_files_are_known_it_is_certain_that_it_wrote_none(
+def test_only_an_agent_with_known_files_is_sure_to_have_written_none(
     store: Path,
 ) -> None:
     talk(store, ONE, at=500.0)
@@ -218,7 +218,7 @@ def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
     assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
 
 
-def test_in_a_store_too_big_to_be_looked_through_nothing_is_guessed(
+def test_no_conversation_is_guessed_in_a_store_too_big_to_search(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find, "MAX_CANDIDATES", 2)
@@ -234,7 +234,7 @@ OPENCODE = load_profiles(None).agents["opencode"]
 # On disk
 
 
-def test_an_agent_whose_messages_nobody_knows_promises_nothing_of_an_empty_one(
+def test_an_agent_with_unknown_messages_promises_no_empty_conversation(
     store: Path,
 ) -> None:
     """For such an agent the file must at least contain something."""
@@ -244,7 +244,7 @@ def test_an_agent_whose_messages_nobody_knows_promises_nothing_of_an_empty_one(
     assert not with_path(mute, store, ONE, "argv").exists
 
 
-def test_it_exists_with_a_message_only(store: Path) -> None:
+def test_a_conversation_exists_only_with_a_message(store: Path) -> None:
     path = talk(store, ONE)
     assert with_path(DEMO, store, ONE, "argv") == Conversation(ONE, "argv", str(path), exists=True)
     path.write_text("")
@@ -258,7 +258,7 @@ def test_it_exists_with_a_message_only(store: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file", "a fifo", "a loop"])
-def test_a_store_that_is_none_says_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_store_that_is_missing_says_nothing(tmp_path: Path, kind: str) -> None:
     store = tmp_path / "store"
     if kind == "a file":
         store.write_text("x")
@@ -275,7 +275,7 @@ def test_a_store_that_is_none_says_nothing(tmp_path: Path, kind: str) -> None:
     assert not with_path(DEMO, store, ONE, None).exists
 
 
-def test_another_s_conversation_is_not_it(store: Path) -> None:
+def test_the_conversation_of_another_agent_is_not_taken(store: Path) -> None:
     talk(store, TWO)
     assert not with_path(DEMO, store, ONE, None).exists
     assert not with_path(DEMO, None, TWO, None).exists
@@ -308,7 +308,7 @@ def test_a_good_id_is_never_replaced_by_nothing_nor_by_a_guess(
 # The store
 
 
-def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
+def test_the_store_follows_the_agents_own_environment(tmp_path: Path) -> None:
     assert store_of(DEMO, {"TMUXREAP_DEMO_HOME": "/s"}, "/recorded", tmp_path) == Path("/s")
     assert store_of(DEMO, {"HOME": "/h"}, "/recorded", tmp_path) == Path("/h/.tmuxreap-demo")
     assert store_of(DEMO, None, "/recorded", tmp_path) == Path("/recorded")
@@ -320,7 +320,7 @@ def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
     assert store_of(replace(DEMO, store_default=None), {}, None, tmp_path) is None
 
 
-def test_the_agent_s_own_word(store: Path) -> None:
+def test_a_pid_file_gives_the_agents_own_word_on_its_state(store: Path) -> None:
     pidfile(store, ONE, status="waiting")
     assert pid_file_word(DEMO, store, (AGENT.id,), "state") == "waiting"
     assert pid_file_word(DEMO, store, (), "state") is None

@@ -28,11 +28,11 @@ TREE = {"a": {"b": [{"id": "first"}, {"id": "last"}]}, "n": 7}
         ("n", 7),
     ],
 )
-def test_a_key_leads_through_mappings_and_lists(key: str, found: object) -> None:
+def test_a_key_path_reaches_through_mappings_and_lists(key: str, found: object) -> None:
     assert value_at(TREE, key) == found
 
 
-def test_a_word_is_text_and_without_a_key_there_is_none() -> None:
+def test_a_word_is_text_and_needs_a_key() -> None:
     assert (word_at(TREE, "a.b.0.id"), word_at(TREE, "n"), word_at(TREE, None)) == ("first", "", "")
 
 
@@ -45,7 +45,7 @@ def test_a_session_without_a_process_lives_by_its_server() -> None:
     assert own_way(AGENTS["claude"], Job("claude", STORE, "1a2b3c4d")) == "claude stop 1a2b3c4d"
 
 
-def test_work_of_a_server_is_of_a_pane_by_its_conversation() -> None:
+def test_work_at_a_server_belongs_to_the_pane_of_its_conversation() -> None:
     job = Job("codex", STORE, "t1", conversation="t1", server=SERVER, began=100.0)
     assert Served("codex", STORE, "t1").among(Jobs((job,))) is job
     assert Served("codex", STORE, "t2").among(Jobs((job,))) is None

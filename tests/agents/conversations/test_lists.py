@@ -54,9 +54,7 @@ def test_an_entry_is_read(tmp_path: Path, processes: FakeProcesses) -> None:
 
 
 @pytest.mark.parametrize("number", ["", "x", "../../x", "1a2b3c4d;rm", "--help", "1a2b3c4d\n"])
-def test_an_id_that_is_none_is_left_out(
-    tmp_path: Path, processes: FakeProcesses, number: str
-) -> None:
+def test_an_invalid_id_is_left_out(tmp_path: Path, processes: FakeProcesses, number: str) -> None:
     assert listed(tmp_path, processes, {number: entry(processes)}).listed == ()
 
 
@@ -65,14 +63,16 @@ def test_a_process_in_reserve_is_left_out(tmp_path: Path, processes: FakeProcess
     assert listed(tmp_path, processes, {"1a2b3c4d": spare}).listed == ()
 
 
-def test_a_reused_pid_is_no_process_of_it(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_a_reused_pid_does_not_belong_to_the_entry(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     told = entry(processes, procStart="1", replProcStart=None)
     (job,) = listed(tmp_path, processes, {"1a2b3c4d": told}).listed
     assert (job.processes, job.lives) == ((), False)
 
 
 @pytest.mark.parametrize("state", [None, "stopped", "working", "no word of ours", 7])
-def test_only_its_word_for_an_end_is_one(
+def test_only_the_profiles_word_for_an_end_means_an_end(
     tmp_path: Path, processes: FakeProcesses, state: object
 ) -> None:
     (tmp_path / "jobs" / "1a2b3c4d").mkdir(parents=True)
@@ -88,17 +88,21 @@ def test_a_list_that_cannot_be_read_is_unknown(
     assert listed(tmp_path, processes, text) == Jobs(is_known=False)
 
 
-def test_without_a_list_there_is_none(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_an_agent_without_a_list_has_no_entries(tmp_path: Path, processes: FakeProcesses) -> None:
     assert read_jobs(CLAUDE, tmp_path, processes) == Jobs()
 
 
-def test_a_conversation_must_be_one(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_an_entry_with_an_invalid_conversation_has_none(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     told = entry(processes, sessionId="../../etc/passwd")
     (job,) = listed(tmp_path, processes, {"1a2b3c4d": told}).listed
     assert job.conversation is None
 
 
-def test_its_daemon_is_one_by_its_command_line(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_a_daemon_is_recognised_by_its_command_line(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     daemon = processes.add("claude", "daemon", "run")
     other = processes.add("sleep", "sleep", "9")
     assert listed(tmp_path, processes, {}, supervisorPid=daemon.pid).daemon == daemon.pid

@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_its_files_and_folders_go_and_those_of_others_stay(store: Path) -> None:
+def test_a_purge_deletes_the_files_of_one_conversation_only(store: Path) -> None:
     planned = would_purge(DEMO, store, talk())
     done = purge("acme", DEMO, store, talk())
     assert done == planned
@@ -55,7 +55,7 @@ def test_a_file_beside_the_store_that_speaks_of_it_is_left(tmp_path: Path) -> No
     assert would_purge(profile, store, talk(TWO)).left == ()
 
 
-def test_twice_is_as_good_as_once(store: Path) -> None:
+def test_a_second_purge_changes_nothing(store: Path) -> None:
     purge("acme", DEMO, store, talk())
     again = purge("acme", DEMO, store, talk())
     assert (again.paths, again.failure) == ((), None)

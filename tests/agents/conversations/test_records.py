@@ -49,7 +49,7 @@ def test_the_pid_file_of_another_process_says_nothing(tmp_path: Path) -> None:
     assert read_record(AGY, files(tmp_path)) == NO_RECORD
 
 
-def test_an_open_turn_is_busy_in_any_conversation_that_it_may_be_in(tmp_path: Path) -> None:
+def test_an_open_turn_in_any_possible_conversation_means_busy(tmp_path: Path) -> None:
     over, under_way = tmp_path / "over", tmp_path / "under-way"
     over.write_text(BEGAN + ENDED)
     under_way.write_text(BEGAN)

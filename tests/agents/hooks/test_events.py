@@ -24,13 +24,13 @@ from tmuxreap.agents.hooks.events import halt, meaning
         ("", "", ("unknown", "")),
     ],
 )
-def test_each_agent_has_its_own_words_for_the_same(
+def test_each_agent_has_its_own_words_for_the_same_events(
     word: str, about: str, found: tuple[str, str]
 ) -> None:
     assert meaning(word, about) == found
 
 
-def test_events_without_a_say_are_not_answered() -> None:
+def test_events_that_take_no_answer_are_not_answered() -> None:
     assert [
         kind for kind in ("session_start", "session_end", "heartbeat", "x") if halt(kind, "", "")
     ] == []

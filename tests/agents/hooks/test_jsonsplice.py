@@ -36,7 +36,7 @@ def test_a_child_goes_out_with_its_comma() -> None:
     ]
 
 
-def test_of_a_key_that_appears_twice_the_last_counts() -> None:
+def test_the_last_of_two_equal_keys_counts() -> None:
     text = '{"a": 1, "a": [2]}'
     assert with_item(text, ("a",), 3) == '{"a": 1, "a": [2, 3]}'
 

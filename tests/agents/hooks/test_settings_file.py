@@ -46,7 +46,7 @@ def test_installed_hooks_are_removed_again_to_the_byte(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_other_hooks_stay_and_ours_have_the_agents_form(text: str) -> None:
+def test_other_hooks_stay_and_ours_take_the_agents_form(text: str) -> None:
     before, after = json.loads(text), json.loads(installed(text, HOOKS, "claude", "tmuxreap"))
     command = "tmuxreap hook claude 2>/dev/null || :"
     others = before.get("hooks", {})
@@ -65,7 +65,7 @@ def test_other_hooks_stay_and_ours_have_the_agents_form(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_twice_is_once(text: str) -> None:
+def test_installing_hooks_twice_changes_nothing(text: str) -> None:
     once = installed(text, HOOKS, "claude", "tmuxreap")
     assert installed(once, HOOKS, "claude", "tmuxreap") == once
 
@@ -78,7 +78,7 @@ def test_a_moved_hook_replaces_the_old_one() -> None:
     assert removed(moved, "claude") == TEXTS[4]
 
 
-def test_hooks_of_another_agent_and_of_other_programs_are_none_of_tmuxreap() -> None:
+def test_hooks_of_other_agents_and_programs_are_not_taken_for_ours() -> None:
     text = installed("{}", HOOKS, "qwen", "tmuxreap").replace("timeout", "tmuxreap-hook claude")
     assert removed(text, "claude") == text
     foreign = (

@@ -14,14 +14,14 @@ from tests.real import Real, alive, until
 # Without problems
 
 
-def test_without_a_registry_it_names_the_next_step_and_all_is_well(place: Path) -> None:
+def test_without_a_registry_doctor_names_the_next_step_and_finds_no_fault(place: Path) -> None:
     answer = doctor()
     assert (answer.exit, answer.json["error"]) == (0, None)
     assert "tmuxreap start NAME" in the_only(answer, "registry", "note")["hint"]
     assert contents(place) == {}
 
 
-def test_a_registry_that_is_named_has_to_be_there(place: Path) -> None:
+def test_a_named_registry_must_exist(place: Path) -> None:
     answer = doctor("--registry", "other.yaml")
     assert answer.exit == 1
     assert the_only(answer, "registry")["message"].startswith("could not find the registry")
@@ -40,7 +40,7 @@ def test_healthy_checks_are_listed_too(registry: Path) -> None:
 # The registry, its lock and its ledger
 
 
-def test_where_no_file_can_be_made_the_rest_is_looked_at(
+def test_doctor_continues_where_no_file_can_be_created(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nowhere(*_: object, **__: object) -> object:
@@ -79,7 +79,7 @@ def test_a_session_that_is_dead_is_found_and_not_written(
 # Agents
 
 
-def test_blocks_of_the_user_that_are_broken_stop_nothing(registry: Path) -> None:
+def test_broken_user_blocks_stop_no_check(registry: Path) -> None:
     own = Path(os.environ["XDG_CONFIG_HOME"]) / "tmuxreap" / "agents.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("agents: [")

@@ -20,7 +20,7 @@ from tmuxreap.commands.doctor import machine
 from tmuxreap.core.model import Usage
 
 
-def test_without_tmux_all_the_rest_is_looked_at(
+def test_without_tmux_doctor_checks_the_rest(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry.write_text(REGISTRY + "  - name: web\n    status: running\n")
@@ -63,7 +63,7 @@ def test_a_server_whose_socket_was_deleted_is_found_and_fixed_as_the_hint_says(
 
 
 @pytest.mark.live
-def test_an_agent_that_nobody_registered_is_found_also_without_a_registry(server: Path) -> None:
+def test_an_unregistered_agent_is_found_even_without_a_registry(server: Path) -> None:
     environ = ["-e", f"PYTHONPATH={Path(__file__).parents[3]}"]
     words = [
         "tmux",

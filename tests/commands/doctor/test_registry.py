@@ -59,9 +59,7 @@ def test_a_bad_row_is_reported_with_line_and_column(registry: Path) -> None:
         ("restart: always\n    restart_limit: often", "'often' is no limit"),
     ],
 )
-def test_a_word_on_restarts_that_means_nothing_is_reported(
-    registry: Path, words: str, told: str
-) -> None:
+def test_an_invalid_restart_word_is_reported(registry: Path, words: str, told: str) -> None:
     registry.write_text(REGISTRY + f"  - name: b\n    status: stopped\n    {words}\n")
     registry.chmod(0o600)
     found = the_only(doctor(), "registry", "note")
@@ -70,7 +68,7 @@ def test_a_word_on_restarts_that_means_nothing_is_reported(
     assert not of(doctor(), "registry", "note")
 
 
-def test_a_lock_that_someone_keeps_is_reported_with_who(
+def test_a_held_lock_is_reported_with_its_holder(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks_registry, "HELD_LONG_S", 0.05)
@@ -102,7 +100,7 @@ def test_a_folder_that_hosts_share_is_reported(
     assert "nfs4" in the_only(doctor(), "lock", "note")["message"]
 
 
-def test_a_ledger_that_is_behind_is_found_and_left_alone(registry: Path) -> None:
+def test_a_ledger_that_lags_is_reported_and_left_alone(registry: Path) -> None:
     assert tmuxreap("reconcile", "--json").exit == 0
     assert tmuxreap("forget", "shop", "--json").exit == 0
     registry.write_text(REGISTRY)

@@ -13,7 +13,7 @@ from tests.real import alive, until
 from tmuxreap.commands.doctor import machine
 
 
-def test_no_program_is_run_that_was_never_tried(
+def test_a_program_that_was_never_tried_is_not_run(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(place / "bin", "droid", f"touch {place}/ran; echo 1.2.3")
@@ -37,9 +37,7 @@ def test_a_version_is_asked_for_in_a_world_of_its_own(
     assert contents(Path(os.environ["HOME"])) == home
 
 
-def test_another_version_than_the_one_that_was_tried_is_a_note(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_untested_version_is_a_note(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(place / "bin", "claude", "echo 9.9.9")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     answer = doctor()

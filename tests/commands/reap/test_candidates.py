@@ -61,7 +61,7 @@ def test_after_a_clock_change_drawing_counts_as_later_than_the_report(story: Sto
     assert story.processes.alive(agent.process)
 
 
-def test_a_sleep_makes_no_agent_idle_either(story: Story) -> None:
+def test_a_sleep_of_the_machine_makes_no_agent_idle(story: Story) -> None:
     story.agent()
     tells(story, "turn_end", "idle")
     passes(story, HOUR_S)
@@ -159,7 +159,7 @@ def test_a_limited_agent_is_no_candidate(story: Story, kind: Kind) -> None:
         ("", 0),
     ],
 )
-def test_since_when_a_tool_runs(kinds: str, since: float) -> None:
+def test_a_tool_runs_since_its_last_start_event(kinds: str, since: float) -> None:
     beats = [
         Heartbeat("acme", float(at), "working", kind, None, {})
         for at, kind in enumerate(kinds.split())

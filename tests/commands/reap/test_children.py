@@ -23,7 +23,7 @@ def test_the_child_of_a_running_tool_keeps_its_agent(story: Story) -> None:
     assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
 
 
-def test_the_servers_that_came_with_an_agent_keep_it_not(story: Story) -> None:
+def test_servers_started_with_an_agent_do_not_keep_it(story: Story) -> None:
     agent = story.agent()
     story.processes.add(
         "node", "mcp-server", parent=agent.process, open_files=["socket:[7]", "/dev/null"]

@@ -52,7 +52,7 @@ def test_an_agent_that_init_took_over_is_named(story: Story) -> None:
     assert leaked(story) == [orphan.pid]
 
 
-def test_an_agent_that_the_user_s_systemd_took_over_is_named(story: Story) -> None:
+def test_an_agent_that_the_users_systemd_took_over_is_named(story: Story) -> None:
     story.agent("acme")
     manager = story.processes.add("systemd", new_session=True)
     orphan = stray(story, parent=manager)

@@ -138,7 +138,7 @@ def test_a_person_reads_why_each_session_was_kept(
     assert "and 2 more; see all with --json" in said
 
 
-def test_its_own_session_is_never_reaped(story: Story) -> None:
+def test_reap_never_ends_the_callers_own_session(story: Story) -> None:
     agent = hung(story)
     inside = story.processes.add("tmuxreap", pid=777, parent=agent.process)
     assert kept(reaped(story, pid=inside.pid)) == "this command runs inside it"
@@ -159,7 +159,7 @@ def test_a_session_that_another_process_is_ending_is_left_alone(story: Story) ->
     assert story.processes.alive(agent.process)
 
 
-def test_a_verdict_that_holds_no_more_when_acting_is_dropped(
+def test_a_verdict_that_no_longer_holds_is_dropped(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = hung(story)
@@ -182,7 +182,7 @@ def tasks(story: Story) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("status", ["failed", "ready"])
-def test_its_task_becomes_what_was_asked_for(story: Story, status: str) -> None:
+def test_a_reaped_sessions_task_gets_the_requested_status(story: Story, status: str) -> None:
     hung(story)
     text = story.path.read_text()
     story.path.write_text(
@@ -231,7 +231,7 @@ def test_with_no_kind_given_all_are_selected(story: Story) -> None:
     assert told(reaped(story, Kind.IDLE, yes=False)) == {}
 
 
-def test_thresholds_can_be_given(story: Story) -> None:
+def test_reap_uses_the_thresholds_it_was_given(story: Story) -> None:
     hung(story)
     assert not reaped(story, Kind.STALLED, limits=Limits(stalled_after_s=201)).results
     assert reaped(story, Kind.STALLED, yes=False, limits=Limits(stalled_after_s=199)).results

@@ -134,7 +134,7 @@ def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
         (said("working", -5), "it said working 0s ago"),
     ],
 )
-def test_no_stall_without_the_word_for_it(pulse: Pulse | None, told: str) -> None:
+def test_an_agent_that_did_not_report_work_is_not_stalled(pulse: Pulse | None, told: str) -> None:
     kept = judge([Kind.STALLED], replace(SEEN, said=pulse), Limits(), never)
     assert kept == Kept("acme", f"not stalled: {told}")
 
@@ -247,7 +247,7 @@ def test_sessions_in_use_are_not_idle(
     assert told in why(replace(QUIET, **change), closer, Kind.IDLE)
 
 
-def test_an_unreadable_screen_does_not_save_who_said_that_its_turn_is_over() -> None:
+def test_an_unreadable_screen_does_not_keep_an_agent_whose_turn_is_over() -> None:
     assert isinstance(judged(QUIET, CloserLook(State.UNKNOWN), Kind.IDLE), Verdict)
     assert isinstance(judged(QUIET, CloserLook(State.DRAFT), Kind.IDLE), Verdict)
 
@@ -272,7 +272,7 @@ def test_a_ttl_ends_working_agents_too() -> None:
     assert facts == {"ttl": "2h", "ttl_s": 7200.0, "age_s": 9000}
 
 
-def test_one_verdict_a_session_the_first_that_holds() -> None:
+def test_each_session_gets_the_first_verdict_that_holds() -> None:
     every = replace(OLD, said=said("working", 8000), output_at=NOW - 8000)
     for kinds, kind in [
         (ALL, Kind.STALLED),

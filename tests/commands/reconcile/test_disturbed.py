@@ -162,7 +162,7 @@ def test_a_row_that_is_written_during_the_look_is_judged_at_the_next(
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_a_conversation_that_another_recorded_after_the_look_is_recorded_once(
+def test_a_conversation_recorded_by_another_after_the_look_is_recorded_once(
     story: Story, monkeypatch: pytest.MonkeyPatch, by_hand: bool
 ) -> None:
     story.agent()
@@ -208,7 +208,7 @@ def mirrored(story: Story) -> None:
     app.books.follow(app.registry.look())
 
 
-def test_a_mirror_that_lags_is_nobodys_drift_and_is_brought_up(story: Story) -> None:
+def test_a_lagging_mirror_is_updated_and_is_no_drift(story: Story) -> None:
     mirrored(story)
     story.agent("second")
     app = story.app()
@@ -225,7 +225,7 @@ def test_a_dry_run_leaves_a_mirror_that_lags(story: Story) -> None:
     assert app.books.is_behind(app.registry.look())
 
 
-def test_an_older_registry_is_never_shown_over_a_newer_one(story: Story) -> None:
+def test_an_older_registry_never_replaces_a_newer_one_in_the_mirror(story: Story) -> None:
     """Two verbs write in one order, and update the mirror in the other."""
     story.agent("first")
     app = story.app()

@@ -13,7 +13,7 @@ def the_only(story: Story) -> RowDrift:
     return found
 
 
-def test_a_dead_one_is_settled_with_its_conversation(story: Story) -> None:
+def test_a_dead_session_is_settled_with_its_conversation(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
     found = the_only(story)
@@ -43,7 +43,7 @@ def test_a_surviving_helper_keeps_the_row_unchanged(story: Story) -> None:
     assert found.hint == "tmuxreap stop acme"
 
 
-def test_a_shell_without_its_agent_and_another_session_of_the_name_are_a_persons_to_settle(
+def test_a_shell_left_behind_and_a_replaced_session_are_left_to_a_person(
     story: Story,
 ) -> None:
     agent = story.agent(shell=True)

@@ -13,13 +13,13 @@ def looked(story: Story) -> FoundDrift:
     return find_drifts(app, app.registry.look())
 
 
-def test_where_all_agree_there_is_none(story: Story) -> None:
+def test_rows_that_agree_with_the_world_have_no_drift(story: Story) -> None:
     story.agent()
     found = looked(story)
     assert (found.drifts, found.confirmed, found.again) == ([], True, False)
 
 
-def test_several_that_died_with_their_server_died_of_that(story: Story) -> None:
+def test_sessions_that_died_with_their_server_name_it_as_the_cause(story: Story) -> None:
     """Each exited cleanly when its terminal closed, and was reported first."""
     for name in ("a", "b"):
         story.agent(name)
@@ -32,7 +32,7 @@ def test_several_that_died_with_their_server_died_of_that(story: Story) -> None:
     assert [one.as_json()["cause"] for one in told] == ["its tmux server ended"] * 2
 
 
-def test_the_first_that_is_heard_of_died_of_it_too(story: Story) -> None:
+def test_the_first_session_heard_of_also_died_with_its_server(story: Story) -> None:
     for name in ("a", "b"):
         story.agent(name)
     story.processes.die(story.tmux.servers[story.SOCKET].process)
@@ -42,7 +42,7 @@ def test_the_first_that_is_heard_of_died_of_it_too(story: Story) -> None:
     assert told.as_json()["cause"] == "its tmux server ended"
 
 
-def test_the_last_one_that_left_did_so_itself(story: Story) -> None:
+def test_the_last_agent_that_exited_keeps_its_own_cause(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
     (told,) = reconcile.settle(story.app(), cause_of={"acme": "exit status 0"}.get).result.results

@@ -129,7 +129,7 @@ def test_a_row_that_was_forgotten_meanwhile_holds_no_pane(
 
 
 @pytest.mark.parametrize("step", [Step.INTENT, Step.KEYS])
-def test_cut_off_before_the_keys_everything_is_as_it_was(
+def test_a_hold_cut_off_before_the_keys_changes_nothing(
     story: Story, killed_at: Callable[[Step], None], step: Step
 ) -> None:
     agent = story.agent()
@@ -141,7 +141,7 @@ def test_cut_off_before_the_keys_everything_is_as_it_was(
 
 
 @pytest.mark.parametrize("step", [Step.HANGUP, Step.PROVEN])
-def test_cut_off_before_the_record_it_ends_like_a_stop(
+def test_a_hold_cut_off_before_the_record_ends_like_a_stop(
     story: Story, killed_at: Callable[[Step], None], step: Step
 ) -> None:
     story.agent()

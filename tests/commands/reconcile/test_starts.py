@@ -24,7 +24,7 @@ def left(story: Story, *, mark: str = "m1", made_by: str | None = None) -> RowDr
     return drift_of_start(app, app.registry.look().usable, app.books.open_intents()["acme"])
 
 
-def test_its_session_is_reported_with_the_command_that_registers_it(story: Story) -> None:
+def test_an_unrecorded_starts_session_is_reported_with_the_adopt_command(story: Story) -> None:
     story.agent("neighbour")
     drift = left(story, made_by="m1")
     assert drift is not None
@@ -41,7 +41,7 @@ def test_a_start_over_an_ended_row_has_revived_it(story: Story) -> None:
 
 
 @pytest.mark.parametrize("made_by", [None, "m2"])
-def test_without_a_session_of_its_own_it_is_closed(story: Story, made_by: str | None) -> None:
+def test_a_start_without_a_session_of_its_own_is_closed(story: Story, made_by: str | None) -> None:
     story.agent("neighbour")
     drift = left(story, made_by=made_by)
     assert drift is not None
@@ -49,7 +49,7 @@ def test_without_a_session_of_its_own_it_is_closed(story: Story, made_by: str | 
     assert drift.intent is not None
 
 
-def test_while_tmux_cannot_be_asked_it_stays_open(story: Story) -> None:
+def test_a_start_stays_open_while_tmux_cannot_be_asked(story: Story) -> None:
     story.agent("neighbour")
     story.tmux.hung.add(story.SOCKET)
     assert left(story) is None
@@ -63,7 +63,7 @@ def test_a_recorded_start_is_closed(story: Story) -> None:
     assert (drift.kind, drift.changes) == (DriftKind.INTENT, {})
 
 
-def test_while_its_session_may_hide_in_an_unreadable_line_it_stays_open(
+def test_a_start_stays_open_while_an_unreadable_line_may_hide_its_session(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story.agent("neighbour")

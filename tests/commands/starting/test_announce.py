@@ -31,7 +31,7 @@ def standing(story: Story) -> list[Intent]:
         return ledger.open_intents()
 
 
-def test_it_stays_open_until_it_is_closed_with_the_row(story: Story) -> None:
+def test_an_announced_start_stays_open_until_it_is_closed_with_the_row(story: Story) -> None:
     start = announce(story)
     (intent,) = standing(story)
     assert (intent.verb, intent.name) == ("start", "acme")
@@ -54,7 +54,7 @@ def test_a_failed_start_that_may_have_left_something_keeps_all_its_marks(story: 
     assert json.loads(intent.plan)["marks"] == ["m2", "m1"]
 
 
-def test_two_at_once_are_one(story: Story) -> None:
+def test_only_one_of_two_simultaneous_starts_proceeds(story: Story) -> None:
     other = story.app(story.processes.add("tmuxreap").pid)
     with (
         open_start(story.app(), wish(story), "m1"),

@@ -36,7 +36,7 @@ def test_three_failed_starts_in_a_row_halt_and_the_cause_is_reported_once(story:
     assert not any("no licence" in message for message in told)
 
 
-def test_a_set_is_named_in_the_hint(story: Story) -> None:
+def test_the_hint_of_a_halt_names_the_set(story: Story) -> None:
     breaker = Breaker(story.app(), 1)
     breaker.note(failed("a"))
     halt = breaker.halt(REST, "evening")
@@ -60,7 +60,7 @@ def test_a_refusal_does_not_count(story: Story, code: Code) -> None:
 
 
 @pytest.mark.parametrize(("after_s", "halts"), [(1.0, True), (LEFT_WITHIN_S + 1, False)])
-def test_agents_that_leave_at_once_halt(story: Story, after_s: float, halts: bool) -> None:
+def test_agents_that_exit_at_once_halt_a_resume(story: Story, after_s: float, halts: bool) -> None:
     breaker = Breaker(story.app(), 3)
     agents = [story.agent(name).process for name in "abc"]
     for name, process in zip("abc", agents, strict=True):

@@ -47,7 +47,7 @@ def test_an_agent_that_dies_at_once_leaves_a_stopped_row(story: Story) -> None:
     assert "no such model" in one["error"]["message"]
 
 
-def test_an_agent_that_dies_before_its_confirmation_leaves_one_too(story: Story) -> None:
+def test_an_agent_that_dies_before_its_confirmation_leaves_a_stopped_row_too(story: Story) -> None:
     story.agent()
     began = story.tmux.on_respawn
     assert began is not None

@@ -33,7 +33,7 @@ from tmuxreap.registry.transitions import RowEvent
         ),
     ],
 )
-def test_it_says_what_was_seen(gone: bool, screen: str, said: str) -> None:
+def test_a_failed_start_says_what_was_seen(gone: bool, screen: str, said: str) -> None:
     wish = Launch("acme", "demo", ("a b",), None, "/", None, "/s", RowEvent.STARTED)
     failure = agent_failed(wish, load_profiles(None).of("demo"), gone, screen)
     assert (failure.code.text, failure.message) == ("start_failed", said)

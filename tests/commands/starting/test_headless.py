@@ -77,7 +77,9 @@ def nothing_runs(real: Real) -> bool:
 
 
 @pytest.mark.parametrize("verb", [EndVerb.STOP, EndVerb.KILL], ids=lambda verb: verb.value)
-def test_it_is_started_seen_and_ended_with_all_that_it_began(real: Real, verb: EndVerb) -> None:
+def test_a_headless_agent_is_started_seen_and_ended_with_all_that_it_began(
+    real: Real, verb: EndVerb
+) -> None:
     helper = "setsid sleep 600 </dev/null >/dev/null 2>&1 & exec "
     begun = begin(real, "sh", "-c", helper + " ".join(DEMO), confirm_s=THROUGH_A_SHELL_S)
     pid = ready(real)
@@ -139,7 +141,7 @@ def test_a_failed_start_leaves_nothing(real: Real, command: list[str], said: str
         assert list(reconcile.run(app).results) == []
 
 
-def test_its_conversation_continues_without_tmux(
+def test_a_headless_conversation_continues_without_tmux(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMUXREAP_DEMO_HOME", str(real.store))
@@ -156,7 +158,7 @@ def test_its_conversation_continues_without_tmux(
     assert answer(real.kill())["outcome"] == "killed"
 
 
-def test_an_ended_one_is_started_as_it_was_or_as_one_says(real: Real) -> None:
+def test_an_ended_headless_session_is_started_again_as_before_or_as_given(real: Real) -> None:
     begin(real)
     ready(real)
     real.stop()
@@ -224,7 +226,7 @@ def test_the_ancestor_of_all_is_not_adopted_for_an_agent_below_it(real: Real) ->
 
 
 @pytest.mark.parametrize("pid", [0, -1])
-def test_a_number_that_is_no_process_is_called_so(real: Real, pid: int) -> None:
+def test_adopt_says_that_a_number_is_no_process(real: Real, pid: int) -> None:
     with real.app() as app, pytest.raises(Failure, match=f"there is no process {pid}$"):
         adopt.run(app, adopt.AdoptRequest("acme", "demo", pid=pid))
 
@@ -252,7 +254,7 @@ def _environ_of(pid: int) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
-def test_begun_in_a_session_it_outlives_that_one(real: Real) -> None:
+def test_a_headless_agent_outlives_the_session_that_started_it(real: Real) -> None:
     """A start by an agent: the child has its own mark, and none of the caller's pane variables."""
     words = [*TMUXREAP, "start", "child", "--agent", "demo", "--terminal", "none", "--json"]
     call = " ".join([*words, "--registry", str(real.registry), "--", *DEMO])

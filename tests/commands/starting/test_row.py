@@ -37,7 +37,7 @@ def test_a_new_row_begins_with_its_name_and_ends_with_its_places(story: Story) -
     assert (event.kind, event.data["mark"], event.before) == ("started", "m1", None)
 
 
-def test_an_adopted_one_keeps_what_is_known_and_a_started_one_starts_over(story: Story) -> None:
+def test_an_adopted_row_keeps_what_is_known_and_a_started_row_starts_over(story: Story) -> None:
     story.agent(status="stopped")
     known = story.row()["demo_conversation_id_own"]
     recorded(story, RowEvent.ADOPTED)

@@ -36,7 +36,7 @@ def test_a_script_without_a_known_shell_comes_back_below_its_own() -> None:
 
 
 @pytest.mark.parametrize("shell", [("bash", "-l"), ("zsh",), ("fish",), ("tcsh", "-l")])
-def test_the_shell_is_known_again(shell: tuple[str, ...]) -> None:
+def test_the_shell_of_a_pane_is_recognised_again(shell: tuple[str, ...]) -> None:
     argv = below(shell, WORDS)
     assert argv[-3:] == WORDS
     assert shell_of_pane(argv, "/bin/other") == shell
@@ -50,5 +50,5 @@ def test_each_shell_is_asked_in_its_own_words() -> None:
     assert below(("bash", "-i"), WORDS)[:3] == ("bash", "-i", "-c")
 
 
-def test_without_a_shell_the_command_is_itself() -> None:
+def test_without_a_shell_the_command_is_unchanged() -> None:
     assert below((), WORDS) == WORDS

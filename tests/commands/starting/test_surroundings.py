@@ -23,14 +23,14 @@ def test_the_sessions_environment_is_kept_without_variables_of_the_pane(story: S
     assert not {"TMUX", "TMUX_PANE", "TMUXREAP_ID"} & set(kept or {})
 
 
-def test_it_is_what_the_next_client_of_tmux_runs_in(story: Story) -> None:
+def test_the_next_tmux_client_runs_in_the_kept_environment(story: Story) -> None:
     row = lost(story)
     stored.keep(story.app().books, "acme", {"TOKEN": "mine", "PATH": "/its/bin"})
     bring_back(story.app(), "acme", loss_key(row), 0)
     assert story.tmux.within[-1] == Surroundings({"TOKEN": "mine", "PATH": "/its/bin"})
 
 
-def test_of_one_that_wants_none_nothing_is_kept_any_more(story: Story) -> None:
+def test_a_session_without_restarts_keeps_no_environment(story: Story) -> None:
     row = wanting(story)
     save_environment(story.app(), row)
     write(story, "acme", restart="never")

@@ -39,13 +39,13 @@ def made(
             raise error
 
 
-def test_it_stays_with_a_session_that_runs(story: Story, tree: Worktree) -> None:
+def test_a_worktree_stays_with_a_running_session(story: Story, tree: Worktree) -> None:
     made(story, tree, cleared=False)
     assert Path(tree.path).is_dir()
 
 
 @pytest.mark.parametrize("cleared", [True, False])
-def test_a_start_that_fails_takes_it_back_unless_something_may_live_in_it(
+def test_a_failed_start_removes_its_worktree_unless_something_may_live_in_it(
     story: Story, tree: Worktree, cleared: bool
 ) -> None:
     with pytest.raises(Failure, match="no luck"):

@@ -30,7 +30,7 @@ def began(story: Story) -> str:
     return " ".join(made[-1]) if made else ""
 
 
-def test_the_conversation_continues_and_what_began_it_is_not_done_again(story: Story) -> None:
+def test_the_conversation_continues_without_repeating_its_first_prompt(story: Story) -> None:
     row = lost(story)
     write(story, "acme", start_command="python3 -m tmuxreap.demo_agent")
     again(story)
@@ -49,7 +49,7 @@ def test_a_second_watch_comes_too_late(story: Story) -> None:
     assert kinds(story) == RESTARTED
 
 
-def test_without_a_conversation_it_is_given_up_and_by_always_started_over(story: Story) -> None:
+def test_without_a_conversation_only_always_starts_a_session_over(story: Story) -> None:
     lost(story, message=False)
     again(story)
     assert kinds(story) == ["dead", "restarting", "restart_given_up"]
@@ -60,7 +60,7 @@ def test_without_a_conversation_it_is_given_up_and_by_always_started_over(story:
     assert kinds(story)[-1] == "restart_given_up"
 
 
-def test_always_starts_its_command_where_there_is_nothing_to_take_up(story: Story) -> None:
+def test_always_runs_the_command_where_no_conversation_can_be_resumed(story: Story) -> None:
     words = "python3 -m tmuxreap.demo_agent --from here"
     lost(story, restart="always", start_command=words, message=False)
     write(story, "acme", start_command="touch /tmp/of-another-hand")
@@ -120,7 +120,7 @@ BY = {
 
 
 @pytest.mark.parametrize("verb", BY)
-def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> None:
+def test_a_deliberate_act_cancels_a_pending_restart(story: Story, verb: str) -> None:
     loss = loss_key(lost(story))
     bytes_before = story.path.read_bytes()
     act: Callable[[Story], object] = BY[verb]
@@ -192,7 +192,7 @@ def test_a_stop_waits_for_the_restart_that_is_in_progress(story: Story) -> None:
     assert story.clock.monotonic() - before >= 0.5
 
 
-def test_nothing_is_started_that_the_ledger_could_not_say(
+def test_no_session_is_restarted_without_a_record_in_the_ledger(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loss = loss_key(lost(story))
@@ -203,7 +203,7 @@ def test_nothing_is_started_that_the_ledger_could_not_say(
     assert kinds(story) == ["dead", "restarting"]
 
 
-def test_a_session_in_another_process_s_hands_is_left_alone(story: Story) -> None:
+def test_a_session_handled_by_another_process_is_left_alone(story: Story) -> None:
     loss = loss_key(lost(story))
     owner = story.processes.add("tmuxreap", pid=4711)
     new = NewIntent(

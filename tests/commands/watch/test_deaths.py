@@ -36,7 +36,7 @@ def deaths(story: Story, ends: dict[ProcessId, str]) -> Deaths:
         (1, "exit status 0", "exit status 0", "its tmux server ended (exit status 0)"),
     ],
 )
-def test_the_server_of_the_last_agent_that_left_is_no_cause(
+def test_a_server_that_exits_after_its_last_agent_is_no_cause(
     story: Story, others: int, agent: str, server: str, cause: str
 ) -> None:
     one = story.agent()

@@ -40,5 +40,5 @@ def test_a_command_that_cannot_be_run_is_refused(command: str) -> None:
 @pytest.mark.parametrize(
     "command", ["cat > /dev/null", "x=1 env", "{ true; }", "cd / && true", "test -n x", "$EDITOR x"]
 )
-def test_a_command_that_can_be_run_is_not(command: str) -> None:
+def test_a_command_that_can_be_run_is_accepted(command: str) -> None:
     telling.check(command)

@@ -12,7 +12,7 @@ from tmuxreap.commands.watch.telling import Outlet
 from tmuxreap.core.answers import Drift
 
 
-def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thousand_events_start_few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     now, most, count, lock = [0], [0], [0], threading.Lock()
     done = threading.Event()
 

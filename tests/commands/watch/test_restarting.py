@@ -121,7 +121,7 @@ def test_two_watches_start_it_once(story: Story, desk: Desk) -> None:
     assert other.due_in() == float("inf")
 
 
-def test_two_that_begin_in_the_same_moment_are_one(story: Story, desk: Desk) -> None:
+def test_two_watches_that_begin_in_the_same_moment_start_one(story: Story, desk: Desk) -> None:
     """The second has its process before the first has claimed its attempt."""
     other = Desk(story)
     lost(story)
@@ -138,7 +138,7 @@ def test_two_that_begin_in_the_same_moment_are_one(story: Story, desk: Desk) -> 
     assert round(other.due_in(), 3) == 2.0
 
 
-def test_both_give_it_up_and_one_tells(story: Story, desk: Desk) -> None:
+def test_two_watches_give_up_and_one_reports_it(story: Story, desk: Desk) -> None:
     other = Desk(story)
     lost(story)
     write(story, "acme", restart_limit="rather often")
@@ -158,7 +158,7 @@ def test_a_cancelled_restart_starts_no_process(story: Story, desk: Desk) -> None
     assert desk.due_in() == float("inf")
 
 
-def test_so_many_at_once_and_the_others_after_them(story: Story, desk: Desk) -> None:
+def test_restarts_are_limited_at_once_and_the_others_follow(story: Story, desk: Desk) -> None:
     for number in range(AT_ONCE + 2):
         lost(story, f"n{number}", message=False)
     desk.see()

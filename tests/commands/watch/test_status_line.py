@@ -57,7 +57,7 @@ def restarting(story: Story, owner: int | None) -> None:
         ledger.begin_intents([new], owner_alive=lambda _: True, take_over=False, now=now)
 
 
-def test_tmux_learns_what_changed_and_again_where_that_is_wanted(story: Story) -> None:
+def test_tmux_is_sent_changes_and_repeats_on_request(story: Story) -> None:
     story.agent()
     segment, now = Segment(story.app()), seen(story)
     segment.show(now, again=False)

@@ -49,7 +49,7 @@ def test_a_file_that_comes_and_one_that_changes_are_reported(waiter: Waiter, fil
     assert not waiter.wait([], 0.0).changed
 
 
-def test_the_time_ends_it_without_a_word(waiter: Waiter) -> None:
+def test_a_timeout_ends_the_wait_silently(waiter: Waiter) -> None:
     before = time.monotonic()
     woken = waiter.wait([], 0.05)
     assert (woken.gone, woken.changed, woken.ending) == (frozenset(), False, False)

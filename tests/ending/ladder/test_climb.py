@@ -118,7 +118,7 @@ def kinds(requests: list[Request[Any]]) -> list[str]:
     return [type(request).__name__ for request in requests]
 
 
-def test_the_requests_of_a_stop_that_goes_well() -> None:
+def test_a_stop_that_goes_well_makes_these_requests() -> None:
     known = Conversation("id", "exit-banner", None, exists=True)
     # still there after the pauses between the keys, gone after the last
     waits = [*[frozenset({AGENT.id})] * 3, frozenset()]
@@ -161,13 +161,13 @@ def test_a_stop_taken_over_before_the_first_key_presses_none() -> None:
     assert (ended.outcome, ended.stopped_by, ended.survivors) == (Outcome.TAKEN_OVER, None, ())
 
 
-def test_taken_over_between_two_rungs() -> None:
+def test_a_stop_taken_over_between_two_rungs_sends_nothing_more() -> None:
     asked, ended = run(STOP, scripted(Checkpoint=[True, False], ReadScreen=IDLE))
     assert ended.outcome is Outcome.TAKEN_OVER
     assert not [request for request in asked if isinstance(request, Signal | Close)]
 
 
-def test_one_clean_look_is_none() -> None:
+def test_one_clean_look_proves_no_end() -> None:
     late = replace(GONE, owned=Owned((Belonging(AGENT, "mark"),)))
     asked, ended = run(
         replace(STOP, keys_timeout_s=0.0), scripted(Look=[GONE, late, GONE, GONE], Wait=frozenset())
@@ -176,7 +176,7 @@ def test_one_clean_look_is_none() -> None:
     assert ended.outcome is Outcome.STOPPED
 
 
-def test_everybody_is_asked_once_and_woken() -> None:
+def test_every_process_is_signalled_once_and_woken() -> None:
     asked, _ = run(replace(STOP, keys_timeout_s=0.0, force=False), scripted(Look=SIGHT))
     assert [request for request in asked if isinstance(request, Signal)] == [
         Signal(frozenset({AGENT.id}), (SIGTERM, SIGCONT))
@@ -295,7 +295,7 @@ def test_a_cleared_text_that_was_not_read_whole_is_reported(screen: Screen, why:
     assert bool(why) is bool(ended.draft_lost)
 
 
-def test_a_screen_that_cannot_be_read_after_the_first_clearing_key_is_one_that_closes() -> None:
+def test_an_unreadable_screen_after_the_first_clearing_key_counts_as_closing() -> None:
     screens = [*[Screen(State.BUSY)] * 9, Screen(State.UNKNOWN)]
     _, ended = run(STOP, scripted(ReadScreen=screens, Look=GONE))
     assert ended.draft_lost == ""
@@ -335,7 +335,7 @@ def test_a_stash_that_does_not_come_back_is_reported(profile: Profile, state: St
     assert (Key("C-s") in pressed(asked)) is bool(asks)
 
 
-def test_a_kill_tells_what_was_put_aside() -> None:
+def test_a_kill_reports_what_was_stashed() -> None:
     _, ended = run(KILL, scripted(Look=GONE), screen=LAID_ASIDE)
     assert "laid aside" in ended.draft_lost
 
@@ -360,7 +360,7 @@ def test_a_key_that_could_not_be_sent_is_the_last() -> None:
     ]
 
 
-def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
+def test_an_agent_whose_processes_exit_one_by_one_is_waited_for() -> None:
     """The foreground process is gone, but not its launcher: no key reaches it, and it exits by
     those already sent."""
     living = frozenset({AGENT.id})
@@ -400,7 +400,7 @@ def test_the_screen_is_read_before_each_key_that_clears_or_submits() -> None:
             assert isinstance(before, ReadScreen)
 
 
-def test_the_agent_that_had_left_is_captured_by_nobody() -> None:
+def test_an_agent_that_had_exited_is_not_captured() -> None:
     asked, ended = run(STOP, scripted(Look=GONE), ALONE)
     assert not [request for request in asked if isinstance(request, Capture | ReadScreen | Press)]
     assert ended.stopped_by is StoppedBy.ALREADY_GONE
@@ -423,7 +423,9 @@ UNREAD = Screen(State.UNKNOWN)
         (load_profiles(None).agents["codex"], UNREAD),
     ],
 )
-def test_the_keys_of_a_deaf_agent_take_what_the_plan_says(profile: Profile, screen: Screen) -> None:
+def test_the_keys_of_an_unresponsive_agent_take_the_planned_time(
+    profile: Profile, screen: Screen
+) -> None:
     """The time to exit counts from the last key of the sequence; repeats stay within it."""
     plan = make_plan("acme", "demo", SIGHT, screen, profile, STOP)
     screens = [IDLE, *[IDLE] * 13, OURS] if screen is IDLE else screen

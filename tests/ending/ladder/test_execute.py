@@ -35,7 +35,7 @@ def rungs(result: Result) -> dict[str, object]:
 # The rungs
 
 
-def test_it_leaves_by_its_exit_keys(story: Story) -> None:
+def test_an_agent_exits_by_its_exit_keys(story: Story) -> None:
     agent = story.agent(exit_delay_s=0.5)
     result = story.stop()
     assert facts(result, "outcome", "stopped_by", "swept", "duration_ms") == (
@@ -59,7 +59,7 @@ def test_it_leaves_by_its_exit_keys(story: Story) -> None:
     )
 
 
-def test_it_ignores_keys_and_goes_when_it_is_hung_up(story: Story) -> None:
+def test_an_agent_that_ignores_keys_exits_on_hangup(story: Story) -> None:
     agent = story.agent(leaves=False)
     result = story.stop()
     assert facts(result, "outcome", "stopped_by") == ("stopped", "hangup")
@@ -67,7 +67,7 @@ def test_it_ignores_keys_and_goes_when_it_is_hung_up(story: Story) -> None:
     assert story.signals_to(agent.process) == []  # the hangup of its terminal was enough
 
 
-def test_it_ignores_hangup_and_term_and_is_killed(story: Story) -> None:
+def test_an_agent_that_ignores_hangup_and_term_is_killed(story: Story) -> None:
     agent = story.agent(**STUBBORN)
     result = story.stop()
     assert facts(result, "outcome", "stopped_by", "status") == ("stopped", "sigkill", "stopped")
@@ -75,7 +75,7 @@ def test_it_ignores_hangup_and_term_and_is_killed(story: Story) -> None:
     assert story.signals_to(agent.process) == [SIGTERM, SIGCONT, SIGKILL]
 
 
-def test_a_stopped_one_is_woken_for_its_term(story: Story) -> None:
+def test_a_suspended_agent_is_woken_for_its_term(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP})
     story.processes.signal(agent.process, SIGSTOP)
     assert facts(story.stop(keys_timeout_s=0), "stopped_by", "outcome") == ("hangup", "stopped")
@@ -127,7 +127,7 @@ def test_without_force_a_survivor_is_never_killed(story: Story) -> None:
     assert only(result)["error"]["hint"] == "try again without --no-force"  # type: ignore[index]
 
 
-def test_no_time_for_keys_sends_none(story: Story) -> None:
+def test_keys_without_time_are_not_sent(story: Story) -> None:
     agent = story.agent()
     assert rungs(story.stop(keys_timeout_s=0))["keys"] == "--keys-timeout 0"
     assert agent.heard == []
@@ -140,7 +140,7 @@ def test_the_time_for_keys_cuts_the_sequence(story: Story) -> None:
     assert rungs(result)["keys"] == 200
 
 
-def test_a_grace_of_its_own(story: Story) -> None:
+def test_a_stop_uses_the_grace_it_was_given(story: Story) -> None:
     story.agent(**STUBBORN)
     assert rungs(story.stop(keys_timeout_s=0, grace_s=1.25))["hangup"] == 1250
 
@@ -156,7 +156,7 @@ def test_the_agent_leaves_and_its_shell_is_swept(story: Story) -> None:
     assert not story.processes.alive(agent.shell)
 
 
-def test_agent_gone_and_shell_left_is_already_gone(story: Story) -> None:
+def test_a_shell_left_by_its_agent_counts_as_already_gone(story: Story) -> None:
     agent = story.agent(shell=True)
     story.processes.put_in_front(agent.shell)  # type: ignore[arg-type]
     story.processes.die(agent.process)
@@ -166,7 +166,7 @@ def test_agent_gone_and_shell_left_is_already_gone(story: Story) -> None:
     assert agent.pane.typed == []
 
 
-def test_session_gone_is_already_gone_and_written(story: Story) -> None:
+def test_a_session_that_is_gone_is_recorded_as_already_gone(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
     assert facts(story.stop(), "outcome", "stopped_by", "resumable") == (
@@ -179,7 +179,7 @@ def test_session_gone_is_already_gone_and_written(story: Story) -> None:
 
 
 @pytest.mark.parametrize("status", ["stopped", "terminated", "archived"])
-def test_already_stopped_writes_not_a_byte(story: Story, status: str) -> None:
+def test_a_stop_of_a_stopped_row_writes_nothing(story: Story, status: str) -> None:
     agent = story.agent(status=status)
     story.processes.die(agent.process)
     before = story.written()
@@ -213,7 +213,7 @@ def test_processes_of_an_ended_row_are_swept_and_only_stopped_by_changes(story: 
     assert not story.processes.alive(agent.process)
 
 
-def test_a_denied_signal_is_no_death(story: Story) -> None:
+def test_a_denied_signal_is_not_taken_for_a_death(story: Story) -> None:
     agent = story.agent(leaves=False, denied=True, ignores={SIGHUP})
     result = story.stop()
     assert facts(result, "outcome", "status") == ("survived", "running")
@@ -291,7 +291,7 @@ def test_a_shell_that_ignores_term_goes_with_its_terminal(story: Story) -> None:
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_dry_run_shows_the_very_plan_that_is_recorded(story: Story, verb: str) -> None:
+def test_a_dry_run_shows_the_plan_that_a_stop_records(story: Story, verb: str) -> None:
     agent = story.agent(shell=True, state="draft", draft="half a thought")
     story.processes.add("ssh-agent", parent=agent.process)
     before = story.written()
@@ -303,7 +303,7 @@ def test_dry_run_shows_the_very_plan_that_is_recorded(story: Story, verb: str) -
     assert story.recorded_plans() == [json.dumps(planned["plan"])]
 
 
-def test_the_spared_is_named_and_lives(story: Story) -> None:
+def test_a_spared_program_is_named_and_lives(story: Story) -> None:
     agent = story.agent()
     shared = story.processes.add("ssh-agent", parent=agent.process, new_session=True)
     result = story.stop()
@@ -333,7 +333,7 @@ def test_a_hung_tmux_is_not_a_dead_one(story: Story) -> None:
         (False, False, "tmux_unreachable", 4),
     ],
 )
-def test_a_tmux_that_cannot_be_asked(
+def test_a_stop_writes_nothing_while_tmux_cannot_be_asked(
     story: Story, missing: bool, denied: bool, code: str, status: int
 ) -> None:
     story.agent()
@@ -389,7 +389,7 @@ def test_a_stop_sends_tmux_these_commands_only(story: Story) -> None:
     assert pane in transcript[2][4]
 
 
-def test_all_are_ended_at_the_same_time(story: Story) -> None:
+def test_all_targets_are_ended_at_the_same_time(story: Story) -> None:
     for name in ("a", "a-2", "b"):
         story.agent(name, exit_delay_s=1.0)
     started = story.clock.monotonic()

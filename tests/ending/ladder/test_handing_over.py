@@ -53,7 +53,7 @@ def signals(asked: list[Request[Any]]) -> list[object]:
     ]
 
 
-def test_the_whole_replaces_what_stood_for_it() -> None:
+def test_the_whole_draft_replaces_its_placeholder() -> None:
     asked, ended = handed(None, Opened(EDITOR, "one\ntwo\n"))
     assert (ended.kept, ended.draft_lost) == (["one\ntwo"], "")
     assert ended.draft is not None
@@ -94,7 +94,7 @@ def test_a_command_for_the_shell_keeps_its_sign() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "see [Pasted #1]"])
-def test_words_that_stand_for_it_are_not_the_whole(text: str) -> None:
+def test_a_placeholder_is_not_taken_for_the_whole_draft(text: str) -> None:
     asked, ended = handed(Opened(EDITOR, text))
     assert (ended.kept, ended.draft_lost) == (["[Pasted #1]"], PARTIAL)
     assert signals(asked)[0] == (SIGTERM,)
@@ -169,7 +169,7 @@ OWN = Screen(State.UNKNOWN)
         ),
     ],
 )
-def test_an_editor_of_the_persons_own_gets_no_key_and_is_ended_first(
+def test_a_persons_own_editor_gets_no_key_and_is_ended_first(
     shown: str, kept: list[str], lost: str
 ) -> None:
     given = {"ReadScreen": [Screen(State.IDLE)], "Look": [ALONE, GONE]}
@@ -186,6 +186,6 @@ def test_an_editor_of_the_persons_own_gets_no_key_and_is_ended_first(
     assert (ended.kept, ended.draft_lost) == (kept, lost)
 
 
-def test_no_text_is_typed_while_one_may_open() -> None:
+def test_no_text_is_typed_while_an_editor_may_open() -> None:
     asked, _ = handed(None, ReadScreen=[PASTE, Screen(State.IDLE)])
     assert [request for request in keys(asked) if isinstance(request, Text)] == []

@@ -156,7 +156,7 @@ def test_a_question_that_hears_no_key_gets_none_and_its_words_stay() -> None:
     assert "only an answer closes" in ended.trouble.message
 
 
-def test_between_two_steps_of_a_turn_it_is_not_idle() -> None:
+def test_an_agent_between_two_steps_of_a_turn_is_not_idle() -> None:
     ended, asked = done([IDLE, BUSY], after={ESCAPE: IDLE})
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
     ended, asked = done([IDLE])
@@ -242,7 +242,7 @@ def test_a_queue_that_does_not_come_back_gets_no_key_that_would_start_it() -> No
     assert (ended.outcome.value, keys(asked)) == ("refused", [UP])
 
 
-def test_an_agent_that_leaves_over_it_is_gone() -> None:
+def test_an_agent_that_exits_during_an_interrupt_is_gone() -> None:
     ended, _ = done([BUSY], after={ESCAPE: UNKNOWN}, leaves=True)
     assert ended.trouble is not None
     assert (ended.outcome.value, ended.trouble.code.text) == ("failed", "gone")

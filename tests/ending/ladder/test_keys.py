@@ -45,7 +45,7 @@ def keyed(*screens: Screen, **answers: object) -> tuple[list[Request[Any]], Endi
     return run(STOP, scripted(**given))
 
 
-def test_no_enter_where_something_else_than_ours_stands() -> None:
+def test_enter_is_not_sent_after_words_that_are_not_ours() -> None:
     asked, _ = keyed(IDLE, Screen(State.DRAFT, "rm -rf /exit"))
     assert Key("Enter") not in pressed(asked)
 
@@ -66,7 +66,7 @@ def test_a_draft_seen_in_part_is_reported_as_lost() -> None:
     assert ended.draft_lost == PARTIAL
 
 
-def test_several_texts_are_kept_each_once_and_what_grew_replaces_what_it_grew_from() -> None:
+def test_each_kept_text_appears_once_and_a_longer_one_replaces_its_beginning() -> None:
     drafts = [Screen(State.DRAFT, text) for text in ("half", "half a line", "other")]
     profile = replace(DEMO, empty_keys=())
     answers = scripted(ReadScreen=drafts, KeepDraft=[1, 2, 3], Look=[ALONE, GONE], Capture=UNTOLD)
@@ -127,14 +127,14 @@ def test_a_draft_that_is_not_read_back_empty_gets_no_text_after_it() -> None:
 
 
 @pytest.mark.parametrize("before", [BUSY, UNREAD, Screen(State.DIALOG)])
-def test_the_first_key_of_a_stop_is_the_only_one_where_it_brings_the_empty_prompt(
+def test_a_stop_presses_one_safe_key_when_it_brings_the_empty_prompt(
     before: Screen,
 ) -> None:
     asked, _ = keyed(before, before, IDLE, IDLE, OURS)
     assert pressed(asked) == [ESCAPE, Text("/exit"), Key("Enter")]
 
 
-def test_a_prompt_that_shows_for_a_moment_between_two_steps_is_none() -> None:
+def test_a_prompt_shown_for_a_moment_between_two_steps_is_not_an_idle_one() -> None:
     asked, _ = keyed(BUSY, IDLE, *[BUSY] * 50)
     assert Text("/exit") not in pressed(asked)
 
@@ -190,7 +190,7 @@ def drawn(planned: Screen, *screens: Screen) -> tuple[list[Request[Any]], Ending
 
 
 @pytest.mark.parametrize("half", [BUSY, UNREAD])
-def test_no_key_that_would_begin_what_is_queued_and_not_drawn_yet(half: Screen) -> None:
+def test_no_key_starts_a_queued_prompt_that_is_not_drawn_yet(half: Screen) -> None:
     queued = replace(BUSY, queued="run it")
     asked, ended = drawn(queued, half, queued, queued, replace(BUSY, draft="run it"))
     assert pressed(asked)[:2] == [UP, ESCAPE]
@@ -207,14 +207,14 @@ def test_a_turn_is_not_over_because_its_screen_is_being_drawn() -> None:
     assert pressed(asked)[:3] == [ESCAPE] * 3
 
 
-def test_a_screen_that_tells_nothing_is_looked_at_no_longer_for_it() -> None:
+def test_a_screen_that_says_nothing_is_not_watched_longer() -> None:
     asked, ended = drawn(UNREAD, UNREAD)
     reads = next(at for at, request in enumerate(asked) if isinstance(request, Press))
     assert sum(isinstance(request, ReadScreen) for request in asked[:reads]) == 1
     assert ended.draft_lost
 
 
-def test_a_pause_between_keys_is_waited_and_no_key() -> None:
+def test_a_pause_between_keys_sends_no_key() -> None:
     one = an_ending()
     steps = type_keys(one, (Key("C-c"), Pause(0.5), Key("C-c")))
     asked = [next(steps)]

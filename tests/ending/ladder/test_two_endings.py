@@ -29,7 +29,7 @@ def begin(story: Story, new: NewIntent) -> int:
     return begun.intent.id
 
 
-def test_a_second_stop_sends_nothing_and_reports_the_first_ones_outcome(story: Story) -> None:
+def test_a_second_stop_sends_nothing_and_reports_the_first_outcome(story: Story) -> None:
     agent = story.agent()
     number = begin(story, another(story))
 

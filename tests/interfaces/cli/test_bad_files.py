@@ -42,7 +42,7 @@ def test_an_unreadable_file_is_refused(
     "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
 )
 @pytest.mark.parametrize("fault", ["EROFS", "ENOSPC", "EIO", "EDQUOT"])
-def test_a_disk_that_takes_nothing(
+def test_a_full_disk_is_reported_and_keeps_the_registry(
     fault: str, words: tuple[str, ...], registry: Path, tmp_path: Path
 ) -> None:
     registry.write_text(ROW)
@@ -73,7 +73,7 @@ def plainly(*words: str) -> Answer:
         (".", 0o555, 6, "registry_unwritable"),
     ],
 )
-def test_modes_are_obeyed(
+def test_file_modes_are_obeyed(
     part: str, mode: int, exit_code: int, code: str, words: tuple[str, ...], registry: Path
 ) -> None:
     registry.write_text(ROW)
@@ -127,7 +127,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
 )
 @pytest.mark.usefixtures("impatient")
-def test_a_lock_that_another_holds(
+def test_a_lock_held_by_another_refuses_writing_verbs(
     holder: str, words: tuple[str, ...], registry: Path, tmp_path: Path
 ) -> None:
     registry.write_text(ROW)
@@ -153,7 +153,7 @@ def test_reading_takes_no_lock(registry: Path) -> None:
         assert run("stop", "b", "--json").json["results"][0]["outcome"] == "already_stopped"
 
 
-def test_a_lock_that_is_let_go_is_taken(registry: Path) -> None:
+def test_a_lock_is_taken_when_it_is_released(registry: Path) -> None:
     registry.write_text(ROW)
     with FileLock(f"{registry}.lock"):
         waiting = command("forget", "b", "--json")

@@ -73,7 +73,9 @@ WHOLE = {
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", WHOLE)
-def test_a_file_that_is_no_registry(kind: str, verb: str, registry: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_registry_is_refused_and_unchanged(
+    kind: str, verb: str, registry: Path, tmp_path: Path
+) -> None:
     content, code, *words = WHOLE[kind]
     registry.write_bytes(content.encode() if isinstance(content, str) else content)
     before = everything(tmp_path)
@@ -99,7 +101,7 @@ def test_a_folder_without_a_registry_is_refused_and_left_empty(verb: str, tmp_pa
 
 
 @pytest.mark.parametrize("how", ["flag", "environment"])
-def test_a_registry_that_was_named_and_is_not_there(
+def test_a_named_registry_that_is_missing_is_refused(
     how: str, registry: Path, tmp_path: Path
 ) -> None:
     registry.write_text(ROW)
@@ -115,7 +117,7 @@ def test_a_registry_that_was_named_and_is_not_there(
     )
 
 
-def test_a_deleted_working_directory() -> None:
+def test_a_deleted_working_directory_is_reported() -> None:
     def work() -> int:
         folder = tempfile.mkdtemp()
         os.chdir(folder)
@@ -126,13 +128,13 @@ def test_a_deleted_working_directory() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_folder_in_its_place(verb: str, registry: Path) -> None:
+def test_a_folder_in_place_of_the_registry_is_refused(verb: str, registry: Path) -> None:
     registry.mkdir()
     refused(run(*VERBS[verb]), 6, "registry_invalid", "folder")
     assert list(registry.iterdir()) == []
 
 
-def test_a_file_where_a_folder_is_due(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("x")
     answer = run("list", "--json", "--registry", "plain/agent-sessions.yaml")
     assert answer.exit == 6
@@ -309,14 +311,12 @@ def test_an_odd_name_is_stopped_and_forgotten_alone(name: str, registry: Path) -
         "",
     ],
 )
-def test_names_that_tmux_or_targets_take_otherwise_are_not_started(
-    name: str, tmp_path: Path
-) -> None:
+def test_start_refuses_names_that_tmux_or_targets_read_otherwise(name: str, tmp_path: Path) -> None:
     refused(run("start", "--agent", "demo", "--json", "--", name, "true"), 2, "usage")
     assert everything(tmp_path) == {}
 
 
-def test_a_thousand_rows(registry: Path) -> None:
+def test_a_registry_of_a_thousand_rows_is_listed_and_edited(registry: Path) -> None:
     rows = [
         f"  # {n}\n  - name: s{n}\n    status: running\n    pane: {{pid: {n + 1}, cwd: /x}}\n"
         for n in range(1000)
@@ -353,7 +353,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize("kind", USAGE)
-def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path) -> None:
+def test_a_wrong_command_line_is_answered_in_json(kind: str, registry: Path) -> None:
     registry.write_text(ROW)
     words = USAGE[kind]
     refused(run(words[0], "--json", *words[1:]), 2, "usage")
@@ -372,7 +372,7 @@ def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path)
     assert registry.read_text() == ROW
 
 
-def test_events_are_reported_of_rows_that_cannot_be_used_or_are_no_more(registry: Path) -> None:
+def test_events_of_unusable_and_forgotten_rows_are_reported(registry: Path) -> None:
     registry.write_text(ROW)
     assert run("forget", "b").exit == 0
     registry.write_text(ROW.replace("running", "asleep"))
@@ -388,14 +388,14 @@ def test_a_target_without_a_row_is_not_registered(target: str, registry: Path) -
     assert registry.read_text() == ROW
 
 
-def test_all_of_nothing_is_done(registry: Path) -> None:
+def test_all_of_an_empty_registry_succeeds(registry: Path) -> None:
     registry.write_text("tmux_sessions: []\n")
     for verb in ("stop", "kill", "show", "resume", "forget", "list", "events"):
         answer = run(verb, "all", "--json")
         assert (answer.exit, answer.json["results"]) == (0, [])
 
 
-def test_several_kinds_of_failure_are_exit_one(registry: Path) -> None:
+def test_several_kinds_of_failure_exit_with_status_one(registry: Path) -> None:
     registry.write_text(ROW + "  - name: c\n    status: odd\n")
     answer = run("stop", "c", "nosuch", "--json")
     assert (answer.exit, sorted(answer.codes)) == (1, ["row_invalid", "session_not_registered"])

@@ -47,7 +47,7 @@ def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
         assert caught.value.hint
 
 
-def test_kinds_appear_once_and_in_their_order() -> None:
+def test_reap_kinds_appear_once_and_in_their_order() -> None:
     found = looking.kinds_of("idle, stalled,idle", "--reap")
     assert [kind.value for kind in found] == ["idle", "stalled"]
     assert boundary.seconds("15m", "--grace") == 900.0
@@ -64,7 +64,7 @@ def test_names_may_stand_on_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     ("said", "agreed"),
     [("y\n", True), ("YES\n", True), ("\n", False), ("no\n", False), ("", False)],
 )
-def test_only_a_yes_is_one(
+def test_only_a_yes_counts_as_one(
     said: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(said))

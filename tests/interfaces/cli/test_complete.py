@@ -118,7 +118,7 @@ def test_unknown_values_are_not_offered(words: tuple[str, ...]) -> None:
     assert not set(offered(*words)) - set(PUBLIC)
 
 
-def test_no_registry_and_a_broken_one_are_silence(project: Path) -> None:
+def test_a_missing_or_broken_registry_offers_nothing(project: Path) -> None:
     registry = project / ".hermes" / "agent-sessions.yaml"
     for broken in (b"\xff\xfe\0", b"tmux_sessions: {", b""):
         registry.write_bytes(broken)
@@ -196,7 +196,7 @@ def test_the_later_word_counts_and_an_old_one_has_its_age(ledger: Path) -> None:
     assert offered("show", "shop")["shop"] == "running, demo"
 
 
-def test_an_answer_that_nobody_reads_is_no_crash() -> None:
+def test_an_unread_answer_does_not_crash_completion() -> None:
     environ = {
         **os.environ,
         "_TMUXREAP_COMPLETE": "complete_zsh",
@@ -211,13 +211,13 @@ def test_an_answer_that_nobody_reads_is_no_crash() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_that_of_typer(shell: str) -> None:
+def test_the_completion_script_is_that_of_typer(shell: str) -> None:
     answer = tmuxreap("completion", shell)
     assert answer.exit == 0
     assert f"_TMUXREAP_COMPLETE=complete_{shell}" in answer.out
 
 
-def test_a_shell_that_is_not_known_is_refused() -> None:
+def test_an_unknown_shell_is_refused() -> None:
     answer = tmuxreap("completion", "csh")
     assert (answer.exit, answer.out) == (2, "")
     assert "\nhint: give bash, zsh, fish" in answer.err

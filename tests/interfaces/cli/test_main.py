@@ -28,7 +28,7 @@ sys.exit(program.main([]))
 """
 
 
-def test_talk_that_nobody_can_hear_is_no_failure() -> None:
+def test_a_full_stderr_does_not_fail_a_command() -> None:
     buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     words = [sys.executable, "-c", TALKS_TO_NOBODY]
     with Path("/dev/full").open("w") as full:
@@ -40,7 +40,7 @@ def test_talk_that_nobody_can_hear_is_no_failure() -> None:
 
 @pytest.mark.parametrize("words", [["--help"], ["stop", "-h"], ["help", "stop"], ["schema"], []])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_text_that_nobody_takes_is_no_crash(words: list[str], unbuffered: str) -> None:
+def test_a_full_stdout_is_an_error_and_no_crash(words: list[str], unbuffered: str) -> None:
     command = [sys.executable, "-m", "tmuxreap", *words]
     environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w") as full:
@@ -51,7 +51,7 @@ def test_a_text_that_nobody_takes_is_no_crash(words: list[str], unbuffered: str)
     assert said.stderr.startswith(b"error: could not write the answer: ")
 
 
-def test_without_a_word_it_says_what_it_can_do() -> None:
+def test_without_arguments_the_program_prints_its_help() -> None:
     bare = subprocess.run(
         [sys.executable, "-m", "tmuxreap"], capture_output=True, text=True, timeout=60, check=False
     )

@@ -45,7 +45,7 @@ def test_help_is_found_under_each_of_its_names(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "words", [("stop", "-h"), ("help", "stop"), ("stop", "--help"), ("heartbeat", "-h")]
 )
-def test_a_verb_tells_of_itself(words: tuple[str, ...]) -> None:
+def test_a_verb_explains_itself(words: tuple[str, ...]) -> None:
     answer = tmuxreap(*words)
     assert answer.exit == 0
     assert "Usage: tmuxreap" in answer.out
@@ -72,7 +72,7 @@ def test_a_registry_that_is_given_twice_is_an_error(registry: Path) -> None:
     assert "twice" in answer.error["message"]
 
 
-def test_attach_says_why_it_cannot(registry: Path) -> None:
+def test_attach_says_why_it_cannot_attach(registry: Path) -> None:
     registry.write_text(ROWS)
     answer = tmuxreap("attach", "a")
     assert (answer.exit, "is not a terminal" in answer.err) == (2, True)
@@ -141,7 +141,7 @@ def test_forget_asks_before_more_goes_than_was_named(
 @pytest.mark.parametrize(
     "words", [("-q", "list"), ("--registry", "R", "list"), ("--json", "list"), ("-V",)]
 )
-def test_flags_before_the_verb_count(registry: Path, words: tuple[str, ...]) -> None:
+def test_flags_before_the_verb_are_accepted(registry: Path, words: tuple[str, ...]) -> None:
     registry.write_text(ROWS)
     elsewhere = registry.with_name("other.yaml")
     elsewhere.write_text(ROWS.replace("name: a", "name: elsewhere"))

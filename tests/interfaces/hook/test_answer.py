@@ -62,14 +62,14 @@ def test_an_event_may_come_as_an_argument(desk: Desk) -> None:
         b'{"cwd": "/nowhere\\u0000"}',
     ],
 )
-def test_whatever_comes_in_the_agent_is_not_failed(desk: Desk, said: bytes) -> None:
+def test_no_input_of_a_hook_fails_the_agent(desk: Desk, said: bytes) -> None:
     assert quiet(desk.run("hook", "claude", said=said))
     assert [(beat.kind, beat.state, beat.conversation_id) for beat in desk.beats()] == [
         ("unknown", "", None)
     ]
 
 
-def test_a_ledger_that_cannot_be_had_is_given_up(desk: Desk) -> None:
+def test_a_hook_gives_up_a_ledger_that_cannot_be_had(desk: Desk) -> None:
     holder = sqlite3.connect(desk.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     assert quiet(desk.hook(hook_event_name="Stop"))  # the lock is held until below
@@ -84,7 +84,7 @@ def test_a_broken_ledger_is_left_alone(desk: Desk) -> None:
     assert desk.path.read_bytes() == data
 
 
-def test_no_ledger_is_made(desk: Desk) -> None:
+def test_a_hook_creates_no_ledger(desk: Desk) -> None:
     desk.path.unlink()
     assert quiet(desk.hook(hook_event_name="Stop"))
     assert not desk.path.exists()
@@ -190,13 +190,13 @@ def test_a_faulty_heartbeat_is_reported(
     assert desk.beats() == []
 
 
-def test_a_heartbeat_that_has_to_answer_does(desk: Desk) -> None:
+def test_a_heartbeat_that_must_answer_answers(desk: Desk) -> None:
     status, answer = told(desk.run("heartbeat", "acme", "--json"))
     assert (status, answer["results"]) == (0, [{"name": "acme", "state": "working", "error": None}])
     assert len(desk.beats()) == 1
 
 
-def test_the_quick_ones_load_no_command_line(desk: Desk) -> None:
+def test_quick_hooks_load_no_command_line(desk: Desk) -> None:
     code = (
         "import sys; from tmuxreap.__main__ import main; main(['hook', 'claude']);"
         " print(*sys.modules)"

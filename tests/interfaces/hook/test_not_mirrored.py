@@ -47,7 +47,7 @@ def write(desk: Desk, *rows: str) -> None:
 
 
 @pytest.mark.parametrize("text", [BLOCK, FLOW])
-def test_the_first_word_of_a_row_of_another_tool_is_heard(desk: Desk, text: str) -> None:
+def test_the_first_report_of_a_row_of_another_tool_is_recorded(desk: Desk, text: str) -> None:
     write(desk, text.format(pid=os.getpid(), more="", comma=""))
     for words in (("hook", "claude"), ("heartbeat",), ("heartbeat", "hand", "--state", "idle")):
         assert desk.run(*words, said=b'{"hook_event_name": "Stop"}', **in_tmux()).returncode == 0
@@ -109,7 +109,7 @@ class Agent:
 
 
 @pytest.mark.parametrize("count", [5, 5, 5, 20])
-def test_the_first_words_of_many_at_once_are_all_heard(desk: Desk, count: int) -> None:
+def test_the_first_reports_of_many_at_once_are_all_recorded(desk: Desk, count: int) -> None:
     agents = [Agent(desk, number, "hook", "claude") for number in range(count)]
     beating = Agent(desk, count, "heartbeat")
     rows = (
@@ -140,7 +140,7 @@ def test_a_ledger_that_is_still_empty_gets_its_tables(desk: Desk) -> None:
     assert [beat.kind for beat in heard(desk, "hand")] == ["turn_end"]
 
 
-def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:
+def test_a_report_of_a_row_newer_than_the_mirror_is_recorded(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     write(desk, BLOCK.format(pid=os.getpid(), more=""))
     assert (
@@ -150,7 +150,7 @@ def test_a_row_that_came_after_the_mirror_is_heard(tmp_path: Path) -> None:
     assert [beat.kind for beat in heard(desk, "hand")] == ["heartbeat", "turn_end"]
 
 
-def test_the_pane_tells_whose_a_report_is_that_comes_from_a_new_process(tmp_path: Path) -> None:
+def test_a_report_from_a_new_process_is_placed_by_its_pane(tmp_path: Path) -> None:
     """As after a respawn of the pane: no look has seen the process yet."""
     desk = Desk(tmp_path)
     tmux = f"{{socket: {tmp_path}/s, server_pid: 42}}"
@@ -174,7 +174,7 @@ def test_a_hook_without_a_row_records_nothing(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("line", ["name: 'hand'", 'name:  "hand"  # it', "{name: hand, a: 1}"])
-def test_a_name_that_is_written_plainly_is_heard_at_once(desk: Desk, line: str) -> None:
+def test_a_report_of_a_plainly_written_name_is_recorded_at_once(desk: Desk, line: str) -> None:
     desk.registry.write_text(f"tmux_sessions:\n- {line}\n")
     assert speaker.is_written(str(desk.registry), "hand")
     assert not speaker.is_written(str(desk.registry), "han")
@@ -191,7 +191,9 @@ def test_a_report_keeps_its_place_among_those_that_came_when_its_row_was_known(
     assert [beat.kind for beat in heard(desk, "hand")] == ["heartbeat", "session_start"]
 
 
-def test_a_folder_of_another_gets_no_ledger(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_gets_no_ledger(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     assert answer._create_ledger(str(desk.registry)) is None
     assert not desk.path.exists()

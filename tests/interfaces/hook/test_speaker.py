@@ -40,7 +40,7 @@ def speaks(
         db.close()
 
 
-def test_the_mark_tells_who_speaks_and_only_the_latest_of_a_session(
+def test_only_the_latest_mark_of_a_session_identifies_a_hook(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert speaks(monkeypatch, desk, "claude", None, terminal=9, TMUXREAP_ID="mark-1") == "acme"
@@ -78,7 +78,7 @@ def test_an_agent_that_is_a_script_speaks_for_itself_and_not_for_what_is_above_i
     assert process.pid in [beat.data["pid"], *(pid for pid, _ in beat.data["below"])]  # type: ignore[attr-defined]
 
 
-def test_a_process_that_a_look_has_seen_tells_it_of_a_row_of_another_tool(
+def test_a_process_seen_by_a_look_identifies_a_row_of_another_tool(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     above = process(os.getppid())
@@ -107,7 +107,7 @@ def test_a_process_that_a_look_has_seen_tells_it_of_a_row_of_another_tool(
     assert heard(name="other") is None
 
 
-def test_a_process_that_was_seen_in_two_rows_tells_it_of_none(
+def test_a_process_seen_in_two_rows_identifies_neither(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     above = process(os.getppid())
@@ -118,7 +118,7 @@ def test_a_process_that_was_seen_in_two_rows_tells_it_of_none(
     assert speaks(monkeypatch, desk, "claude", None, terminal=9, **where) is None
 
 
-def test_the_intent_tells_it_of_a_row_that_nobody_has_mirrored(
+def test_the_intent_identifies_a_row_that_is_not_mirrored(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def planned(pid: int) -> None:
@@ -139,7 +139,7 @@ def test_the_intent_tells_it_of_a_row_that_nobody_has_mirrored(
     assert heard() is None
 
 
-def test_of_one_without_a_terminal_the_conversation_goes_first(
+def test_the_conversation_decides_first_without_a_terminal(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A shared daemon, or an agent started by this one's tool, carries the mark of the pane."""
@@ -147,7 +147,7 @@ def test_of_one_without_a_terminal_the_conversation_goes_first(
     assert speaks(monkeypatch, desk, "claude", "other", terminal=0, TMUXREAP_ID="mark-1") == "acme"
 
 
-def test_one_without_a_terminal_and_with_another_conversation_is_not_asked_to_stop(
+def test_a_hook_of_another_conversation_without_a_terminal_gets_no_stop(
     desk: Desk,
 ) -> None:
     with contextlib.closing(connect(str(desk.path), 1)) as db:
@@ -163,7 +163,7 @@ def test_one_without_a_terminal_and_with_another_conversation_is_not_asked_to_st
         )  # no agent: it reports for one
 
 
-def test_another_kind_of_agent_in_the_same_terminal_is_not_this_one(
+def test_another_kind_of_agent_in_the_same_terminal_is_not_mistaken(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert speaks(monkeypatch, desk, "gemini", None, terminal=9, TMUXREAP_ID="mark-1") is None

@@ -48,7 +48,7 @@ def test_a_given_flag_is_named_as_on_the_command_line(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_every_argument_is_one_of_the_command(tool: str) -> None:
+def test_every_tool_argument_exists_on_the_command_line(tool: str) -> None:
     known = set(defaults(VERBS[TOOLS[tool].verb]))
     arguments = TOOLS[tool].arguments
     named = {
@@ -69,7 +69,7 @@ def test_a_flag_that_is_not_given_is_reported_as_the_command_takes_it(tool: str)
     assert told.items() <= {**taken, **dict.fromkeys(OURS.get(tool, ()))}.items()
 
 
-def test_hosts_are_an_argument_more() -> None:
+def test_hosts_add_one_argument_to_a_tool() -> None:
     arguments = with_host(TOOLS["list_sessions"].arguments)
     given = arguments.model_validate({"host": "gpu", "live": True})
     assert getattr(given, "host") == ["gpu"]  # noqa: B009 - created at run time
@@ -77,7 +77,7 @@ def test_hosts_are_an_argument_more() -> None:
     assert arguments.__doc__ == TOOLS["list_sessions"].arguments.__doc__
 
 
-def test_flags_have_their_arguments() -> None:
+def test_every_flag_of_a_verb_has_its_argument() -> None:
     flags = flags_of(TOOLS["stop_session"].arguments)
     assert flags["--self"] == ("self", True)
     assert flags["--whole-session"] == ("whole_session", True)

@@ -150,7 +150,7 @@ def test_a_call_that_was_cancelled_is_done_again(tool: Tool) -> None:
     talk(work, answer_s=10)
 
 
-def test_a_look_that_takes_long_is_never_the_answer_to_the_next() -> None:
+def test_a_slow_look_never_answers_the_next_call() -> None:
     async def work(found: Calls) -> None:
         first = await begun(found, LOOKS)
         assert "again, for fewer sessions" in first["error"]["hint"]
@@ -162,7 +162,7 @@ def test_a_look_that_takes_long_is_never_the_answer_to_the_next() -> None:
     talk(work)
 
 
-def test_many_that_wait_hold_up_nobody_who_looks() -> None:
+def test_many_waiting_calls_do_not_delay_a_look() -> None:
     async def work(found: Calls) -> None:
         for number in range(calls.AT_ONCE + 8):
             found.tasks.start_soon(found.call, WAITS, {"name": str(number)}, None)
@@ -174,7 +174,7 @@ def test_many_that_wait_hold_up_nobody_who_looks() -> None:
     talk(work, answer_s=PATIENCE_S)
 
 
-def test_other_arguments_are_another_call() -> None:
+def test_other_arguments_make_another_call() -> None:
     async def work(found: Calls) -> None:
         await begun(found)
         while len(Slow.runs) < 2:

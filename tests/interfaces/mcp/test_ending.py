@@ -17,7 +17,7 @@ from tmuxreap.interfaces.mcp.tools import InterruptSession, Reap, RemoveSession,
 from tmuxreap.sessions.context import Context
 
 
-def test_a_purge_over_hosts_is_of_one_name_on_one_host() -> None:
+def test_a_purge_over_hosts_takes_one_name_on_one_host() -> None:
     model = with_host(StopSession)
 
     def given(**words: Any) -> dict[str, object]:
@@ -38,7 +38,7 @@ def test_a_purge_over_hosts_is_of_one_name_on_one_host() -> None:
         assert caught.value.code is Code.USAGE
 
 
-def test_one_s_own_session_is_selected_where_names_are_given() -> None:
+def test_the_callers_own_session_is_selected_by_name() -> None:
     def also(**words: Any) -> bool:
         return StopSession.model_validate({"reason": "r", **words}).also_self
 
@@ -80,7 +80,7 @@ def test_a_reap_has_the_users_defaults_where_nothing_was_given(
     assert (chosen.policy.grace, chosen.policy.cleanup) == (2.5, False)
 
 
-def test_an_agent_that_interrupts_more_than_names_has_to_say_so(story: Story) -> None:
+def test_an_agent_that_interrupts_more_than_names_must_say_so(story: Story) -> None:
     caller, other = story.agent("caller"), story.agent("other", state="busy")
     with pytest.raises(Failure) as caught:
         InterruptSession(targets=["all"]).run(story.app(caller.process.pid))

@@ -25,7 +25,7 @@ def names(story: Story, **given: Any) -> list[str]:
     return [str(one.as_json()["name"]) for one in result.results]
 
 
-def test_a_list_is_of_the_running_ones(story: Story) -> None:
+def test_a_list_has_running_sessions_only(story: Story) -> None:
     story.agent("acme")
     story.agent("gone")
     story.stop("gone")
@@ -62,7 +62,7 @@ def test_events_prints_the_newest() -> None:
     assert [one["name"] for one in told["results"]] == ["a2"]
 
 
-def test_a_wait_is_shorter_than_a_clients_patience(story: Story) -> None:
+def test_a_wait_is_shorter_than_a_clients_timeout(story: Story) -> None:
     story.agent()
     given = WaitSession.model_validate({"targets": ["acme"], "until": "gone", "timeout": 3600})
     assert given.words()["timeout"] == f"{LONGEST_S:g}"

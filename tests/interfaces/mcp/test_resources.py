@@ -37,7 +37,7 @@ def test_the_registry_is_read_unchanged(story: Story) -> None:
         "tmuxreap://sessions/nobody/screen",
     ],
 )
-def test_nothing_else_is_read(story: Story, uri: str) -> None:
+def test_no_other_resource_can_be_read(story: Story, uri: str) -> None:
     story.agent()
     with pytest.raises(Failure) as caught:
         read(story.app(), uri)

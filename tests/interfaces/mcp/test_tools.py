@@ -30,7 +30,7 @@ def told(name: str) -> dict[str, Any]:
     return described(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
 
 
-def test_all_tools_are_there() -> None:
+def test_all_tools_are_offered() -> None:
     others = {"adopt_session", "interrupt_session", "reconcile"}
     assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | BEGINS | others
 

@@ -18,5 +18,5 @@ from tmuxreap.interfaces.mcp.server import without_lone_surrogates
         (r'"\u00e9\n\""', 'é\n"'),
     ],
 )
-def test_lone_halves_are_replaced(line: str, text: str) -> None:
+def test_lone_surrogates_are_replaced(line: str, text: str) -> None:
     assert json.loads(without_lone_surrogates(line)) == text

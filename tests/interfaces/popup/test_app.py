@@ -31,7 +31,7 @@ from tmuxreap.interfaces.popup.view import COLUMNS
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
 
 
-def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
+def test_the_popup_shows_the_sessions_and_the_chosen_screen(story: Story) -> None:
     story.agent("acme")
     story.agent("shop").pane.screen = "what shop shows\n> "
 
@@ -68,7 +68,7 @@ def test_one_key_ends_the_chosen_one_and_shows_the_receipt(
     assert (story.row("acme")["status"], story.row("shop")["status"]) == ("stopped", "running")
 
 
-def test_many_are_ended_only_after_a_question(story: Story) -> None:
+def test_many_sessions_are_ended_only_after_a_question(story: Story) -> None:
     for name in ("acme", "shop", "web"):
         story.agent(name)
     desk = Held(story)
@@ -133,7 +133,7 @@ def test_no_registry_is_reported_with_a_hint(story: Story) -> None:
     played(Desk(story.app), play, SMALL)
 
 
-def test_an_empty_registry_greets(story: Story) -> None:
+def test_an_empty_registry_shows_the_next_step(story: Story) -> None:
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         assert "tmuxreap start NAME" in text(popup, "#said")
 
@@ -148,7 +148,7 @@ async def _empty(desk: Desk, play: Play) -> None:
 
 
 @pytest.mark.parametrize("name", ["[bold red]x[/]", "\x1b[31mred", "a\nb", "[@click=app.quit]q[/]"])
-def test_a_name_is_text_and_nothing_else(story: Story, name: str) -> None:
+def test_a_name_is_drawn_as_plain_text(story: Story, name: str) -> None:
     story.agent("acme")
     story.path.write_text(
         story.path.read_text().replace('"name": "acme"', f'"name": {json.dumps(name)}')
@@ -270,14 +270,14 @@ def test_a_bug_is_not_kept_quiet(story: Story) -> None:
         played(Broken(story.app), play)
 
 
-def test_without_a_terminal_it_says_what_to_use(story: Story) -> None:
+def test_without_a_terminal_the_popup_says_what_to_use(story: Story) -> None:
     answer = tmuxreap("popup", "--registry", str(story.path))
     assert answer.exit == 2
     assert "could not open the popup: standard input is not a terminal" in answer.err
     assert "tmuxreap list --json" in answer.err
 
 
-def test_an_answer_that_comes_when_the_table_is_gone_is_let_go(story: Story) -> None:
+def test_an_answer_after_the_table_is_gone_is_dropped(story: Story) -> None:
     story.agent("acme")
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
@@ -289,7 +289,7 @@ def test_an_answer_that_comes_when_the_table_is_gone_is_let_go(story: Story) -> 
     played(Desk(story.app), play)
 
 
-def test_all_columns_where_there_is_room_and_the_way_out_always(story: Story) -> None:
+def test_columns_follow_the_width_and_the_way_out_is_always_shown(story: Story) -> None:
     story.agent("a-session-with-a-name-that-is-rather-long")
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
@@ -328,7 +328,7 @@ def test_a_filter_is_typed_kept_and_dropped(story: Story) -> None:
     played(Desk(story.app), play)
 
 
-def test_ended_ones_are_folded_away_until_they_are_asked_for(story: Story) -> None:
+def test_ended_sessions_are_folded_away_until_they_are_asked_for(story: Story) -> None:
     story.agent("acme")
     with story.path.open("a") as file:
         file.write("  - {name: old, status: stopped, agent: demo}\n")
@@ -393,7 +393,7 @@ def test_an_agent_without_a_row_is_shown_and_registered_by_a_key(story: Story) -
     assert story.row("shop")["status"] == "running"
 
 
-def test_a_new_one_is_asked_for_and_started(story: Story) -> None:
+def test_a_new_session_is_asked_for_and_started(story: Story) -> None:
     story.agent("acme")
     asked: list[tuple[str, str, str]] = []
 
@@ -417,7 +417,7 @@ def test_a_new_one_is_asked_for_and_started(story: Story) -> None:
     assert [one[:2] for one in asked] == [("xs", "demo")]
 
 
-def test_of_a_crowd_a_part_is_shown_and_the_filter_finds_the_rest(story: Story) -> None:
+def test_a_part_of_many_sessions_is_shown_and_the_filter_finds_the_rest(story: Story) -> None:
     story.agent("acme")
     with story.path.open("a") as file:
         for number in range(view.MOST_ROWS + 50):

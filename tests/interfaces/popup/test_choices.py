@@ -43,7 +43,7 @@ def test_waiting_sessions_come_first_and_ended_ones_are_folded() -> None:
     assert names(Choices(), "d-ended")[-1] == "d-ended"
 
 
-def test_each_order_can_be_had_in_turn() -> None:
+def test_each_sort_order_can_be_selected_in_turn() -> None:
     choices, seen = Choices(), []
     for _ in SORTS:
         choices = choices.next_sort()
@@ -55,7 +55,7 @@ def test_each_order_can_be_had_in_turn() -> None:
     assert [name[0] for name in names(Choices("agent"))] == ["b", "c", "a"]
 
 
-def test_a_filter_finds_names_tags_agents_and_states_also_of_ended_ones() -> None:
+def test_a_filter_finds_names_tags_agents_and_states_of_ended_sessions_too() -> None:
     assert names(Choices(only="NIGHT")) == ["c-waits"]
     assert names(Choices(only="working clau")) == ["b-working"]
     assert names(Choices(only="ended")) == ["d-ended"]

@@ -45,7 +45,7 @@ def test_a_failure_of_a_host_is_kept_until_it_answers() -> None:
     assert hosts.troubles() == []
 
 
-def test_an_answer_that_comes_when_hosts_are_not_wanted_any_more_is_let_go() -> None:
+def test_an_answer_after_hosts_were_hidden_is_dropped() -> None:
     hosts = known("gpu")
     assert hosts.due(1) == ["gpu"]
     hosts.forget()
@@ -53,11 +53,11 @@ def test_an_answer_that_comes_when_hosts_are_not_wanted_any_more_is_let_go() -> 
     assert (hosts.sessions(()), hosts.due(1)) == ([], [])
 
 
-def test_targets_are_parted_by_their_host() -> None:
+def test_targets_are_grouped_by_their_host() -> None:
     found = by_host(["web@gpu", "mine", "api@gpu"], {"web@gpu": "gpu", "api@gpu": "gpu"})
     assert found == {"gpu": ["web@gpu", "api@gpu"], "": ["mine"]}
 
 
-def test_a_row_that_is_not_true_there_names_the_command_that_says_why() -> None:
+def test_a_false_row_on_a_host_names_the_command_that_says_why() -> None:
     told = why(replace(SHOP, drift="gone"), "gpu")
     assert told == "gone; see: tmuxreap reconcile --host gpu --dry-run"

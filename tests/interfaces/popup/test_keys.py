@@ -21,12 +21,12 @@ def test_the_way_out_is_in_sight_at_every_width(width: int) -> None:
     assert width < 24 or "? Help" in told
 
 
-def test_a_wide_line_has_all_of_them_in_their_order() -> None:
+def test_a_wide_line_has_all_keys_in_their_order() -> None:
     assert fitting(300) == KEYS
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.word)
-def test_a_key_does_something_and_the_page_tells_it(key: object) -> None:
+def test_each_key_does_something_and_is_on_the_page(key: object) -> None:
     name = key.action.partition("(")[0]  # type: ignore[attr-defined]
     assert callable(getattr(Popup, f"action_{name}"))
     shown = {"⏎": "Enter", "spc": "Space"}.get(key.shown, key.shown)  # type: ignore[attr-defined]

@@ -73,7 +73,7 @@ def there(*names: str) -> HostAnswer:
     return HostAnswer(tuple(replace(SHOP, name=name, state="idle") for name in names))
 
 
-def test_other_hosts_are_shown_after_a_key_and_one_that_hangs_holds_up_none(story: Story) -> None:
+def test_other_hosts_are_shown_after_a_key_and_a_hanging_one_delays_none(story: Story) -> None:
     story.agent("acme")
     desk = Hosted(story, gpu=[there("web@gpu")], dead=[])
 

@@ -38,7 +38,7 @@ def heard(*texts: str) -> list[str]:
         "\x1b]10;rgb:xxxx\x07",
     ],
 )
-def test_a_reply_is_no_key(reply: str) -> None:
+def test_a_terminals_reply_is_not_read_as_a_key(reply: str) -> None:
     assert heard(reply, "jj") == ["j", "j"]
     assert heard(reply * 3, "x") == ["x"]
 
@@ -54,7 +54,7 @@ def test_keys_that_a_person_types_are_heard(typed: str) -> None:
     assert kept == [key.key for key in keys if key.key != "circumflex_accent"]
 
 
-def test_a_reply_without_an_end_takes_nothing_for_long() -> None:
+def test_an_unfinished_reply_blocks_keys_only_briefly() -> None:
     replies, keys = Replies(), [Key("circumflex_accent", "^"), Key("P", "P"), Key("x", "x")]
     for key, at in zip(keys, (1.0, 1.0, 1.0 + 2 * LOST_S), strict=True):
         key.time = at

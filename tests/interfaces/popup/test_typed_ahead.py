@@ -34,7 +34,7 @@ async def burst(pilot: Pilot[None], popup: Popup, *pressed: str) -> None:
 
 
 @pytest.mark.parametrize("first", ["slash", "n"])
-def test_text_typed_ahead_is_no_command(story: Story, first: str) -> None:
+def test_text_typed_ahead_is_not_read_as_a_command(story: Story, first: str) -> None:
     story.agent("acme")
     desk = Held(story)
 
@@ -112,7 +112,7 @@ class Slow(Desk):
         return super().look(chosen)
 
 
-def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
+def test_mark_all_marks_the_rows_seen_after_the_key(story: Story) -> None:
     """Otherwise a following stop would only apply to the selected one."""
     story.agent("acme")
     story.agent("shop")
@@ -127,7 +127,7 @@ def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
     asyncio.run(run())
 
 
-def test_a_late_reply_of_the_terminal_is_no_command(story: Story) -> None:
+def test_a_late_reply_of_the_terminal_is_not_read_as_a_command(story: Story) -> None:
     """`tmux` contains an x, and a version an a: the program that had asked was gone by then."""
     story.agent("acme")
     desk = Held(story)

@@ -72,13 +72,13 @@ def test_a_question_names_eight_and_counts_the_rest() -> None:
     assert len(question("stop", ["a"]).plain.splitlines()) == 2
 
 
-def test_of_a_screen_the_end_is_shown_and_nothing_commands_the_terminal() -> None:
+def test_the_end_of_a_screen_is_shown_and_nothing_commands_the_terminal() -> None:
     assert screen("one\ntwo\nthree", 2).plain == "two\nthree"
     assert "\x1b" not in screen("\x1b[2J", 5).plain
     assert SHOP.live is Live.ALIVE
 
 
-def test_where_there_is_room_all_columns_stand_and_else_the_worthiest() -> None:
+def test_the_most_useful_columns_are_kept_when_there_is_no_room() -> None:
     assert columns(106, tagged=True, hosted=True) == COLUMNS
     here = tuple(name for name in COLUMNS if name != "HOST")
     assert columns(106, tagged=True) == here
@@ -117,7 +117,7 @@ def test_a_terminal_that_could_not_go_there_says_why() -> None:
     assert "exit status 3" in did_not_attach("web@gpu", 3, "").plain
 
 
-def test_of_a_host_that_does_not_answer_a_summary_says_so() -> None:
+def test_a_summary_names_a_host_that_does_not_answer() -> None:
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
     assert summary(Result("stop", None, 0.0, (), others=(down,))).plain == down.message
     far = RemoteResult("web", "gpu", {"outcome": "stopped"}, ("web@gpu: stopped",))

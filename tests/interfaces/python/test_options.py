@@ -15,7 +15,7 @@ def test_names_become_the_options_that_all_interfaces_have() -> None:
     assert options_of(EndVerb.KILL, {}) == EndingOptions()
 
 
-def test_a_mistake_is_no_option() -> None:
+def test_a_misspelled_option_is_refused() -> None:
     with pytest.raises(TypeError, match="got an unexpected option: gracee"):
         options_of(EndVerb.STOP, {"gracee": 1})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="got an unexpected option: after_turn"):

@@ -60,7 +60,7 @@ def test_the_package_has_the_names_of_its_one_public_module() -> None:
 
 
 @pytest.mark.parametrize("name", tmuxreap.__all__)
-def test_every_public_name_tells_what_it_is(name: str) -> None:
+def test_every_public_name_is_documented(name: str) -> None:
     thing = getattr(tmuxreap, name)
     assert inspect.getdoc(thing)
     for member, value in vars(thing).items() if inspect.isclass(thing) else ():
@@ -139,7 +139,7 @@ def project(real: Real, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tmux
 
 
 @pytest.mark.live
-def test_the_resume_workflow_takes_up_what_was_stopped(
+def test_the_resume_workflow_resumes_what_was_stopped(
     real: Real, project: tmuxreap.Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.start("shop", agent="demo", server=real.socket, confirm=0.05)

@@ -54,14 +54,14 @@ def test_the_nearest_registry_is_opened(opened: tmuxreap.Registry, registry: Pat
     assert [one.name for one in opened.sessions()] == ["shop", "old"]
 
 
-def test_none_to_be_found_is_an_error_with_its_code(registry: Path) -> None:
+def test_a_missing_registry_is_an_error_with_its_code(registry: Path) -> None:
     with pytest.raises(tmuxreap.RegistryError) as raised:
         tmuxreap.open_registry()
     assert raised.value.code == "registry_not_found"
     assert raised.value.hint
 
 
-def test_one_is_made_where_it_is_asked_for(registry: Path) -> None:
+def test_a_registry_is_created_on_request(registry: Path) -> None:
     assert tmuxreap.open_registry(create=True).sessions() == []
     assert registry.stat().st_mode & 0o777 == 0o600
 
@@ -103,7 +103,7 @@ def test_a_word_for_several_needs_a_list(opened: tmuxreap.Registry) -> None:
     assert [one.outcome for one in opened.stop(["all"])] == ["stopped"]
 
 
-def test_a_set_is_given_at_the_end_and_taken_up_by_name(opened: tmuxreap.Registry) -> None:
+def test_a_set_is_named_at_the_end_and_resumed_by_name(opened: tmuxreap.Registry) -> None:
     (ended,) = opened.stop(["all"], set="evening")
     assert ended.set == "evening"
     with pytest.raises(tmuxreap.Error) as refused:  # its conversation was never captured
@@ -143,7 +143,9 @@ def test_a_start_records_when_a_watch_brings_it_back(
     live.kill("shop", check=True)
 
 
-def test_nothing_is_printed(opened: tmuxreap.Registry, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_python_interface_prints_nothing(
+    opened: tmuxreap.Registry, capfd: pytest.CaptureFixture[str]
+) -> None:
     opened.stop("shop")
     opened.reconcile()
     assert capfd.readouterr() == ("", "")
@@ -160,7 +162,9 @@ def test_signals_stay_the_programs_own(
 
 
 @pytest.mark.live
-def test_an_interruption_stays_one(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_an_interruption_stays_a_keyboard_interrupt(
+    live: tmuxreap.Registry, tmux_socket: str
+) -> None:
     """The command line reports what was done; in a program Ctrl-C interrupts the program."""
     command = (*DEMO, "--exit-delay", "30")
     live.start("shop", agent="demo", command=command, server=tmux_socket, confirm=0.05)
@@ -211,12 +215,12 @@ def test_the_lock_is_the_one_that_commands_take(opened: tmuxreap.Registry) -> No
         opened.lock(timeout=0).acquire()
 
 
-def test_the_lock_is_reentrant_also_for_another_registry_object(opened: tmuxreap.Registry) -> None:
+def test_the_lock_is_reentrant_even_for_another_registry_object(opened: tmuxreap.Registry) -> None:
     with opened.lock(), opened.lock(), tmuxreap.open_registry(opened.path).lock():
         assert opened.lock().lock_counter == 3
 
 
-def test_inside_of_the_lock_what_is_gone_is_recorded(opened: tmuxreap.Registry) -> None:
+def test_a_gone_session_is_recorded_inside_the_lock(opened: tmuxreap.Registry) -> None:
     with opened.lock(timeout=1):
         ending = opened.stop("shop")
         assert ending.outcome == "stopped"
@@ -224,7 +228,7 @@ def test_inside_of_the_lock_what_is_gone_is_recorded(opened: tmuxreap.Registry) 
 
 
 @pytest.mark.live
-def test_inside_of_the_lock_nobody_waits_for_processes(
+def test_no_call_waits_for_processes_inside_the_lock(
     live: tmuxreap.Registry, tmux_socket: str
 ) -> None:
     start(live, tmux_socket)
@@ -259,7 +263,9 @@ def test_another_threads_lock_is_waited_for(opened: tmuxreap.Registry) -> None:
 
 
 @pytest.mark.live
-def test_a_session_is_one_of_libtmux_by_its_ids(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_a_session_becomes_a_libtmux_session_by_its_ids(
+    live: tmuxreap.Registry, tmux_socket: str
+) -> None:
     session = start(live, tmux_socket)
     theirs = session.libtmux()
     assert isinstance(theirs, libtmux.Session)
@@ -296,7 +302,7 @@ def test_objects_of_libtmux_are_targets_on_their_own_server(
 
 
 @pytest.mark.live
-def test_watch_tells_and_writes_nothing(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_watch_reports_and_writes_nothing(live: tmuxreap.Registry, tmux_socket: str) -> None:
     session = start(live, tmux_socket)
     before = live.path.read_bytes()
     with live.watch() as changes:
@@ -338,7 +344,7 @@ def test_events_are_followed_from_any_thread(opened: tmuxreap.Registry) -> None:
 
 
 @pytest.mark.live
-def test_a_state_is_waited_for(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_wait_returns_when_a_state_is_reached(live: tmuxreap.Registry, tmux_socket: str) -> None:
     start(live, tmux_socket)
     (idle,) = live.wait("shop", until="idle", timeout=60)
     assert (idle.name, idle.state, idle.reached) == ("shop", "idle", True)
@@ -371,7 +377,7 @@ def loaded(code: str) -> set[str]:
     return set(told.stdout.split())
 
 
-def test_the_import_loads_nothing() -> None:
+def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded("import tmuxreap\ntmuxreap.__version__") == {"tmuxreap"}
 
 
@@ -382,13 +388,13 @@ def test_reading_loads_neither_libtmux_nor_filelock(opened: tmuxreap.Registry) -
     assert loaded(f"{code}.stop('shop')") & heavy == {"filelock"}
 
 
-def test_an_unknown_name_is_none() -> None:
+def test_a_module_without_that_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError):
         _ = tmuxreap.nothing  # type: ignore[attr-defined]
 
 
 @pytest.mark.live
-def test_a_turn_is_ended(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_interrupt_ends_a_turn(live: tmuxreap.Registry, tmux_socket: str) -> None:
     start(live, tmux_socket)
     (idle,) = live.interrupt("shop")
     assert (idle.name, idle.outcome, idle.state) == ("shop", "already_idle", "idle")
@@ -401,7 +407,7 @@ def test_a_turn_is_ended(live: tmuxreap.Registry, tmux_socket: str) -> None:
 
 
 @pytest.mark.live
-def test_a_prompt_is_sent(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_send_sends_a_prompt(live: tmuxreap.Registry, tmux_socket: str) -> None:
     start(live, tmux_socket)
     sent = live.send("shop", "two\nlines", when_idle=20)
     assert (sent.name, sent.outcome, sent.submitted) == ("shop", "sent", True)

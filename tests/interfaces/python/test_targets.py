@@ -9,7 +9,7 @@ from tmuxreap.interfaces.python.calls import listed, name_of, words_of
 from tmuxreap.interfaces.python.options import UsageError
 
 
-def test_one_is_answered_with_one_and_a_list_with_a_list() -> None:
+def test_a_name_returns_one_result_and_a_list_returns_a_list() -> None:
     assert listed("acme") == (["acme"], False)
     assert listed(["acme", "b*"]) == (["acme", "b*"], True)
     assert listed(("all",)) == (["all"], True)

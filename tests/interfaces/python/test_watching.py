@@ -33,7 +33,7 @@ def test_events_come_oldest_first_by_name_and_age(opened: tmuxreap.Registry) -> 
         opened.events("nobody")
 
 
-def test_followed_events_begin_with_the_old_ones_and_end_when_closed(
+def test_followed_events_begin_with_old_ones_and_end_when_closed(
     opened: tmuxreap.Registry,
 ) -> None:
     with opened.follow() as stream:
@@ -41,13 +41,13 @@ def test_followed_events_begin_with_the_old_ones_and_end_when_closed(
     assert list(stream) == []
 
 
-def test_a_length_of_time_or_a_state_that_is_none_is_a_mistake(opened: tmuxreap.Registry) -> None:
+def test_an_invalid_duration_or_state_is_refused(opened: tmuxreap.Registry) -> None:
     with pytest.raises(UsageError):
         opened.events(since="soon")
     with pytest.raises(UsageError):
         opened.wait("acme", until="happy")
 
 
-def test_an_ended_one_is_not_waited_for(opened: tmuxreap.Registry) -> None:
+def test_an_ended_session_is_not_waited_for(opened: tmuxreap.Registry) -> None:
     (told,) = opened.wait("acme", until="ended")
     assert told.name == "acme"

@@ -23,7 +23,7 @@ from tmuxreap.interfaces.text.formatters import FORMATTERS, item_lines
 UNKNOWN = Problem("session_not_registered", "could not find a", "tmuxreap list")
 
 
-def test_no_kind_of_answer_is_without_a_voice() -> None:
+def test_every_kind_of_answer_has_a_formatter() -> None:
     kinds = {verb.result for verb in ALL if verb.result} - {Change}
     assert kinds <= set(FORMATTERS)
 
@@ -64,5 +64,5 @@ def test_a_missing_target_prints_only_its_error(item: Item) -> None:
         ),
     ],
 )
-def test_it_is_printed_as_text(item: Item, lines: list[str]) -> None:
+def test_each_answer_is_printed_as_text(item: Item, lines: list[str]) -> None:
     assert list(item_lines(item, Style())) == lines

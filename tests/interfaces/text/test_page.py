@@ -66,7 +66,7 @@ def test_the_bars_begin_with_the_first_thing_that_is_seen() -> None:
     assert f'<div class="times"><span>{noon}</span>' in text
 
 
-def test_no_word_of_anybody_is_more_than_text() -> None:
+def test_words_of_users_are_only_text_on_the_page() -> None:
     evil = Reported(EVIL, agent=EVIL, stop_reason=EVIL, ended_at=UNTIL, spans=API.spans)
     text = page([evil], FREED)
     found = Tags(text)
@@ -76,11 +76,11 @@ def test_no_word_of_anybody_is_more_than_text() -> None:
     assert "\x1b" not in text
 
 
-def test_without_a_session_it_says_so() -> None:
+def test_a_report_without_sessions_says_so() -> None:
     assert "No session ran in this time." in page([], FREED)
 
 
-def test_words_for_people() -> None:
+def test_a_page_prints_times_ends_and_sizes_in_words() -> None:
     assert times_of(API) == "working 3h, idle 6h"
     assert end_of(API) == (
         "ended 2026-11-19T17:00:00Z: exited on its own exit keys, evening, by ann (cli),"

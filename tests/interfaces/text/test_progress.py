@@ -39,7 +39,7 @@ def test_every_rung_has_its_words() -> None:
     assert set(RUNGS) == {rung.value for rung in RungKind}
 
 
-def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:
+def test_off_a_terminal_only_slow_endings_print_a_line() -> None:
     watched = Watched(live=False)
     watched.display.begin(2)
     watched.display.rung("one", RungKind.KEYS)
@@ -52,7 +52,7 @@ def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:
     assert watched.news().splitlines() == ["one: still there after 5 s, ending what is left of it"]
 
 
-def test_one_line_with_everybody_and_how_long_he_takes() -> None:
+def test_one_line_shows_each_session_and_its_time() -> None:
     watched = Watched(live=True)
     watched.display.begin(3)
     watched.display.rung("one", RungKind.KEYS)
@@ -66,7 +66,7 @@ def test_one_line_with_everybody_and_how_long_he_takes() -> None:
     assert watched.news() == "\r\x1b[K1 of 3 ended · one kill 2.5 s"
 
 
-def test_not_more_often_than_an_eye_can_follow() -> None:
+def test_progress_is_not_drawn_faster_than_an_eye_can_follow() -> None:
     watched = Watched(live=True)
     watched.display.begin(100)
     for number in range(100):
@@ -74,7 +74,7 @@ def test_not_more_often_than_an_eye_can_follow() -> None:
     assert watched.news().count("\r") == 1
 
 
-def test_the_line_is_cut_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_line_is_cut_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     watched = Watched(live=True)
     watched.display.begin(1)
@@ -82,7 +82,7 @@ def test_the_line_is_cut_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watched.news() == "\r\x1b[K0 of 1 ended · a-v…"
 
 
-def test_nothing_of_it_stays_on_the_screen() -> None:
+def test_no_progress_line_stays_on_the_screen() -> None:
     watched = Watched(live=True)
     watched.display.begin(1)
     watched.display.rung("one", RungKind.KEYS)

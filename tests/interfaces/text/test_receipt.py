@@ -26,7 +26,7 @@ def test_a_receipt_begins_with_the_end_in_one_line() -> None:
     assert told(Ending("acme", Outcome.SURVIVED)) == ["acme: survived"]
 
 
-def test_an_ended_session_s_receipt_says_when_and_why() -> None:
+def test_an_ended_sessions_receipt_says_when_and_why() -> None:
     before = Ending(
         "acme", Outcome.ALREADY_STOPPED, Status.TERMINATED, stop_reason="done", ended_at="noon"
     )
@@ -44,7 +44,7 @@ def test_every_deletion_is_named() -> None:
     assert told(purged) == ["acme: terminated", *gone, "  warning       nothing_purged: none"]
 
 
-def test_rungs_draft_memory_and_the_way_to_continue() -> None:
+def test_a_receipt_names_rungs_draft_memory_and_how_to_continue() -> None:
     rungs = (
         Rung("keys", 3000),
         Rung("hangup", 250, enough=True),
@@ -70,7 +70,7 @@ def test_rungs_draft_memory_and_the_way_to_continue() -> None:
     assert told(lost)[-1] == "  resume        not possible: no message of it is on disk"
 
 
-def test_of_many_that_were_swept_some_are_named() -> None:
+def test_a_receipt_names_some_of_many_swept_processes() -> None:
     swept = tuple(Process(100, "python3") for _ in range(8))
     assert told(replace(DONE, swept=swept))[1].endswith(
         "python3 (100) and 2 more, left over in its session"
@@ -104,7 +104,7 @@ def test_a_verdict_names_its_facts() -> None:
     ]
 
 
-def test_of_a_crowd_each_has_a_line_and_what_needs_a_look() -> None:
+def test_a_receipt_of_many_has_a_line_each_and_names_what_needs_a_look() -> None:
     plain = [replace(DONE, name=f"s{number}", freed_mb=2.0) for number in range(4)]
     draft = Draft(4, 1, "half")
     crowd = [*plain, replace(DONE, name="odd", draft=draft, warnings=("look_here: x",))]

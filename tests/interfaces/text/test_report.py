@@ -81,13 +81,13 @@ EVERYWHERE: dict[str, Sequence[Item]] = {
 
 @pytest.mark.parametrize("command", EVERYWHERE)
 @pytest.mark.parametrize("style", [Style(), Style(width=200)])
-def test_no_name_of_anybody_commands_the_terminal(command: str, style: Style) -> None:
+def test_no_name_in_a_report_commands_the_terminal(command: str, style: Style) -> None:
     text = "\n".join(told(command, *EVERYWHERE[command], style=style))
     assert "cm0gLXJm" in text
     assert not [letter for letter in text if letter != "\n" and not letter.isprintable()]
 
 
-def test_errors_are_printed_plainly_and_cannot_imitate_tmuxreap_s_lines(
+def test_errors_are_printed_plainly_and_cannot_imitate_our_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     failure = Failure(
@@ -103,7 +103,7 @@ def test_errors_are_printed_plainly_and_cannot_imitate_tmuxreap_s_lines(
     ]
 
 
-def test_our_own_colours_stay(capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_own_colours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     print_failure(Failure(Code.USAGE, "no"), Style(color=True))
     assert capsys.readouterr().err == "\x1b[31merror:\x1b[0m no\n"
 
@@ -137,7 +137,7 @@ def test_a_screen_is_cut_where_the_terminal_ends() -> None:
     assert said[-1] == "  | " + "日本語" * 4 + "…"
 
 
-def test_a_list_of_nothing_greets_with_the_next_step(
+def test_an_empty_list_names_the_next_step(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert told("list") == ["no sessions yet; begin with: tmuxreap start NAME --agent AGENT"]
@@ -148,7 +148,7 @@ def test_a_list_of_nothing_greets_with_the_next_step(
     assert "\nhint: create one with: tmuxreap start NAME --agent AGENT" in answer.err
 
 
-def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(
+def test_an_empty_selection_is_not_reported_as_an_empty_registry(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open(f"{tmp_path}/r.yaml", "w") as registry:
@@ -164,7 +164,7 @@ def test_forget_and_install_print_sentences() -> None:
     assert told("skills", Skill("create", "installed", "/p")) == ["create: installed in /p"]
 
 
-def test_a_pane_without_its_number_is_no_none() -> None:
+def test_a_pane_without_its_number_does_not_print_none() -> None:
     assert "  pane          - (pid 7)" in told("show", replace(SHOP, pane_id=None))
 
 

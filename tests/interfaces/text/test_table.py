@@ -71,7 +71,7 @@ def test_off_a_terminal_nothing_is_cut() -> None:
     ]
 
 
-def test_at_80_columns_the_least_telling_leave() -> None:
+def test_at_80_columns_the_least_useful_columns_are_dropped() -> None:
     assert told(*ALL, columns=80) == [
         "NAME                   AGENT   STATUS      LIVE        STATE    IDLE    MEMORY",
         "shop                   claude  running     alive       waiting  3m 20s  413.8 MB",
@@ -81,7 +81,7 @@ def test_at_80_columns_the_least_telling_leave() -> None:
     ]
 
 
-def test_40_columns_still_read() -> None:
+def test_a_table_can_be_read_at_40_columns() -> None:
     assert told(*ALL, columns=40) == [
         "NAME                 LIVE        STATE",
         "shop                 alive       waiting",
@@ -102,7 +102,7 @@ def test_columns_stand_under_each_other_whatever_the_script() -> None:
     assert [width(line[: line.index("claude")]) for line in lines[1:]] == [at, at]
 
 
-def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
+def test_an_empty_column_is_left_out_on_a_terminal_only() -> None:
     bare = replace(OLD, tags=(), conversation_id=None)
     assert told(bare, columns=120) == [
         "NAME  AGENT   STATUS      LIVE",
@@ -111,7 +111,7 @@ def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
     assert "TAGS" in told(bare)[0]
 
 
-def test_a_drift_that_the_state_of_life_does_not_tell_is_named() -> None:
+def test_a_drift_that_the_live_column_does_not_show_is_named() -> None:
     for drift in ("survivors", "revived", "reverted", "moved"):
         (_, line) = told(replace(OLD, drift=drift), columns=80)
         assert f"gone ({drift})" in line

@@ -68,7 +68,7 @@ def test_an_event_is_one_line_with_time_and_cause(
     assert watching.line(Change(name, timestamp="T", **facts), style) == line
 
 
-def test_it_begins_with_what_it_watches(story: Story) -> None:
+def test_a_watch_begins_with_what_it_watches(story: Story) -> None:
     story.agent("one")
     story.agent("two", status="stopped")
     app = story.app()

@@ -35,7 +35,7 @@ def test_an_equal_value_leaves_the_bytes() -> None:
         ("- {a: 1, pane}\n", '- {a: 1, pane: {id: "%1", pid: 7}}\n'),
     ],
 )
-def test_keys_of_a_nested_mapping(before: str, after: str) -> None:
+def test_keys_of_a_nested_mapping_are_changed_in_place(before: str, after: str) -> None:
     changes = {("pane", "id"): "%1", ("pane", "pid"): 7, ("tmux", "gone"): REMOVE}
     assert set_one("tmux_sessions:\n" + before, changes) == "tmux_sessions:\n" + after
 
@@ -52,7 +52,7 @@ def test_an_explicit_key_is_refused_when_its_value_is_selected() -> None:
     assert set_one(text, {("b",): 3}) == text.replace("2", "3")
 
 
-def test_one_path_through_another_is_done_in_turn() -> None:
+def test_a_change_below_another_change_is_made_in_turn() -> None:
     changes = {("pane",): {"id": "x"}, ("pane", "pid"): 1, ("pane", "id"): REMOVE}
     assert (
         set_one("tmux_sessions:\n- a: 1\n", changes)

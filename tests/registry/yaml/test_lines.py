@@ -54,5 +54,5 @@ def test_any_other_value_ends_where_the_loader_says() -> None:
 @pytest.mark.parametrize(
     ("text", "newline"), [("a", "\n"), ("a\r\nb\n", "\r\n"), ("a\nb\r\n", "\n")]
 )
-def test_the_first_break_is_the_text_s_own(text: str, newline: str) -> None:
+def test_the_first_line_break_is_used_for_new_lines(text: str, newline: str) -> None:
     assert newline_of(text) == newline

@@ -39,7 +39,7 @@ def test_rows_have_data_and_places() -> None:
         "a: 1\n'tmux_sessions': null\n",
     ],
 )
-def test_a_list_without_rows(text: str) -> None:
+def test_a_list_without_rows_is_read_as_empty(text: str) -> None:
     assert parse(text).rows == ()
 
 

@@ -16,7 +16,7 @@ def row(text: str) -> MappingNode:
     return found
 
 
-def test_keys_and_values_stand_where_they_stand() -> None:
+def test_keys_and_values_have_their_places_in_the_text() -> None:
     text = "name: acme  # ours\ntags: [a, b]\npane:\n  id: '%1'\n"
     found = row(text)
     said = [

@@ -55,7 +55,7 @@ def test_a_value_is_written_so_that_it_is_read_back(value: Any, written: str) ->
         assert yaml.load(after, Loader=each)["tmux_sessions"][0]["k"] == value
 
 
-def test_not_a_number_is_itself() -> None:
+def test_nan_is_written_and_read_as_itself() -> None:
     assert (
         set_one("tmux_sessions:\n- a: 1\n", {("k",): float("nan")})
         == "tmux_sessions:\n- a: 1\n  k: .nan\n"

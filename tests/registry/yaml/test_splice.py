@@ -56,7 +56,7 @@ def test_an_existing_value_is_replaced(
         ('"k": "old"', '"k": "v"'),
     ],
 )
-def test_a_value_of_any_form_gives_way(old: str, new: str) -> None:
+def test_a_value_of_any_form_is_replaced(old: str, new: str) -> None:
     for end in ("", "\n", "\n- name: next\n"):
         text = "tmux_sessions:\n- a: 1\n  " + old + end
         assert set_one(text, {("k",): "v"}) == "tmux_sessions:\n- a: 1\n  " + new + end

@@ -56,7 +56,7 @@ def test_pidfds_are_kept_for_what_is_waited_for_and_no_longer(processes: LinuxPr
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOSYS, errno.EPERM])
-def test_without_a_pidfd_it_looks_again(
+def test_without_a_pidfd_a_wait_looks_again(
     processes: LinuxProcesses, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(pid: int) -> int:
@@ -73,7 +73,7 @@ def test_without_a_pidfd_it_looks_again(
     child.wait()
 
 
-def test_out_of_descriptors_it_asks_for_more_once(
+def test_a_lack_of_descriptors_raises_the_limit_once(
     processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = os.pidfd_open
@@ -103,7 +103,7 @@ def test_a_pid_that_nobody_has_is_gone(processes: LinuxProcesses) -> None:
     assert processes.wait({nobody}, 10) == {nobody}
 
 
-def test_this_machine_and_this_run_of_it_have_names() -> None:
+def test_this_machine_and_this_boot_have_names() -> None:
     assert uuid.UUID(boot_id())
     assert boot_id() == boot_id()
     assert host() == os.uname().nodename
@@ -170,7 +170,7 @@ def sleeps(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("seam", [LinuxProcesses, PsutilProcesses])
-def test_a_terminal_that_was_made_since_or_is_closed_is_not_the_one_of_before(
+def test_a_terminal_made_since_or_closed_is_not_the_earlier_one(
     seam: Callable[[], Processes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = seam()

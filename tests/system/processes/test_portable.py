@@ -13,7 +13,7 @@ from tmuxreap.system.processes.portable import PsutilProcesses
     ("raised", "gone"),
     [(psutil.AccessDenied(7), set()), (psutil.NoSuchProcess(7), {ProcessId(7, 1)})],
 )
-def test_not_permitted_is_not_gone(
+def test_a_process_that_may_not_be_signalled_is_not_gone(
     raised: psutil.Error, gone: set[ProcessId], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(pid: int) -> psutil.Process:

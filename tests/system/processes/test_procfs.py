@@ -151,9 +151,7 @@ def test_a_name_may_hold_anything(monkeypatch: pytest.MonkeyPatch, name: str) ->
 @pytest.mark.parametrize(
     ("state", "threads", "dead"), [("S", 1, False), ("Z", 1, True), ("Z", 2, False), ("X", 1, True)]
 )
-def test_of_a_zombie_with_threads_only_the_first_has_ended(
-    state: str, threads: int, dead: bool
-) -> None:
+def test_a_zombie_is_dead_only_without_living_threads(state: str, threads: int, dead: bool) -> None:
     numbers = f"{state} {NUMBERS.format(threads=threads)}".encode().split()
     assert procfs.is_dead(numbers) is dead
 

@@ -34,7 +34,7 @@ def test_both_streams_and_the_end_of_a_program_are_returned() -> None:
     assert not python("import os; os.kill(os.getpid(), 9)")[0]
 
 
-def test_more_than_a_pipe_holds_goes_both_ways() -> None:
+def test_more_text_than_a_pipe_holds_goes_both_ways() -> None:
     given = b"x" * 700_000
     assert python("import sys; d = sys.stdin.buffer.read(); sys.stdout.buffer.write(d)", given) == (
         True,
@@ -47,11 +47,11 @@ def test_a_client_that_does_not_read_is_not_awaited() -> None:
     assert python("import os; os.close(0); print('done')", b"x" * 700_000)[:2] == (True, b"done\n")
 
 
-def test_without_anything_given_it_reads_an_end() -> None:
+def test_a_client_without_input_reads_an_end() -> None:
     assert python("import sys; print(len(sys.stdin.read()))") == (True, b"0\n", b"")
 
 
-def test_signals_are_as_a_shell_would_hand_them_on() -> None:
+def test_a_client_gets_the_signal_settings_of_a_shell() -> None:
     said = ask("grep", ["SigIgn", "/proc/self/status"], b"", ENV, 20).text
     assert not int(said.split()[1], 16) & (1 << (signal.SIGPIPE - 1))
 

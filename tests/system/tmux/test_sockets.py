@@ -50,7 +50,7 @@ def test_a_folder_that_is_not_there_is_passed_over_as_tmux_does() -> None:
     )
 
 
-def test_a_path_is_itself() -> None:
+def test_a_path_is_kept_unchanged() -> None:
     assert socket_path("/run/x/s", {"TMUX_TMPDIR": "/tmp"}, 7) == "/run/x/s"
 
 
@@ -64,13 +64,13 @@ def test_a_stale_socket_means_no_server(folder: Path) -> None:
     assert why_no_answer(f"{folder}/s") == NoServer(f"{folder}/s")
 
 
-def test_someone_listens(folder: Path) -> None:
+def test_a_socket_with_a_listener_is_reported_as_such(folder: Path) -> None:
     with listener(folder / "s"):
         assert why_no_answer(f"{folder}/s") is None
 
 
 @pytest.mark.parametrize("how", ["as given", "through a link", "relative"])
-def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
+def test_a_deleted_socket_of_a_living_listener_does_not_mean_no_server(
     folder: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "link").symlink_to(folder)

@@ -131,7 +131,7 @@ def test_fields_that_tmux_reports_are_read_back_unchanged() -> None:
 @pytest.mark.parametrize(
     "said", ["", "\n", "=:1\n", "=:1:\n", " =:1:2\n", "=:1:2:3\n", "=:x:1\n", "$0:5\n"]
 )
-def test_without_our_own_last_line_it_is_no_answer(said: str) -> None:
+def test_output_without_our_own_last_line_is_no_answer(said: str) -> None:
     assert server_of("/s", said) is None
     assert (
         server_of(
@@ -296,7 +296,7 @@ def test_all_spellings_of_a_name_are_known(name: str, seen: tuple[str, ...]) -> 
 
 @pytest.mark.live
 @pytest.mark.parametrize("name", ["plain", "my.app", "a:b", "a\\b", "a$b", "x.y$z"])
-def test_this_tmux_spells_it_in_one_of_these_ways(name: str, tmux_socket: str) -> None:
+def test_this_tmux_spells_a_name_in_a_known_way(name: str, tmux_socket: str) -> None:
     tmux = RealTmux(os.environ)
     assert isinstance(tmux.create(tmux_socket, NewSession(name, "/", ["sleep", "99"])), Created)
     server = tmux.look(tmux_socket)
@@ -323,7 +323,7 @@ def test_a_session_whose_name_tmux_has_changed_is_known_by_its_pid(story: Story)
     assert story.row("my.app")["status"] == "stopped"
 
 
-def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) -> None:
+def test_a_session_without_a_pid_is_not_called_dead_and_can_be_adopted(story: Story) -> None:
     agent = story.agent("my.app")
     renamed(story, agent.pane, pid=False)
     before = story.path.read_bytes()
@@ -343,7 +343,7 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
     assert story.processes.refresh(agent.process) is None
 
 
-def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
+def test_a_session_with_a_similar_name_is_left_alone(story: Story) -> None:
     """The row's process is gone, and the session of the changed name has no agent."""
     name, neighbour = ("my.app", story.tmux.open(story.SOCKET, "my_app", "vim"))
     story.add_row({"name": name, "status": "running", "agent": "demo", "pane": {"pid": 99999}})
