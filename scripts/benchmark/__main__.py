@@ -24,7 +24,7 @@ from benchmark.parts import LONG, PARTS
 from benchmark.plot import plotted
 from benchmark.world import World
 
-MINUTES, QUICK_MINUTES = 22, 4  # on two idle cores
+MINUTES, QUICK_MINUTES = 13, 4  # on two idle cores
 
 
 def main() -> int:
