@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.real import Real, alive, until
+from tmuxreap.core.model import Scope
 
 pytestmark = pytest.mark.live
 
@@ -207,6 +208,39 @@ def test_a_new_version_on_disk_is_the_one_that_runs(real: Real, tmp_path: Path) 
     restarted(real)
     assert version() == "VERSION=2"
     check_back(real)
+
+
+def mark_of(pid: int) -> str:
+    environ = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    return next(word for word in environ if word.startswith("TMUXREAP_ID="))
+
+
+def test_a_pane_opened_after_a_restart_has_the_mark_of_the_agent(real: Real) -> None:
+    talked(real)
+    restarted(real)
+    restarted(real)
+    agent = real.pid()
+    real.tmux("split-window", "-d", "-t", "=acme:", "sleep 600")
+    panes = real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()
+    assert len(panes) == 2
+    assert {mark_of(int(pid)) for pid in panes} == {mark_of(agent)}
+
+
+def test_a_helper_from_a_pane_opened_after_a_restart_is_ended_with_its_session(real: Real) -> None:
+    """It has left the pane's terminal: only the mark tells where it comes from."""
+    talked(real)
+    restarted(real)
+    helper = "exec env -u TMUX -u TMUX_PANE sleep 600"
+    script = f"setsid -f sh -c 'echo $$ > helper.part; mv helper.part helper; {helper}'"
+    work = f"{script} </dev/null >/dev/null 2>&1; exec sleep 600"
+    real.tmux("split-window", "-d", "-t", "=acme:", "-c", str(real.folder), work)
+    file = real.folder / "helper"
+    until("the helper", file.exists)
+    pid = int(file.read_text())
+    until("its program", lambda: "sleep" in Path(f"/proc/{pid}/cmdline").read_text())
+    (one,) = real.kill(scope=Scope.SESSION).results
+    assert one.error is None
+    assert not alive(pid)
 
 
 def test_a_failed_restart_leaves_a_row_that_can_be_resumed(real: Real, tmp_path: Path) -> None:

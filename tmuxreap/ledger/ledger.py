@@ -287,7 +287,7 @@ class Ledger(Database):
         self.read(lambda db: in_transaction(db, work))  # never creates a ledger
 
     def remember_mark(self, name: str, mark: str) -> None:
-        """Record the mark in a session's environment; each start has its own."""
+        """Record the mark in a session's environment: a start has its own, a restart keeps it."""
         add = "INSERT OR REPLACE INTO marks (mark, name, created_at) VALUES (?, ?, ?)"
         values = (mark, name, self.clock.now())
         self.write("mark_not_recorded", lambda db: db.execute(add, values))

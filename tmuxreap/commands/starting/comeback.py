@@ -52,7 +52,7 @@ from tmuxreap.registry.transitions import RowEvent, with_life
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Known, store_environment
 from tmuxreap.sessions.under_way import MarkInProgress
-from tmuxreap.system.environment import PARENT
+from tmuxreap.system.environment import MARK, PARENT
 
 
 def take_up(context: Context, row: Row, own: Container[int] = ()) -> Launch:
@@ -167,6 +167,7 @@ class Way:
     spec: Launch
     shell: tuple[str, ...]  # that it ran below; empty for one that tmux started itself
     parent: str
+    mark: str
 
 
 def way_back(context: Context, ending: EndingState) -> Way:
@@ -185,7 +186,17 @@ def way_back(context: Context, ending: EndingState) -> Way:
     environ = context.processes.environ(leader) or {}
     direct = leader.pid in [process.pid for process in (*sight.agent, *sight.keyed)]
     argv = () if direct else context.processes.argv(leader)
-    return Way(spec, shell_of_pane(argv, environ.get(SHELL)), environ.get(PARENT, ""))
+    shell = shell_of_pane(argv, environ.get(SHELL))
+    mark = _kept_mark(context, row.name, environ.get(MARK))
+    return Way(spec, shell, environ.get(PARENT, ""), mark)
+
+
+def _kept_mark(context: Context, name: str, found: str | None) -> str:
+    """Return the mark that the pane has, if it is the row's: the environment of the session, and
+    so every pane opened later, has the same. A session that we did not start gets a new one."""
+    if found is not None and found == context.books.mark(name):
+        return found
+    return str(uuid.uuid4())
 
 
 def _spec(
@@ -224,7 +235,6 @@ class Comeback:
     way: Way
     confirm_s: float
     intent: Intent | None = None
-    mark: str = ""
     spec: Launch | None = None
     row: Row | None = None  # provisional: what a look needs
 
@@ -243,7 +253,6 @@ class Comeback:
         old_pid = ending.first.pane.pid if ending.first.pane else None
         spec = replace(_spec(context, ending, row), confirm_s=self.confirm_s)
         self.spec = replace(spec, facts={"by": "restart", "old_pid": old_pid})
-        self.mark = str(uuid.uuid4())
         server, session, pane = self._held()
         self._open(server, session, pane, mark_in_progress)
         faults.at(faults.Step.HELD)
@@ -265,7 +274,7 @@ class Comeback:
         sight = self._confirm(spec, row)
         faults.at(faults.Step.CONFIRMED)
         restore_options(context.tmux, self.ending.plan.options)
-        start = Start(self.mark)
+        start = Start(self.way.mark)
         if self.intent is not None:
             start.closing = (Closing(self.intent.id, spec.event.value),)
         return record_session(context, row, sight, spec, start)
@@ -301,7 +310,7 @@ class Comeback:
             spec.server,
             spec.terminal.value,
             spec.agent,
-            (self.mark,),
+            (self.way.mark,),
             session=session.id,
             pane=pane.id,
             held_by=server.pid,
@@ -313,7 +322,7 @@ class Comeback:
             mark_in_progress([opened])
 
     def _marks(self, spec: Launch) -> dict[str, str]:
-        marks = marks_of(self.context, spec, self.mark)
+        marks = marks_of(self.context, spec, self.way.mark)
         return {**marks, PARENT: self.way.parent}
 
     def _held(self) -> tuple[Server, ServerSession, Pane]:
