@@ -9,7 +9,9 @@ import pytest
 
 from tests.live.test_watch import watching
 from tests.real import DEMO, Real, until
-from tmuxreap.core.model import Server
+from tests.tmux_language import words_of
+from tmuxreap.core.model import Server, ServerSession
+from tmuxreap.system.tmux.client import notice
 
 pytestmark = pytest.mark.live
 STAGE = "stage"
@@ -43,12 +45,18 @@ def seat(real: Real) -> Seat:
     return Seat(real, "acme")
 
 
-def notify(real: Real, text: str, name: str = "acme") -> None:
+def looked(real: Real, name: str) -> tuple[Server, ServerSession]:
     with real.app() as app:
         server = app.tmux.look(real.socket)
         assert isinstance(server, Server)
         session = server.named(name)
         assert session is not None
+        return server, session
+
+
+def notify(real: Real, text: str, name: str = "acme") -> None:
+    server, session = looked(real, name)
+    with real.app() as app:
         app.tmux.notify(real.socket, server, session, text)
 
 
@@ -75,6 +83,30 @@ def test_a_text_is_shown_as_it_is(real: Real, seat: Seat, text: str) -> None:
         if "[" not in text:
             assert text in seat.screen()
         assert not ran.exists()
+    finally:
+        seat.leave()
+
+
+@pytest.mark.parametrize(
+    ("display_time", "own"),
+    [("0", True), ("1", False), ("750", False), ("3999", False), ("4000", True), ("60000", True)],
+)
+def test_a_notice_stays_for_4_seconds_or_as_long_as_the_user_has_set(
+    real: Real, seat: Seat, display_time: str, own: bool
+) -> None:
+    """0: until a key is pressed."""
+    real.tmux("set-option", "-g", "display-time", display_time)
+    server, session = looked(real, "acme")
+    line = notice(server, session, "/dev/pts/1", "hello")[-1]
+    while line.startswith("if-shell"):
+        words = words_of(line)
+        shown = real.tmux("display-message", "-p", "-t", "=acme:", words[2])
+        line = words[3] if shown not in ("", "0") else words[4]
+    try:
+        timed = words_of(line)[1:3]
+        assert (timed == ["-d", "4000"]) is not own, line
+        assert words_of(line)[-1] == "hello"
+        assert ("-d" in words_of(line)) is not own
     finally:
         seat.leave()
 

@@ -29,6 +29,7 @@ class Style:
     quiet: bool = False
     color: bool = False
     width: int | None = None
+    plain_errors: bool = False  # stderr is no terminal
 
     def paint(self, text: str, color: str | None) -> str:
         if self.color and color and text:

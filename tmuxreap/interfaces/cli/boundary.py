@@ -259,7 +259,8 @@ def on_terminal() -> bool:
 def style_of(settings: Settings, json: bool, quiet: bool) -> Style:
     terminal = sys.stdout.isatty()
     color = terminal and not settings.no_color
-    return Style(json, quiet, color, terminal_columns() if terminal else None)
+    columns = terminal_columns() if terminal else None
+    return Style(json, quiet, color, columns, plain_errors=not sys.stderr.isatty())
 
 
 def targets_of(targets: list[str] | None) -> tuple[str, ...]:

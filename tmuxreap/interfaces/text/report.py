@@ -83,7 +83,7 @@ def _print_problems(result: Result, style: Style) -> None:
     if style.quiet and result.exit is Exit.OK:
         warnings = ()
     for warning in warnings:
-        print(f"{style.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
+        print(f"{_label('warning:', 'yellow', style)} {_indented(warning)}", file=sys.stderr)
     failures: list[Failure | Problem] = []
     for item in result.results:
         if item.error:
@@ -93,7 +93,7 @@ def _print_problems(result: Result, style: Style) -> None:
 
 
 def print_failure(failure: Failure | Problem, style: Style) -> None:
-    print(f"{style.paint('error:', 'red')} {_indented(failure.message)}", file=sys.stderr)
+    print(f"{_label('error:', 'red', style)} {_indented(failure.message)}", file=sys.stderr)
     if failure.hint:
         print(f"hint: {_indented(failure.hint)}", file=sys.stderr)
 
@@ -242,3 +242,8 @@ def terminal_columns() -> int:
     from shutil import get_terminal_size  # a slow import (archive modules): only on a terminal
 
     return get_terminal_size().columns
+
+
+def _label(word: str, color: str, style: Style) -> str:
+    """Paint a word for stderr, which may be a file while stdout is a terminal."""
+    return word if style.plain_errors else style.paint(word, color)
