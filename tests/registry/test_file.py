@@ -182,6 +182,16 @@ def test_a_registry_that_cannot_be_created_is_an_error(step: Step, tmp_path: Pat
     assert temporaries(tmp_path) == []
 
 
+def test_the_hint_for_a_registry_that_is_too_large_shows_what_fills_it(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.yaml"
+    path.touch()
+    os.truncate(path, files.LARGEST + 1)
+    with pytest.raises(Failure, match="it is larger than 100 MB") as failed:
+        RegistryFile(path).look()
+    assert failed.value.code is Code.REGISTRY_INVALID
+    assert failed.value.hint == f"see what fills it: head -c 1000 {path}"
+
+
 def test_a_registry_removed_after_reading_is_no_longer_ours(registry: RegistryFile) -> None:
     assert registry.is_ours
     registry.path.unlink()

@@ -190,6 +190,16 @@ def test_a_near_name_is_offered() -> None:
     assert missing.failure.hint == "see all sessions with: tmuxreap list"
 
 
+def test_a_missing_name_with_a_host_says_that_none_was_asked() -> None:
+    (missing,) = pick("docs@gpu").missing
+    assert missing.failure.message.endswith(
+        ": no registered session matches, and 'gpu' is no host that was asked"
+    )
+    assert missing.failure.hint.endswith("the hosts with: tmuxreap hosts")
+    (missing,) = pick("tag:me@home").missing
+    assert "host" not in missing.failure.message
+
+
 def test_a_missing_target_does_not_stop_the_others() -> None:
     chosen = pick("nosuch", "web", "tag:nosuch")
     assert names(chosen) == ["web"]

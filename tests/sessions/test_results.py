@@ -39,6 +39,12 @@ def test_a_row_is_listed_with_its_beginning_and_its_end(story: Story) -> None:
     assert answer["stopped_at"] == story.row()["stopped_at"]
 
 
+def test_a_session_without_tmux_has_no_socket(story: Story) -> None:
+    story.agent()
+    with_fields(story, terminal='"none"')
+    assert listed(story)["socket"] is None
+
+
 def test_live_means_that_the_agent_is_alive(story: Story) -> None:
     story.agent("works")
     left = story.agent("left", shell=True)

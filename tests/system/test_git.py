@@ -43,6 +43,18 @@ def test_a_folder_that_is_not_there_is_to_be_made(main: Path) -> None:
     assert not tree.exists()
 
 
+def test_a_folder_that_cannot_be_used_is_named_as_it_is(main: Path) -> None:
+    full = main.parent / "full"
+    full.mkdir()
+    (full / "file").touch()
+    with pytest.raises(Failure) as failed:
+        find_worktree("acme", f"{main}/../full", str(main), ENVIRON)
+    assert f"the worktree {full}: it is there" in failed.value.message
+    with pytest.raises(Failure) as failed:
+        find_worktree("acme", f"{full}/../main", str(main), ENVIRON)
+    assert failed.value.hint.endswith(f"--cwd {main}")
+
+
 def test_an_existing_branch_is_used_and_not_removed(main: Path) -> None:
     tree = main.parent / "tree"
     git(main, "worktree", "add", "-q", str(tree))

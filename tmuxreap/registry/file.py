@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -468,8 +469,12 @@ class RegistryFile:
                 f"see who may: ls -l {self.resolved}",
             ) from None
         except OSError as error:
+            if error.errno == errno.EFBIG:
+                hint = f"see what fills it: head -c 1000 {shlex.quote(str(self.resolved))}"
+            else:
+                hint = "check the file and its disk"
             raise Failure(
                 Code.REGISTRY_INVALID,
                 f"could not read the registry {self.path}: {error.strerror}",
-                "check the file and its disk",
+                hint,
             ) from None

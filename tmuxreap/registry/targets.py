@@ -194,12 +194,12 @@ def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     for name in names:
         if name.startswith(target[:3]) and not selects_many(target):
             near.append(name)
+    reason = "no registered session matches"
+    hint = "see all sessions with: tmuxreap list"
+    name, _, host = target.rpartition("@")
+    if name and host and not target.startswith(PREFIXES):
+        reason += f", and {host!r} is no host that was asked"
+        hint += "; the hosts with: tmuxreap hosts"
     if near:
-        hint = f"did you mean {', '.join(near[:3])}? "
-    else:
-        hint = ""
-    return Failure(
-        Code.SESSION_NOT_REGISTERED,
-        f"could not find {target!r}: no registered session matches",
-        hint + "see all sessions with: tmuxreap list",
-    )
+        hint = f"did you mean {', '.join(near[:3])}? {hint}"
+    return Failure(Code.SESSION_NOT_REGISTERED, f"could not find {target!r}: {reason}", hint)

@@ -145,7 +145,7 @@ class SessionAnswers:
             keep=is_protected(row),
             restart=row.restart,
             start_command=row.start_command,
-            socket=sight.socket,
+            socket=sight.socket if row.terminal is Terminal.TMUX else None,
             seat=seat_of(row, sight),
         )
 

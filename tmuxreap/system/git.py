@@ -49,13 +49,13 @@ def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, s
     if not os.path.lexists(path) or _is_empty(path):
         return tree
     if _folder(tree.path, "--show-toplevel", environ) != tree.path:
-        raise _unusable(name, path, "it is there, and is no worktree", "name another folder")
+        raise _unusable(name, tree.path, "it is there, and is no worktree", "name another folder")
     if _folder(tree.path, COMMON_DIR, environ) != common:
         reason = f"it is a worktree of another repository than {repository}"
-        raise _unusable(name, path, reason, "name another folder")
+        raise _unusable(name, tree.path, reason, "name another folder")
     if _folder(tree.path, "--git-dir", environ) == common:
-        hint = f"to start in it leave --worktree out: --cwd {shlex.quote(path)}"
-        raise _unusable(name, path, "it is the main working tree of its repository", hint)
+        hint = f"to start in it leave --worktree out: --cwd {shlex.quote(tree.path)}"
+        raise _unusable(name, tree.path, "it is the main working tree of its repository", hint)
     return replace(tree, existed=True)
 
 

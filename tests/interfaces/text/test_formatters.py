@@ -15,7 +15,7 @@ from tmuxreap.core.answers import (
     Session,
     Shown,
 )
-from tmuxreap.core.results import Item, Problem
+from tmuxreap.core.results import Item, LocatorAnswer, Problem
 from tmuxreap.core.text import Style
 from tmuxreap.core.verbs import ALL
 from tmuxreap.interfaces.text.formatters import FORMATTERS, item_lines
@@ -66,3 +66,17 @@ def test_a_missing_target_prints_only_its_error(item: Item) -> None:
 )
 def test_each_answer_is_printed_as_text(item: Item, lines: list[str]) -> None:
     assert list(item_lines(item, Style())) == lines
+
+
+def test_a_conversation_without_a_file_is_named_where_it_was_found() -> None:
+    found = [
+        LocatorAnswer("c-1", "pidfile"),
+        LocatorAnswer("c-1", "registry", "/store/c-1.jsonl"),
+        LocatorAnswer("c-1", "registry", "/store/c-1.jsonl", exists=True),
+    ]
+    shown = list(item_lines(Shown("a", locators=tuple(found)), Style()))
+    assert [" ".join(line.split()) for line in shown[-3:]] == [
+        "found by pidfile, c-1 is in no file",
+        "found by registry, in /store/c-1.jsonl, not on disk",
+        "found by registry, in /store/c-1.jsonl",
+    ]

@@ -162,8 +162,12 @@ def _shown(one: answers.Shown, style: Style) -> Iterator[str]:
 def _located(one: results.LocatorAnswer) -> Iterator[str]:
     """Say where the conversation was found, and which others fit."""
     if one.source is not None:
-        where = f", in {one.path}" if one.path else ""
-        yield f"  {'found by':<13} {one.source}{where}{'' if one.exists else ', not on disk'}"
+        if one.path:
+            where = f"in {one.path}"
+        else:
+            where = f"{one.id} is in no file"
+        gone = ", not on disk" if one.path and not one.exists else ""
+        yield f"  {'found by':<13} {one.source}, {where}{gone}"
     if one.candidates:
         yield f"  {'candidates':<13} {', '.join(one.candidates)}"
 
