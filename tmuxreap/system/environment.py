@@ -118,7 +118,12 @@ class Settings:
 
     @property
     def no_color(self) -> bool:
-        return bool(self.environ.get("NO_COLOR")) or self.environ.get("TERM") == "dumb"
+        return bool(self.environ.get("NO_COLOR")) or self.is_dumb
+
+    @property
+    def is_dumb(self) -> bool:
+        """Tell whether the terminal obeys no control sequences."""
+        return self.environ.get("TERM") == "dumb"
 
     @property
     def tmux_socket(self) -> str | None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.real import Real
+
 REGISTRY = "tmux_sessions:\n  - {name: acme, status: stopped}\n"
 ROOT = Path(__file__).parents[3]
 COLOUR = "\x1b["
@@ -31,7 +33,7 @@ def said(
 ) -> tuple[str, str]:
     """Run a verb on a terminal, one output in a pipe; return what the terminal and the pipe got."""
     registry.write_text(REGISTRY)
-    ours, theirs = terminal
+    _, theirs = terminal
     environ = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     environ |= {"TERM": term, "PYTHONPATH": str(ROOT)}
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
@@ -40,11 +42,17 @@ def said(
     command = [sys.executable, "-m", "tmuxreap", *words.split(), "--registry", str(registry)]
     child = subprocess.Popen(command, env=environ, **streams)
     out, err = child.communicate(timeout=60)
+    return all_of(terminal), (out or err or b"").decode()
+
+
+def all_of(terminal: tuple[int, int]) -> str:
+    """Return what the terminal got so far."""
+    ours, theirs = terminal
     os.write(theirs, b"end")
     shown = b""
     while not shown.endswith(b"end"):
         shown += os.read(ours, 65536)
-    return shown.decode(), (out or err or b"").decode()
+    return shown.removesuffix(b"end").decode()
 
 
 def test_a_terminal_gets_colours(terminal: tuple[int, int], registry: Path) -> None:
@@ -59,7 +67,7 @@ def test_a_terminal_without_colours_gets_none(
     terminal: tuple[int, int], registry: Path, words: str
 ) -> None:
     shown, _ = said(terminal, registry, words, "dumb")
-    assert shown != "end"
+    assert shown
     assert COLOUR not in shown
 
 
@@ -77,3 +85,16 @@ def test_errors_in_a_file_have_no_colours(
     _, got = said(terminal, registry, words, "xterm", "stderr")
     assert got.startswith("error: ")
     assert COLOUR not in got
+
+
+def test_the_progress_of_a_stop_is_not_redrawn_on_a_dumb_terminal(
+    terminal: tuple[int, int], registry: Path, real: Real
+) -> None:
+    real.start("acme")
+    _, theirs = terminal
+    command = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
+    environ = {**os.environ, "TERM": "dumb", "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, env=environ, stdin=theirs, stdout=theirs, stderr=theirs, check=True)
+    shown = all_of(terminal)
+    assert "acme: stopped" in shown
+    assert COLOUR not in shown

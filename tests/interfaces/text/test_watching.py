@@ -46,6 +46,17 @@ def story(tmp_path: Path) -> Iterator[Story]:
         ),
         (
             "",
+            {
+                "event": "mass_death",
+                "names": tuple("abcdef"),
+                "count": 6,
+                "evidence": "6 sessions died",
+                "settled": True,
+            },
+            "T  a, b, c, d, e, ...  mass_death: 6 sessions died; recorded",
+        ),
+        (
+            "",
             {"event": "registry_invalid", "evidence": "e", "registry": "/r.yaml", "hint": "h"},
             "T  the registry /r.yaml  registry_invalid: e; hint: h",
         ),

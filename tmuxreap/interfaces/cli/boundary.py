@@ -63,8 +63,11 @@ def answer(
     progress: bool = False,
 ) -> None:
     """Run a verb and print its result; a failure becomes a result too."""
-    style = style_of(Settings.from_environment(), json, quiet)
-    result = result_of(verb, work, registry, style, progress=_progress() if progress else None)
+    settings = Settings.from_environment()
+    style = style_of(settings, json, quiet)
+    result = result_of(
+        verb, work, registry, style, progress=_progress(settings) if progress else None
+    )
     report(result, style)
     raise Done(int(result.exit))
 
@@ -140,10 +143,11 @@ def _with_projects(context: Context, failure: Failure) -> Failure:
     return Failure(failure.code, failure.message, hint)
 
 
-def _progress() -> Progress:
+def _progress(settings: Settings) -> Progress:
     from tmuxreap.interfaces.text import progress  # not needed by scripts
 
-    return progress.ProgressText(sys.stderr, monotonic, live=sys.stderr.isatty())
+    live = sys.stderr.isatty() and not settings.is_dumb
+    return progress.ProgressText(sys.stderr, monotonic, live=live)
 
 
 def heed_signals() -> None:

@@ -16,6 +16,7 @@ from tmuxreap.core.text import Style, plain_value
 from tmuxreap.sessions.context import Context
 
 LAST_WORDS_S = 1.0  # for a slow reader, when the watch ends
+NAMED = 5
 
 
 class EventWriter:
@@ -53,12 +54,20 @@ def line(event: Change, style: Style) -> str:
     event = plain_value(event)
     if event.event == "dropped":
         return f"{event.timestamp}  {event.count} events were dropped: their reader was too slow"
-    if event.registry:
-        registry = f"the registry {event.registry}"
-    else:
-        registry = "the ledger"
-    text = f"{event.timestamp}  {event.name or registry}  {event.event}: {_words(event)}"
+    text = f"{event.timestamp}  {_about(event)}  {event.event}: {_words(event)}"
     return text.replace("\n", " ")
+
+
+def _about(event: Change) -> str:
+    """Name what an event is about: one session, several, a registry, or the ledger."""
+    if event.name:
+        return event.name
+    if event.names:
+        more = ", ..." if len(event.names) > NAMED else ""
+        return ", ".join(event.names[:NAMED]) + more
+    if event.registry:
+        return f"the registry {event.registry}"
+    return "the ledger"
 
 
 def _words(event: Change) -> str:
