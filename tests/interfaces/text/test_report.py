@@ -103,6 +103,13 @@ def test_errors_are_printed_plainly_and_cannot_imitate_our_lines(
     ]
 
 
+@pytest.mark.parametrize("verb", ["stop", "interrupt", "forget", "kill"])
+def test_a_host_that_was_not_reached_does_not_count_as_nothing_to_do(verb: str) -> None:
+    assert list(lines(Result(verb, None, 0.0), Style())) == [f"nothing to {verb}"]
+    unreachable = Failure(Code.HOST_UNREACHABLE, "could not reach gpu")
+    assert list(lines(Result(verb, None, 0.0, others=(unreachable,)), Style())) == []
+
+
 def test_our_own_colours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     print_failure(Failure(Code.USAGE, "no"), Style(color=True))
     assert capsys.readouterr().err == "\x1b[31merror:\x1b[0m no\n"

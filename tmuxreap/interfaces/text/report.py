@@ -112,7 +112,7 @@ def lines(result: Result, style: Style) -> Iterator[str]:
         return
     if not result.results:
         where = f" in {result.registry}" if result.registry else ""
-        if result.failure:
+        if result.failure or result.others:
             nothing = None
         else:
             nothing = _verb(result).nothing.format(where=where)
