@@ -223,6 +223,8 @@ def test_a_pane_opened_after_a_restart_has_the_mark_of_the_agent(real: Real) -> 
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep 600")
     panes = real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()
     assert len(panes) == 2
+    (later,) = [pid for pid in panes if int(pid) != agent]
+    until("its program", lambda: "sleep" in Path(f"/proc/{later}/cmdline").read_text())
     assert {mark_of(int(pid)) for pid in panes} == {mark_of(agent)}
 
 
