@@ -19,6 +19,7 @@ import yaml
 from tests import fault_matrix, fault_steps
 from tests.command_line import KILLED, Answer, Child, temporaries
 from tests.command_line import tmuxreap as run
+from tests.fault_steps import LEDGER, WRITE
 from tmuxreap.__main__ import main
 from tmuxreap.core.faults import Step
 
@@ -33,15 +34,6 @@ OLD = {
 BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\nend: 1"
 
 FAULTS = ("kill", "ENOSPC", "EIO", "EROFS")
-WRITE = (
-    Step.WRITE_LOCK,
-    Step.TEMP_CREATED,
-    Step.TEMP_WRITTEN,
-    Step.TEMP_SYNCED,
-    Step.REPLACED,
-    Step.FOLDER_SYNCED,
-)
-LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
 PASSED = {
     "stop": (Step.READ, Step.LOCK, Step.INTENT, Step.PROVEN, *WRITE, *LEDGER),
     "forget": (Step.READ, *WRITE, *LEDGER),

@@ -83,11 +83,6 @@ class Sight:
         return command("adopt", name, "--pid", str(self.unproven[0].pid))
 
     @property
-    def is_seated(self) -> bool:
-        """Whether the session, or what it is by now, is run by the agent's own daemon."""
-        return self.job is not None
-
-    @property
     def agent_gone(self) -> bool:
         return self.live is not Live.ALIVE and not self.agent
 
