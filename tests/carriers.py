@@ -37,8 +37,9 @@ def relay(left: int, right: int, out: int) -> None:
 def serve(path: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
+    listener.bind(f"{path}.fresh")
     listener.listen()
+    os.replace(f"{path}.fresh", path)  # whoever sees it is served
     while True:
         client, _ = listener.accept()
         if os.fork() == 0:

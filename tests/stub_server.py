@@ -114,10 +114,12 @@ def serve_http() -> None:
 
 
 def serve_socket() -> None:
-    SOCKET.unlink(missing_ok=True)
+    fresh = STORE / "fresh.sock"
+    fresh.unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(SOCKET))
+    listening.bind(str(fresh))
     listening.listen()
+    fresh.replace(SOCKET)  # whoever sees it is served: between the two calls, it refuses
     while True:
         line, _ = listening.accept()
         threading.Thread(target=speak, args=(line,), daemon=True).start()
