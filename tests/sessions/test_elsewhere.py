@@ -7,7 +7,12 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.core.model import Server
-from tmuxreap.sessions.elsewhere import Owner, owner_of, owners_of, registered_elsewhere
+from tmuxreap.sessions.elsewhere import (
+    RowElsewhere,
+    registered_elsewhere,
+    row_elsewhere,
+    rows_elsewhere,
+)
 
 
 def marked(story: Story, status: str = "running") -> Story:
@@ -22,22 +27,22 @@ def marked(story: Story, status: str = "running") -> Story:
     return theirs
 
 
-def owners(story: Story) -> dict[str, Owner]:
+def elsewhere(story: Story) -> dict[str, RowElsewhere]:
     server = story.tmux.look(story.SOCKET)
     assert isinstance(server, Server)
-    return owners_of(story.tmux, story.path, story.BOOT, server, server.sessions)
+    return rows_elsewhere(story.tmux, story.path, story.BOOT, server, server.sessions)
 
 
 def test_a_running_row_of_another_registry_holds_the_session(story: Story) -> None:
     theirs = marked(story)
-    assert list(owners(story).values()) == [Owner(theirs.path, "acme")]
-    assert owners(theirs) == {}
+    assert list(elsewhere(story).values()) == [RowElsewhere(theirs.path, "acme")]
+    assert elsewhere(theirs) == {}
 
 
 @pytest.mark.parametrize("status", ["stopped", "terminated"])
 def test_an_ended_row_holds_no_session(story: Story, status: str) -> None:
     marked(story, status)
-    assert owners(story) == {}
+    assert elsewhere(story) == {}
 
 
 def test_without_both_marks_no_server_is_asked(story: Story) -> None:
@@ -51,14 +56,16 @@ def test_without_both_marks_no_server_is_asked(story: Story) -> None:
         "TMUXREAP_REGISTRY=/r.yaml",
         "TMUXREAP_ID=x\nTMUXREAP_REGISTRY=/no",
     ):
-        assert owner_of(story.path, story.BOOT, server, server.sessions[0], environment) is None
+        assert (
+            row_elsewhere(story.path, story.BOOT, server, server.sessions[0], environment) is None
+        )
 
 
 def test_the_refusal_names_the_command_there(story: Story) -> None:
-    owner = Owner(story.path, "shop")
-    failure = registered_elsewhere("stop", "acme", owner)
+    other = RowElsewhere(story.path, "shop")
+    failure = registered_elsewhere("stop", "acme", other)
     assert failure.code.text == "registered_elsewhere"
     assert failure.hint == f"tmuxreap stop shop --registry {story.path}"
-    assert registered_elsewhere("adopt", "acme", owner, "see: ").hint.startswith(
+    assert registered_elsewhere("adopt", "acme", other, "see: ").hint.startswith(
         "see: tmuxreap show shop"
     )

@@ -42,7 +42,7 @@ from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import RowEvent, Value
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import Newcomer, describe, owners_of, registered_elsewhere
+from tmuxreap.sessions.elsewhere import Newcomer, describe, registered_elsewhere, rows_elsewhere
 from tmuxreap.sessions.registries import note_registry
 from tmuxreap.system.tmux.versions import spellings
 
@@ -210,10 +210,10 @@ def _not_seen(name: str, agent: str, sight: Sight) -> str:
 
 def _refuse_anothers(context: Context, name: str, server: Server, session: ServerSession) -> None:
     own = context.own_registry, context.place.boot_id
-    owner = owners_of(context.tmux, *own, server, [session]).get(session.id)
-    if owner is not None:
+    other = rows_elsewhere(context.tmux, *own, server, [session]).get(session.id)
+    if other is not None:
         raise registered_elsewhere(
-            "adopt", name, owner, "to record it here as well add --force; see it there with: "
+            "adopt", name, other, "to record it here as well add --force; see it there with: "
         )
 
 

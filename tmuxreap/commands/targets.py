@@ -62,17 +62,19 @@ def choose_rows(
     rows = look.usable
 
     @cache
-    def owners() -> dict[int, str]:
+    def rows_of_pids() -> dict[int, str]:
         names: dict[int, str] = {}
         for row, sight in zip(rows, context.sights.of(rows), strict=True):
             names.update((one.process.pid, row.name) for one in sight.owned.own)
         return names
 
     def has_leftovers(row: Row) -> bool:
-        return leftovers and row.status.ended and row.name in owners().values()
+        return leftovers and row.status.ended and row.name in rows_of_pids().values()
 
     ask = Questions(
-        row_of_pid=lambda pid: owners().get(pid), agent_of=context.agents.of, counts=has_leftovers
+        row_of_pid=lambda pid: rows_of_pids().get(pid),
+        agent_of=context.agents.of,
+        counts=has_leftovers,
     )
     chosen = choose(look.rows, targets, wanted, ask, skip_protected=skip_protected)
     if chosen.protected:

@@ -34,7 +34,7 @@ from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
 from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command
 from tmuxreap.sessions.editors import in_front_of, opened
-from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
+from tmuxreap.sessions.elsewhere import registered_elsewhere, row_elsewhere
 from tmuxreap.sessions.look import (
     BANNER_OPTION,
     SIBLINGS_OPTION,
@@ -284,10 +284,10 @@ def _registered_elsewhere(
     sight = ending.sight
     if sight.session is None or not isinstance(sight.server, Server):
         return None
-    owner = owner_of(ours, boot_id, sight.server, sight.session, environment)
-    if owner is None:
+    other = row_elsewhere(ours, boot_id, sight.server, sight.session, environment)
+    if other is None:
         return None
-    return registered_elsewhere(ending.policy.verb.phrase, ending.name, owner)
+    return registered_elsewhere(ending.policy.verb.phrase, ending.name, other)
 
 
 def already_stopped(ending: EndingState) -> Ending:

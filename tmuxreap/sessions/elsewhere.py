@@ -2,7 +2,7 @@
 `start` set on the session, and a running row there; and those that agents' own daemons run, as
 their lists have them: of rows, launched by rows, or recorded by nobody.
 
-Never writes to another registry, looks at it through a copy of its ledger, and asks no daemon."""
+Never writes to another registry, looks at it through a copy of its ledger, and starts no daemon."""
 
 from __future__ import annotations
 
@@ -196,31 +196,31 @@ class Seats:
 
 
 @frozen
-class Owner:
-    """The registry and the row that a session belongs to."""
+class RowElsewhere:
+    """The row of another registry that means a session."""
 
     registry: Path
     name: str
 
 
-def owners_of(
+def rows_elsewhere(
     tmux: Tmux, ours: Path | None, boot_id: str, server: Server, sessions: Sequence[ServerSession]
-) -> dict[str, Owner]:
-    """Return the sessions of other registries, by session id, with one question to their server."""
+) -> dict[str, RowElsewhere]:
+    """Return the rows of other registries, by session id, with one question to their server."""
     environments = tmux.ask(
         server.socket, [PaneQuestion(it.id, environment=True) for it in sessions]
     )
-    owners = {}
+    found = {}
     for session, environment in zip(sessions, environments, strict=True):
-        owners[session.id] = owner_of(ours, boot_id, server, session, environment)
-    return {number: owner for number, owner in owners.items() if owner is not None}
+        found[session.id] = row_elsewhere(ours, boot_id, server, session, environment)
+    return {number: row for number, row in found.items() if row is not None}
 
 
-def owner_of(
+def row_elsewhere(
     ours: Path | None, boot_id: str, server: Server, session: ServerSession, environment: str | None
-) -> Owner | None:
-    """Find the other registry of a session. `environment`: the session's own, without the global
-    environment of its server."""
+) -> RowElsewhere | None:
+    """Find the row of another registry that means the session. `environment`: the session's own,
+    without the global environment of its server."""
     marks = _marks(environment or "")
     mark = marks.get(MARK)
     registry = marks.get(REGISTRY_MARK)
@@ -232,14 +232,16 @@ def owner_of(
     identity = (server.pid, session.id, session.created)
     rows = (row for row in _running(path) if _means_session(path, row, identity, boot_id, mark))
     row = next(rows, None)
-    return Owner(path, row.name) if row is not None else None
+    if row is None:
+        return None
+    return RowElsewhere(path, row.name)
 
 
-def registered_elsewhere(verb: str, name: str, owner: Owner, hint: str = "") -> Failure:
+def registered_elsewhere(verb: str, name: str, other: RowElsewhere, hint: str = "") -> Failure:
     """Return the refusal for a session of another registry, with the command to use there."""
     ours = verb if verb in ("stop", "kill") else "show"
-    there = command(ours, owner.name, "--registry", str(owner.registry))
-    reason = f"it is the running session {owner.name} of the registry {owner.registry}"
+    there = command(ours, other.name, "--registry", str(other.registry))
+    reason = f"it is the running session {other.name} of the registry {other.registry}"
     return could_not(verb, name, reason, f"{hint}{there}", Code.REGISTERED_ELSEWHERE)
 
 
@@ -381,11 +383,11 @@ class Newcomers:
             session = server.named(target) if isinstance(server, Server) else None
             if session is None or not isinstance(server, Server):
                 continue
-            owner = self.owners(server, [session]).get(session.id)
-            if owner is not None:
-                project = project_of(owner.registry)
+            other = self.rows_elsewhere(server, [session]).get(session.id)
+            if other is not None:
+                project = project_of(other.registry)
                 reason = f"could not find {target!r} in this registry: it runs for {project}"
-                there = command("show", owner.name, "--registry", str(owner.registry))
+                there = command("show", other.name, "--registry", str(other.registry))
                 hint = f"see it there with: {there}; other verbs take --registry, too"
                 return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
             flag = self.servers.flag(socket)
@@ -398,10 +400,12 @@ class Newcomers:
             return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
         return None
 
-    def owners(self, server: Server, sessions: Sequence[ServerSession]) -> dict[str, Owner]:
-        """Return those of these sessions that other registries own, by session id."""
+    def rows_elsewhere(
+        self, server: Server, sessions: Sequence[ServerSession]
+    ) -> dict[str, RowElsewhere]:
+        """Return the rows of other registries that mean these sessions, by session id."""
         boot_id = self.seats.place.boot_id
-        return owners_of(self.tmux, self.own_registry, boot_id, server, sessions)
+        return rows_elsewhere(self.tmux, self.own_registry, boot_id, server, sessions)
 
     def _agents_in(self, server: Server, sessions: Sequence[ServerSession]) -> list[Newcomer]:
         if not sessions:
@@ -414,7 +418,9 @@ class Newcomers:
             if names := agents_in(session.panes, self.seats.agents.profiles, world):
                 agents[session.id] = names[0]
         candidates = [session for session in sessions if session.id in agents]
-        taken = self.owners(server, candidates) if candidates else {}
+        taken: dict[str, RowElsewhere] = {}
+        if candidates:
+            taken = self.rows_elsewhere(server, candidates)
         flag = self.servers.flag(server.socket)
         found: list[Newcomer] = []
         for session in candidates:

@@ -40,7 +40,7 @@ from tmuxreap.registry.transitions import (
     life_changes,
 )
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of
+from tmuxreap.sessions.elsewhere import rows_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, PAUSE_S, Newer, why_reverted
 from tmuxreap.sessions.under_way import REBOOT
 from tmuxreap.system.environment import MARK
@@ -198,7 +198,7 @@ def _is_in_other_registry(context: Context, sight: Sight) -> bool:
     if sight.session is None or not isinstance(sight.server, Server):
         return False
     own = context.own_registry, context.place.boot_id
-    return bool(owners_of(context.tmux, *own, sight.server, [sight.session]))
+    return bool(rows_elsewhere(context.tmux, *own, sight.server, [sight.session]))
 
 
 def _where_it_went(forked: Forked) -> str:

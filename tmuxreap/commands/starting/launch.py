@@ -400,11 +400,11 @@ def session_exists(
 
 def _taken(context: Context, name: str, server: Server, session: ServerSession) -> Failure:
     """Return the failure for a name that a session has; if it is another project's, name that."""
-    owner = context.newcomers.owners(server, [session]).get(session.id)
-    if owner is None:
+    other = context.newcomers.rows_elsewhere(server, [session]).get(session.id)
+    if other is None:
         return session_exists(name)
-    reason = f"a session of that name is already running for {project_of(owner.registry)}"
-    there = command("attach", owner.name, "--registry", str(owner.registry))
+    reason = f"a session of that name is already running for {project_of(other.registry)}"
+    there = command("attach", other.name, "--registry", str(other.registry))
     hint = f"take another name, or attach to it: {there}"
     return could_not("start", name, reason, hint, Code.SESSION_EXISTS)
 
