@@ -112,7 +112,7 @@ def _reader(cls: type) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, .
 
 
 def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:
-    """Create the class anew: slots must be given at creation, and defaults must not be class
+    """Create the class again: slots must be given at creation, and defaults must not be class
     attributes then. Fields of the base class come first, but for those it declares `kw_only`."""
     members = dict(vars(cls))
     own = {name: members.pop(name, NOTHING) for name in cls.__annotations__}

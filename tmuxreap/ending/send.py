@@ -92,7 +92,7 @@ def type_draft(by: Endings, row: Row, text: str) -> str | None:
     while True:
         try:
             ending, why = _typed(by, row, text)
-        except Failure as failure:  # another send, or an ending, is under way
+        except Failure as failure:  # another send, or an ending, is in progress
             ending = None
             why = failure.message
         if why is None or (ending is not None and ending.outcome is Outcome.UNKNOWN):

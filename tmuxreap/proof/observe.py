@@ -245,7 +245,7 @@ class Observer:
                 traces[pid] = replace(traces.get(pid, NO_TRACE), scope=scope)
 
     def _names(self, process: Process) -> Names:
-        """Read the names, anew at each look: after an exec the same process has another name."""
+        """Read the names again at each look: after an exec the same process has another name."""
         return Names(*self._processes.argv_and_executable(process.id))
 
     def _trace(self, process: Process) -> Trace:

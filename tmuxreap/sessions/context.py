@@ -72,7 +72,7 @@ class Context:
         self.faults: tuple[Fault, ...] = ()  # what is wrong in config.yaml
 
     def with_own(self, **own: object) -> Context:
-        """Return a copy with these attributes; everything cached is built anew."""
+        """Return a copy with these attributes; everything cached is built again."""
         from copy import copy  # late: rarely needed
 
         other = copy(self)

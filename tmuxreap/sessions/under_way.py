@@ -1,4 +1,4 @@
-"""What is under way with a row, as the ledger tells it. One ending at a time: a second stop waits
+"""What is in progress with a row, as the ledger tells it. One ending at a time: a second stop waits
 for the first and returns its outcome. Restarts: whether one is pending, what cancels it, and how
 many there were.
 
@@ -103,7 +103,7 @@ class ActiveIntents:
         return None
 
     def starting(self) -> dict[str, Intent]:
-        """Return the starts, resumes and restarts that are under way, by name."""
+        """Return the starts, resumes and restarts that are in progress, by name."""
         intents = self.books.open_intents()
         found: dict[str, Intent] = {}
         for name, intent in intents.items():

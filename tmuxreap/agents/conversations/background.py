@@ -3,7 +3,7 @@ agents have a shared program in the background, which is spared. And the evidenc
 that an agent's own daemon runs: which one a row means, and which processes it has; each list is
 read once a look.
 
-Reads the agent's store, changes nothing, and never asks or starts a daemon."""
+Reads the agent's store, changes nothing, and never starts a daemon; `lists` asks those that run."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BACKGROUND = "shell"  # a background shell runs: no state, but its exit command 
 class Record:
     """What an agent's own record says that it does; empty if it keeps none."""
 
-    state: State | None = None  # BUSY, DIALOG, or IDLE: nothing is under way
+    state: State | None = None  # BUSY, DIALOG, or IDLE: nothing is in progress
     asks: str = ""  # what it waits for, in its own words
     background: bool = False
 

@@ -166,7 +166,7 @@ KEPT_DEPTH = {HOOKS: 2, EVENT: 3}  # how many steps on the path to an entry stay
 
 def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
     """Return the text with our hooks: unchanged if all are right, else with ours removed and added
-    anew, after other entries."""
+    again, after other entries."""
     before = removed(text, agent)
     needed = {
         event: entry_of(hooks, agent, program, event, _empty_container(before, event))

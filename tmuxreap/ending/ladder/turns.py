@@ -38,7 +38,7 @@ REPORTED_REST = frozenset({"idle", "ended"})
 
 
 def finish_turn(ending: EndingState, wait_s: float) -> Steps[bool]:
-    """Wait for the end of the turn, then look at the session anew: the plan may be old by now.
+    """Wait for the end of the turn, then look at the session again: the plan may be old by now.
     Return False when another process took the ending over."""
     until = ending.now + wait_s
     agent = ending.awaited

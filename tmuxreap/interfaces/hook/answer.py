@@ -234,7 +234,7 @@ def requested_stop(db: sqlite3.Connection, name: str, now: float) -> str | None:
     row = db.execute(query, (name,)).fetchone()
     if row is None:
         return None
-    from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending under way
+    from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending in progress
 
     plan, reason, since, pid, start, boot_id = row
     after_turn = RecordedPlan.from_text(plan).after_turn

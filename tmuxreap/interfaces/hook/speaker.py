@@ -83,7 +83,7 @@ def _by_mark(db: sqlite3.Connection, mark: str) -> str | None:
     for name, plan in db.execute(
         "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb = 'start'"
     ):
-        from tmuxreap.ledger.records import RecordedStart  # rarely is a start under way
+        from tmuxreap.ledger.records import RecordedStart  # rarely is a start in progress
 
         if RecordedStart.from_text(plan).marks[:1] == (mark,):
             return str(name)
@@ -102,7 +102,7 @@ def _by_ancestor(db: sqlite3.Connection) -> str | None:
         "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb NOT IN ('start', 'send')"
     )
     for name, text in endings.fetchall() if above else ():
-        from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending under way
+        from tmuxreap.ledger.records import RecordedPlan  # rarely is an ending in progress
 
         plan = RecordedPlan.from_text(text)
         is_here = (plan.socket, plan.pane) == (socket, os.environ.get("TMUX_PANE"))

@@ -328,7 +328,7 @@ def changed(
     text: str, data: Mapping[str, object], changes: Changes, newline: str, *, apart: bool = False
 ) -> tuple[str, _Data]:
     """Apply changes to a row. `text` is the row alone, indented as in its file. `apart`: a value
-    with an anchor is not changed in its place, but written anew, without it."""
+    with an anchor is not changed in its place, but written again, without it."""
     result: dict[Any, Any] = {key: as_loaded(value) for key, value in data.items()}
     for step in _steps(changes):
         edit = _Edit(text, newline, apart=apart)
