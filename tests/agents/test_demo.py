@@ -10,9 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.demo import PASTE_BEGINS, PASTE_ENDS, DemoAgent, DemoState, Store, new_id
+from tmuxreap.agents.demo import (
+    PASTE_BEGINS,
+    PASTE_ENDS,
+    DemoAgent,
+    DemoState,
+    Store,
+    new_id,
+    screen,
+)
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import State, read_screen
+from tmuxreap.core.text import visible
 from tmuxreap.demo_agent import split_keys
 
+DEMO = load_profiles(None).agents["demo"]
 SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 
 
@@ -88,6 +100,16 @@ def test_a_paste_is_taken_whole_and_a_long_one_is_a_placeholder(agent: DemoAgent
     assert agent.draft == "two\nlines[Pasted text +20 lines]"
     press(agent, {2.0: "\r"})
     assert agent.transcript[0] == "user: two\nlines" + "x\n" * 20
+
+
+@pytest.mark.parametrize("columns", [20, 80, 203])
+@pytest.mark.parametrize("draft", ["", "half", "two\nlines", "a word " * 60, "a\n" + "b" * 500])
+def test_a_draft_is_read_whole_from_the_screen(agent: DemoAgent, draft: str, columns: int) -> None:
+    agent.draft = draft
+    shown = "\n".join(screen(agent, 40, columns))
+    found = read_screen(shown, DEMO.screens, DEMO.marks)
+    assert found.state is (State.DRAFT if draft else State.IDLE)
+    assert visible(found.draft) == visible(draft)
 
 
 def test_a_dialog_takes_no_paste(agent: DemoAgent) -> None:

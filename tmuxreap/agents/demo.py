@@ -268,7 +268,9 @@ def screen(agent: DemoAgent, rows: int, columns: int) -> list[str]:
         foot = [WORKING] if agent.state is DemoState.BUSY else []
         if agent.armed_until is not None:
             foot += ["press C-c again to exit"]
-        foot += wrapped("> " + agent.draft.replace("\n", "\n  "), columns)
+        # As agents draw it: what follows the first line is indented, also where a line is wrapped.
+        first, *more = wrapped(agent.draft, max(columns - len("> "), 1))
+        foot += [f"> {first}", *(f"  {piece}" for piece in more)]
     body: list[str] = []
     for entry in agent.transcript:
         body += wrapped(entry, columns)
