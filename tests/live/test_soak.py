@@ -81,10 +81,19 @@ def a_process(soak: Soak, place: Place) -> None:
     os.kill(soak.world.loose, signal.SIGKILL)
 
 
+def an_event(place: Place, name: str, kind: str) -> None:
+    into = "INSERT INTO events (at, timestamp, name, kind, data)"
+    sql(place, f"{into} VALUES (1, '', '{name}', '{kind}', '{{}}')")
+
+
+def a_restart_between_two_ends(place: Place) -> None:
+    for kind in ("stopped", "restarted", "dead"):
+        an_event(place, "p8", kind)
+
+
 def an_end_twice(soak: Soak, place: Place) -> None:
     for _ in range(2):
-        into = "INSERT INTO events (at, timestamp, name, kind, data)"
-        sql(place, f"{into} VALUES (1, '', 'p7', 'dead', '{{}}')")
+        an_event(place, "p7", "dead")
 
 
 def a_watch(soak: Soak, place: Place) -> None:
@@ -152,7 +161,7 @@ def untrue_answers(soak: Soak, place: Place) -> Iterator[str]:
 
     really, soak.deeds.verb = soak.deeds.verb, verb  # type: ignore[method-assign]
     soak.deeds.do_send(place, "p0")
-    soak.deeds.do_restart(place, "p0")
+    soak.deeds._restart(place, ["p0"])
     soak.deeds.do_resume_set(place, "p0")
     soak.deeds.verb = really  # type: ignore[method-assign]
     told = {"name": "p0", "pid": os.getpid(), "conversation_id": "no-such", "error": None}
@@ -164,9 +173,11 @@ def test_all_promises_hold_in_a_short_soak_and_a_broken_one_is_reported(soak: So
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         soak.deeds.step()
+    place = soak.world.places[0]
+    soak.deeds.all_done()
+    a_restart_between_two_ends(place)
     assert soak.checks.all() == []
 
-    place = soak.world.places[0]
     killed = soak.deeds.begin(place, "kill", "p0", "--grace", "0")
     killed.process.wait()
     killed.end()

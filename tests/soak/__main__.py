@@ -5,6 +5,7 @@ failed."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import resource
 import shutil
@@ -12,7 +13,9 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -47,7 +50,8 @@ class Soak:
         self.wrong: list[str] = []
         self.began = time.monotonic()
         for place in world.places:
-            self.deeds.do_start(place, place.names[0])
+            for name in place.names[:3]:
+                self.deeds.do_start(place, name)
             self.deeds.watch(place)
         self.deeds.all_done()
         place = world.places[0]
@@ -67,18 +71,27 @@ class Soak:
 
     def _minute(self, until: float) -> None:
         while time.monotonic() < until:
-            self.deeds.step()
+            with self.going_on():
+                self.deeds.step()
             time.sleep(self.deeds.random.uniform(0, 0.3))
             while self.cpu_s() > self.share * self.passed_s and time.monotonic() < until:
                 self.deeds.wake()
                 time.sleep(0.2)
-        wrong = self.checks.all()
-        if not self.mcp.answer("list_sessions")["ok"]:
-            wrong.append("the MCP server does not list")
-        self._sample()
-        for one in wrong:
-            self._keep(one)
+        with self.going_on():
+            for one in self.checks.all():
+                self.keep(one)
+            if not self.mcp.answer("list_sessions")["ok"]:
+                self.keep("the MCP server does not list")
+            self._sample()
         print(self.minutes[-1].line(), f"wrong={len(self.wrong)}", flush=True)
+
+    @contextlib.contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Keep a fault of the soak itself, and go on: hours are not lost for one action."""
+        try:
+            yield
+        except Exception:
+            self.keep(f"a fault of the soak: {traceback.format_exc()}")
 
     def _sample(self) -> None:
         pids = {letter: one.process.pid for letter, one in self.deeds.watches.items()}
@@ -96,7 +109,7 @@ class Soak:
         others += self.world.servers.values()
         return sum(use.ru_utime + use.ru_stime for use in uses) + sum(map(cpu_s, others))
 
-    def _keep(self, one: str) -> None:
+    def keep(self, one: str) -> None:
         """Keep a failed check, with the files and last actions of that moment."""
         self.wrong.append(f"{self.passed_s:.0f} s: {one}")
         print("WRONG", self.wrong[-1], flush=True)
@@ -125,12 +138,12 @@ def main() -> int:
         soak = Soak(world, asked.seed, asked.share / 100)
         try:
             soak.run(asked.hours)
-        finally:
+        finally:  # also when it is ended from outside
             soak.end()
-        text = report(soak.minutes, soak.deeds, soak.wrong, world, asked.seed)
-        print(text)
-        if asked.report:
-            asked.report.write_text(text)
+            text = report(soak.minutes, soak.deeds, soak.wrong, world, asked)
+            print(text)
+            if asked.report:
+                asked.report.write_text(text)
     finally:
         world.end()
         if not asked.folder:

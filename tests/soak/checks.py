@@ -4,6 +4,7 @@ outside (rows, processes, tmux, SQLite, files), not by the program."""
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from tests.soak.deeds import HUNG_S
 from tests.soak.work import Work, said
 from tests.soak.world import Machine, Place, World, conversation_lines, lives, marked, started
 
-BEGUN = {"started", "start", "resumed", "resume", "adopted", "adopt", "forgotten"}
+BEGUN = {"started", "start", "resumed", "resume", "restarted", "adopted", "adopt", "forgotten"}
 ENDED = {"stopped", "killed", "terminated", "dead"}
 PATIENCE_S = 20.0
 
@@ -52,7 +53,7 @@ class Checks:
         self._answer(place, "reconcile")
         self._answer(place, "reap", "--orphans", "--yes", "--grace", "0.3")
         answer = self._answer(place, "reconcile")
-        if answer.get("exit_code") != 0 or answer["actions"]:
+        if answer.get("exit_code") != 0 or answer.get("actions"):
             yield f"a second reconcile is no no-op: {answer}"
         told = {drift["name"] for drift in answer.get("drifts", [])}
         yield from self._of_rows(place, told)
@@ -63,9 +64,11 @@ class Checks:
 
     def _answer(self, place: Place, *words: str) -> dict[str, Any]:
         verb = self.deeds.begin(place, *words, "--json")
-        verb.process.wait(timeout=HUNG_S)
-        verb.out.seek(0)
-        answer: dict[str, Any] = json.loads(verb.out.read() or b"{}")
+        try:
+            verb.process.wait(timeout=HUNG_S)
+        except subprocess.TimeoutExpired:
+            self.deeds.wrong.append(f"{words} at rest is not done after {HUNG_S:.0f} s")
+        answer = verb.answer()
         if verb.process.returncode not in (0, 1):
             self.deeds.wrong.append(f"{words} at rest: {answer} {verb.said()}")
         verb.end()

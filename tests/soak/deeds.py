@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -25,9 +26,9 @@ TROUBLED = {4, 6}  # allowed while the disk was full, or a process suspended
 KINDS = {
     "start": 16, "say": 8, "stop": 8, "kill": 6, "resume": 6, "adopt": 2, "raw": 2, "forget": 2,
     "reconcile": 2, "list": 4, "show": 3, "heartbeat": 6, "interrupt": 3, "protect": 1,
-    "unprotect": 2, "wait": 2, "events": 2, "doctor": 1, "reap": 1, "crowd": 1, "far": 4,
-    "far_list": 1, "dry": 2, "write": 3, "die": 4, "crash": 4, "suspend": 3, "suspend_verb": 3,
-    "neighbour": 1, "full": 1, "deaf": 0.5, "server": 0.15, "watch": 0.3, "purge": 1, "dialog": 1,
+    "unprotect": 2, "wait": 2, "events": 2, "doctor": 1, "reap": 1, "crowd": 1, "dry": 2,
+    "write": 3, "die": 4, "crash": 4, "suspend": 3, "suspend_verb": 3, "neighbour": 1, "full": 1,
+    "deaf": 0.5, "server": 0.15, "watch": 0.3, "purge": 1, "dialog": 1,
 }  # fmt: skip
 AGENTS = (
     [], [], [], ["--ignore", "hup,term"], ["--spawn", "2"], ["--exit-delay", "0.4"],
@@ -45,6 +46,7 @@ class Verb:
     out: IO[bytes]
     err: IO[bytes]
     then: Check | None = None  # what its answer must agree with
+    called: str = ""  # its line in the report
     begun: float = field(default_factory=time.monotonic)
     crashed: bool = False
 
@@ -57,7 +59,10 @@ class Verb:
 
     def answer(self) -> dict[str, Any]:
         self.out.seek(0)
-        answer: dict[str, Any] = json.loads(self.out.read() or b"{}")
+        try:
+            answer: dict[str, Any] = json.loads(self.out.read() or b"{}")
+        except ValueError:
+            return {"torn": self.said()}
         return answer
 
     def end(self) -> None:
@@ -76,7 +81,9 @@ class Deeds:
         self.trouble: list[tuple[float, float]] = []
         self.counts: dict[str, int] = {}
         self.exits: dict[int, int] = {}
-        self.outcomes: dict[str, int] = {}  # of answers that were compared with what is there
+        # what came of each action whose answers are compared with what is there
+        self.outcomes: dict[str, Counter[str]] = {}
+        self.happened: Counter[str] = Counter()  # disturbances that took effect
         self.wrong: list[str] = []
         self.lately: list[str] = []
         self.note = 0
@@ -85,9 +92,7 @@ class Deeds:
 
     # The program
 
-    def begin(
-        self, place: Place, *words: str, here: bool = True, then: Check | None = None
-    ) -> Verb:
+    def begin(self, place: Place, *words: str, here: bool = True) -> Verb:
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         line = [str(PROGRAM), words[0]]
         line += ["--registry", str(place.registry)] if here else []
@@ -96,7 +101,7 @@ class Deeds:
             line, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=place.folder,
             env=place.machine.environ,
         )  # fmt: skip
-        return Verb(line[1:], process, out, err, then)
+        return Verb(line[1:], process, out, err)
 
     def watch(self, place: Place) -> None:
         told = (self.world.folder / f"watch-{place.letter}").open("ab+")
@@ -107,10 +112,15 @@ class Deeds:
         )
         self.watches[place.letter] = Verb(line[1:], process, told, err)
 
-    def verb(self, place: Place, *words: str, here: bool = True, then: Check | None = None) -> None:
+    def verb(
+        self, place: Place, *words: str, here: bool = True, then: Check | None = None,
+        called: str = "",
+    ) -> None:  # fmt: skip
         while len(self.running) >= AT_ONCE and not self.deaf:
             self.wait(self.running.pop(0))
-        self.running.append(self.begin(place, *words, here=here, then=then))
+        verb = self.begin(place, *words, here=here)
+        verb.then, verb.called = then, called or words[0]
+        self.running.append(verb)
 
     def wait(self, verb: Verb) -> None:
         while verb.process.poll() is None and time.monotonic() < verb.begun + HUNG_S:
@@ -120,7 +130,9 @@ class Deeds:
         self.slowest = max(self.slowest, (ended - verb.begun, " ".join(verb.words)))
         if status is None:
             self.wrong.append(f"{verb.words} is not done after {HUNG_S:.0f} s: {verb.said()}")
-        elif not verb.crashed:
+        elif verb.crashed:
+            self._count(verb, "killed by the soak")
+        else:
             self.exits[status] = self.exits.get(status, 0) + 1
             troubled = any(a < ended and b > verb.begun for a, b in self.trouble)
             said = verb.said()
@@ -132,10 +144,19 @@ class Deeds:
 
     def _compare(self, verb: Verb, check: Check) -> None:
         answer = verb.answer()
+        if "torn" in answer:
+            self.wrong.append(f"{verb.words} answered no JSON: {answer['torn'][-2000:]}")
         for one in answer.get("results", []):
-            told = f"{verb.words[0]} {one.get('outcome') or ('failed' if one['error'] else 'done')}"
-            self.outcomes[told] = self.outcomes.get(told, 0) + 1
+            outcome = one.get("outcome") or ("failed" if one.get("error") else "done")
+            code = f" ({one['error']['code']})" if one.get("error") else ""
+            self._count(verb, f"{outcome}{code}")
+        if not answer.get("results"):
+            self._count(verb, (answer.get("error") or {}).get("code", "no target"))
         self.wrong += [f"{verb.words}: {one}" for one in check(answer)]
+
+    def _count(self, verb: Verb, outcome: str) -> None:
+        if verb.then is not None:
+            self.outcomes.setdefault(verb.called, Counter())[outcome] += 1
 
     def all_done(self) -> None:
         self.wake(all_of_them=True)
@@ -264,16 +285,6 @@ class Deeds:
     def do_reap(self, place: Place, name: str) -> None:
         self.verb(place, "reap", "--orphans", "--yes", "--grace", "0.3")
 
-    def do_far(self, place: Place, name: str) -> None:
-        """From here, on another host."""
-        far = self.random.choice([one for one in self.world.places if one.host])
-        verb = self.random.choice(("stop", "kill", "show", "resume", "interrupt"))
-        target = f"{self.random.choice(far.names)}@{far.host}"
-        self.verb(self.world.places[0], verb, target, "--json", here=False)
-
-    def do_far_list(self, place: Place, name: str) -> None:
-        self.verb(self.world.places[0], "list", "--host", "a,b", "--json", here=False)
-
     # Disturbances
 
     def do_write(self, place: Place, name: str) -> None:
@@ -284,34 +295,41 @@ class Deeds:
                 self.note = (self.note + 1) % 100_000
                 file.seek(found.start())
                 file.write(b"n%05d" % self.note)
+                self.happened["writes into the file in place, without the lock"] += 1
 
     def do_die(self, place: Place, name: str) -> None:
         row = place.rows().get(name, {})
         if lives(row):
             kill(row["pane"]["pid"], signal.SIGKILL)
+            self.happened["agents killed by another hand"] += 1
 
     def do_crash(self, place: Place, name: str) -> None:
         if self.running:
             victim = self.random.choice(self.running)
-            victim.crashed = victim.crashed or victim.process.poll() is None
+            if victim.process.poll() is None:
+                victim.crashed = True
+                self.happened["commands killed"] += 1
             victim.process.kill()
 
     def do_suspend(self, place: Place, name: str) -> None:
         row = place.rows().get(name, {})
         if lives(row):
             self.put_to_sleep(row["pane"]["pid"], 4.0)
+            self.happened["agents suspended"] += 1
 
     def do_suspend_verb(self, place: Place, name: str) -> None:
         verbs = [*self.running, self.watches[place.letter]]
         pids = [one.process.pid for one in verbs if one.process.poll() is None]
         if pids:
             self.put_to_sleep(self.random.choice(pids), 3.0)
+            self.happened["commands and watches suspended"] += 1
 
     def do_deaf(self, place: Place, name: str) -> None:
         """A tmux server that stops answering for a while."""
         pid = self.world.servers[place.machine.home]
         with self._troubled():
             kill(pid, signal.SIGSTOP)
+            self.happened["tmux servers that gave no answer for seconds"] += 1
             self.deaf = True  # do not await what waits for it
             for kind in ("do_stop", "do_list", "do_reconcile"):
                 getattr(self, kind)(place, self.random.choice(place.names))
@@ -323,6 +341,7 @@ class Deeds:
         if self.world.mounted:
             with self._troubled():
                 self.world.fill()
+                self.happened["disks without room"] += 1
                 for kind in ("do_stop", "do_kill", "do_start"):
                     disk = self.world.places[0]
                     getattr(self, kind)(disk, self.random.choice(disk.names))
@@ -335,11 +354,13 @@ class Deeds:
             kill(self.world.servers[self.world.far.home], signal.SIGKILL)
             time.sleep(0.5)
             self.world.begin_server(self.world.far)
+        self.happened["tmux servers killed, on a host"] += 1
         self.restarted = True
 
     def do_watch(self, place: Place, name: str) -> None:
         """Only this one: the memory of the others is measured from start to end."""
         self.watches["q"].end()
+        self.happened["watches killed and begun again"] += 1
         self.watch(self.world.places[1])
 
     def end(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sqlite3
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 from textwrap import fill
 
 from tests.scripts import script
-from tests.soak.deeds import Deeds
+from tests.soak.deeds import AT_ONCE, Deeds
 from tests.soak.world import Place, World
 
 measured = script("measured.py")
@@ -96,28 +97,64 @@ def sampled(
     )
 
 
-def report(minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, seed: int) -> str:
+def report(
+    minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, asked: argparse.Namespace
+) -> str:
     last = minutes[-1]
     disk = "a disk that fills up" if world.mounted else "no full disk (needs root)"
     done = ", ".join(f"{n} {name}" for name, n in sorted(deeds.counts.items()))
     exits = ", ".join(f"{code} {n} times" for code, n in sorted(deeds.exits.items()))
-    outcomes = ", ".join(f"{n} {name}" for name, n in sorted(deeds.outcomes.items()))
+    share = 100 * last.cpu_s / max(last.passed_s, 1)
+    paragraphs = [
+        f"What `./scripts/soak {asked.hours:.2g} --seed {asked.seed}` reported on"
+        f" {measured.date()}, at the commit {measured.commit()}.",
+        f"In {last.passed_s / 60:.0f} minutes it took {last.deeds} random actions, up to {AT_ONCE}"
+        f" at once, on three registries, two of which are hosts as well, with {disk}; it used"
+        f" {share:.1f} % of one core. After each minute, and at the end, all promises were checked"
+        f" from outside, {len(minutes) - 1} times in all: {_failed(wrong)}.",
+        f"Commands ended with the exit statuses {exits}. The slowest took {deeds.slowest[0]:.0f} s:"
+        f" `{deeds.slowest[1]}`.",
+    ]
     parts = [
         "# Soak",
-        f"What `./scripts/soak {last.passed_s / 3600:.2g} --seed {seed}` reported on"
-        f" {measured.date()}, at the commit {measured.commit()}: {last.deeds}"
-        f" random actions on three registries and two hosts, with {disk}, using"
-        f" {100 * last.cpu_s / last.passed_s:.1f} % of one core. After each minute all promises"
-        f" were checked, {len(minutes) - 1} times in all; {len(wrong)} checks failed.",
-        f"Actions: {done}.",
-        f"Outcomes that were compared with what is there: {outcomes}.",
-        f"Exit statuses: {exits}. The slowest action took {deeds.slowest[0]:.0f} s:"
-        f" `{deeds.slowest[1]}`.",
-        "`p`, `q`, `a` are the registries, each with a `watch`; that of `q` is killed now and then."
-        " `mcp` is an MCP server that answers all along.",
+        *map(_filled, paragraphs),
+        *([] if not wrong else ["## What did not hold", *wrong]),
+        "## Answers that were compared",
+        _filled(
+            "Each target in an answer of these is compared with what is there: a prompt that was"
+            " sent stands in a conversation once, and one that was refused nowhere; what was"
+            " restarted runs with its own conversation, whole; what was ended is dead. Most are"
+            " asked of agents that can do it, but others may have ended them meanwhile."
+        ),
+        _outcomes(deeds),
+        "## Disturbances",
+        "\n".join(f"- {what}: {n}" for what, n in sorted(deeds.happened.items())),
+        "## What must not grow",
+        _filled(
+            "`p`, `q`, `a` are the registries, each with a `watch`; that of `q` is killed now and"
+            " then. `mcp` is an MCP server that answers all along."
+        ),
+        _table(minutes),
+        "## All actions",
+        _filled(f"{done}."),
     ]
-    text = "\n\n".join(fill(part, 100, break_on_hyphens=False) for part in parts)
-    return "\n\n".join([text, _table(minutes), *wrong]) + "\n"
+    return "\n\n".join(parts) + "\n"
+
+
+def _failed(wrong: list[str]) -> str:
+    return f"{len(wrong)} checks failed" if wrong else "every check held"
+
+
+def _filled(text: str) -> str:
+    return fill(text, 100, break_on_hyphens=False)
+
+
+def _outcomes(deeds: Deeds) -> str:
+    rows = [
+        f"| {action} | {', '.join(f'{n} {outcome}' for outcome, n in found.most_common())} |"
+        for action, found in sorted(deeds.outcomes.items())
+    ]
+    return "\n".join(["| action | outcomes |", "|---|---|", *rows])
 
 
 def _table(minutes: list[Minute]) -> str:

@@ -1,9 +1,11 @@
-"""More actions of a soak: prompts, restarts, sets, sessions in the agents' own daemons, and another
-tool that dumps the whole registry; each with what its answer must agree with."""
+"""More actions of a soak: prompts, restarts, sets, other hosts, sessions in an agent's daemon, and
+another tool that dumps the whole registry; each with what its answer must agree with."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import functools
 import json
 import os
 import re
@@ -18,18 +20,19 @@ import yaml
 
 from tests.soak.deeds import KINDS, Deeds
 from tests.soak.seats import DaemonSeats, Seats, ServedSeats
-from tests.soak.world import Machine, Place, World, conversation_lines, kill, started
+from tests.soak.world import Machine, Place, World, conversation_lines, kill, lives, started
 
 PROMPT = re.compile(r"prompt-\d+-")
 PURGE_S = 30.0  # a purge that was asked for may still be under way
+ENDED = ("stopped", "killed")  # outcomes
 ENDS = ("stopped", "killed", "terminated", "dead")
 
 
 class Work(Deeds):
     kinds: Mapping[str, float] = KINDS | {
-        "send": 8, "restart": 4, "rolling": 0.5, "stop_set": 1, "resume_set": 1, "resume_last": 0.5,
-        "seat": 6, "seat_verb": 3, "end_seat": 6, "worker": 1, "daemon": 0.2, "odd_daemon": 1,
-        "dump": 2, "stale_dump": 0.4,
+        "send": 8, "restart": 6, "rolling": 1, "stop_set": 2, "resume_set": 2, "resume_last": 0.5,
+        "far": 6, "far_list": 1, "seat": 6, "seat_verb": 3, "end_seat": 6, "worker": 1,
+        "daemon": 0.2, "odd_daemon": 1, "dump": 2, "stale_dump": 0.4,
     }  # fmt: skip
 
     def __init__(self, world: World, seed: int) -> None:
@@ -42,6 +45,7 @@ class Work(Deeds):
         self.purged: dict[str, float] = {}  # when the conversation of a name was last purged
         # what another tool wrote into rows, under the lock, and when
         self.counted: dict[str, tuple[int, float]] = {}
+        self.sets: list[Place] = []  # where a set was ended that was not resumed since
         self.number = 0
 
     def end(self) -> None:
@@ -64,15 +68,26 @@ class Work(Deeds):
 
     # Prompts, and agents begun anew
 
-    def one_running(self, place: Place, name: str, names: Sequence[str] = ()) -> str:
-        """Return the name of one that runs, if any does: most answers to others say little."""
+    def one_of(self, names: Sequence[str], otherwise: str) -> str:
+        return self.random.choice(names or [otherwise])
+
+    def those_running(self, place: Place, names: Sequence[str]) -> list[str]:
+        """Return those that run: most answers to others say little."""
         rows = place.rows()
-        wanted = names or place.names
-        found = [one for one in wanted if rows.get(one, {}).get("status") == "running"]
-        return self.random.choice(found) if found else name
+        return [name for name in names if rows.get(name, {}).get("status") == "running"]
+
+    def spoken(self, place: Place) -> list[str]:
+        """Return those that run and have a conversation with a prompt: only these come back."""
+        rows = place.rows()
+        numbers = {name: rows.get(name, {}).get("demo_conversation_id_own") for name in place.names}
+        return [
+            name
+            for name, number in numbers.items()
+            if number and lives(rows[name]) and conversation_lines(place.machine, str(number))
+        ]
 
     def do_send(self, place: Place, name: str) -> None:
-        name = self.one_running(place, name)
+        name = self.one_of(self.those_running(place, place.names), name)
         prompt = f"prompt-{self.next()}-"
         began = time.monotonic()
         text = prompt + self.random.choice(("", "\nwith a second line", " " + "word " * 60))
@@ -89,21 +104,18 @@ class Work(Deeds):
         self.verb(place, "send", name, text, *words, "--json", then=sent)
 
     def do_restart(self, place: Place, name: str) -> None:
-        """Of one that has a conversation: no other can be taken up again."""
-        rows = place.rows()
-        said = [
-            one
-            for one in place.names
-            if conversation_lines(
-                place.machine, str(rows.get(one, {}).get("demo_conversation_id_own"))
-            )
-        ]
-        self._restart(place, [self.one_running(place, name, said)])
+        names = self.spoken(place)
+        if names:
+            self._restart(place, [self.random.choice(names)])
+        else:
+            self.do_send(place, name)
 
     def do_rolling(self, place: Place, name: str) -> None:
-        self._restart(place, place.names[:4], "--at-once", "2")
+        names = self.spoken(place)
+        self.random.shuffle(names)
+        self._restart(place, names[:3] or [name], "--at-once", "2", called="restart of several")
 
-    def _restart(self, place: Place, names: list[str], *more: str) -> None:
+    def _restart(self, place: Place, names: list[str], *more: str, called: str = "restart") -> None:
         rows = place.rows()
         numbers = [str(rows.get(name, {}).get("demo_conversation_id_own")) for name in names]
         before = {number: conversation_lines(place.machine, number) for number in numbers}
@@ -123,33 +135,76 @@ class Work(Deeds):
                     yield f"{one['name']} lost a part of its conversation: {known} {there}"
 
         words = ["--when-idle", "3s", "--confirm", "0.2", "--json", "--yes"]
-        self.verb(place, "restart", *names, *more, *words, then=restarted)
+        self.verb(place, "restart", *names, *more, *words, then=restarted, called=called)
 
     # Sets
 
     def do_stop_set(self, place: Place, name: str) -> None:
+        """Two that can be resumed, and a session in a daemon."""
+        names = self.spoken(place)
+        self.random.shuffle(names)
+        names = [*names[:2], self.one_of(self.those_running(place, place.seats), name)]
+        rows = place.rows()
+
+        def ended(answer: dict[str, Any]) -> Iterator[str]:
+            yield from live_on(rows, answer)
+            if any(one["outcome"] in ENDED for one in answer.get("results", [])):
+                self.sets.append(place)
+
+        words = [*names, "--set", f"set-{place.letter}", "--grace", "1", "--json"]
         verb = self.random.choice(("stop", "kill"))
-        names = [self.one_running(place, one) for one in self.random.sample(place.ours, 3)]
-        self.verb(place, verb, *names, "--set", f"set-{place.letter}", "--grace", "1", "--json")
+        self.verb(place, verb, *words, then=ended, called=f"{verb} with a set")
 
     def do_resume_set(self, place: Place, name: str) -> None:
-        self._resume(place, f"set-{place.letter}")
+        if self.sets:
+            place = self.sets.pop()
+        self._resume(place, f"set-{place.letter}", "resume of a set")
 
     def do_resume_last(self, place: Place, name: str) -> None:
-        self._resume(place, "last")
+        self._resume(place, "last", "resume of the last set")
 
-    def _resume(self, place: Place, wanted: str) -> None:
+    def _resume(self, place: Place, wanted: str, called: str) -> None:
         began = time.time()
 
         def resumed(answer: dict[str, Any]) -> Iterator[str]:
             for one in answer.get("results", []):
-                if not one["error"]:
+                if not one.get("error"):
                     found = ends_before_resumes(place, one["name"], began)
                     if wanted not in ("last", *found):
                         yield f"{one['name']} was resumed, and its ends had the sets {found}"
 
         words = ["--set", wanted, "--confirm", "0.2", "--json"]
-        self.verb(place, "resume", *words, then=resumed)
+        self.verb(place, "resume", *words, then=resumed, called=called)
+
+    # From here, on another host
+
+    def do_far(self, place: Place, name: str) -> None:
+        far = self.random.choice([one for one in self.world.places if one.host])
+        verb = self.random.choice(("stop", "kill", "show", "resume", "resume", "interrupt"))
+        rows = far.rows()
+        if verb == "resume":
+            names = [one for one in far.names if rows.get(one, {}).get("resumable")]
+        else:
+            names = self.spoken(far) or self.those_running(far, far.names)
+        target = self.one_of(names, self.random.choice(far.names))
+        here, words = self.world.places[0], [f"{target}@{far.host}", "--json"]
+        called = f"{verb} on the host {far.host}"
+
+        def done(answer: dict[str, Any]) -> Iterator[str]:
+            yield from live_on(rows, answer)
+
+        self.verb(here, verb, *words, here=False, then=done, called=called)
+
+    def do_far_list(self, place: Place, name: str) -> None:
+        here, hosts = self.world.places[0], [str(one.host) for one in self.world.places if one.host]
+
+        def listed(answer: dict[str, Any]) -> Iterator[str]:
+            for one in answer.get("results", []):
+                if one["host"] not in hosts:
+                    yield f"{one['name']} is on {one['host']}, which was not asked"
+
+        words = ["--host", ",".join(hosts), "--json"]
+        self.verb(here, "list", *words, here=False, then=listed, called="rows of both hosts")
 
     # Sessions in the agents' own daemons
 
@@ -157,15 +212,24 @@ class Work(Deeds):
         seats, seat = self.seats[place.machine.home], self.random.choice(place.seats)
         if len(seats.living()) < 8:
             number = seats.begin()
-            self.verb(place, "adopt", seat, "--background", f"demo:{number}")
+            words = [seat, "--background", f"demo:{number}", "--json"]
+            called = "adopt of a session of a daemon"
+            self.verb(place, "adopt", *words, then=lambda _: iter(()), called=called)
 
     def do_seat_verb(self, place: Place, name: str) -> None:
         verb = self.random.choice(("show", "interrupt", "wait", "resume", "send", "restart"))
         more = {"wait": ["--until", "ended", "--timeout", "1"], "send": ["hello"]}.get(verb, [])
-        self.verb(place, verb, self.random.choice(place.seats), *more, "--json")
+        name = self.one_of(self.those_running(place, place.seats), self.random.choice(place.seats))
+        self.verb(place, verb, name, *more, "--json")
 
     def do_end_seat(self, place: Place, name: str) -> None:
-        name = self.one_running(place, self.random.choice(place.seats), place.seats)
+        names = self.those_running(place, place.seats)
+        if names:
+            self._end_seat(place, self.random.choice(names))
+        else:
+            self.do_seat(place, name)
+
+    def _end_seat(self, place: Place, name: str) -> None:
         row = place.rows().get(name, {})
         number = row["pane"]["id"] if row.get("terminal") == "background" else None
         seats = self.seats[place.machine.home]
@@ -179,7 +243,8 @@ class Work(Deeds):
             yield from ()
 
         verb = self.random.choice(("stop", "stop", "kill"))
-        self.verb(place, verb, name, "--grace", "1", "--json", then=ended)
+        called = f"{verb} of a session of a daemon"
+        self.verb(place, verb, name, "--grace", "1", "--json", then=ended, called=called)
 
     def do_worker(self, place: Place, name: str) -> None:
         """The process of a session dies; its daemon begins another."""
@@ -187,14 +252,17 @@ class Work(Deeds):
         pid = self.seats[place.machine.home].worker(str(row.get("pane", {}).get("id")))
         if pid is not None:
             kill(pid, signal.SIGKILL)
+            self.happened["workers of a daemon killed"] += 1
 
     def do_daemon(self, place: Place, name: str) -> None:
         """The daemon dies, and begins again. No verb runs meanwhile: it would see none."""
         self.all_done()
         self.seats[place.machine.home].restart()
+        self.happened["daemons killed and begun again"] += 1
 
     def do_odd_daemon(self, place: Place, name: str) -> None:
         self.seats[place.machine.home].trouble()
+        self.happened["daemons that began to behave in another way"] += 1
 
     # Another tool that dumps the whole file
 
@@ -208,6 +276,7 @@ class Work(Deeds):
             row["counted"] = self.next()
             self.counted[row["name"]] = row["counted"], time.time()
             dump(place, found, in_place=self.random.random() < 0.5)
+        self.happened["dumps of the whole file by another tool, with the lock"] += 1
 
     def do_stale_dump(self, place: Place, name: str) -> None:
         """Without the lock: it takes back what was written since it read the file."""
@@ -219,6 +288,7 @@ class Work(Deeds):
         time.sleep(self.random.uniform(0, 0.5))
         dump(place, found, in_place=False)
         self.counted.clear()
+        self.happened["dumps of an old reading by another tool, without the lock"] += 1
 
 
 def dump(place: Place, data: object, *, in_place: bool) -> None:
@@ -230,13 +300,31 @@ def dump(place: Place, data: object, *, in_place: bool) -> None:
         os.replace(fresh, place.registry)
 
 
+def live_on(rows: Mapping[str, Mapping[str, Any]], answer: dict[str, Any]) -> Iterator[str]:
+    """Yield each agent of these rows, read before, that an answer calls ended, and that lives."""
+    for one in answer.get("results", []):
+        row = rows.get(one["name"].partition("@")[0], {})
+        same = (row.get("pane") or {}).get("pid") == one.get("pid")
+        if one.get("outcome") in ENDED and same and lives(row):
+            yield f"it was {one['outcome']}, and lives: {row}"
+
+
 def said(machine: Machine) -> Counter[str]:
     """Return how often each prompt was submitted, in all conversations."""
     found: Counter[str] = Counter()
     for path in (machine.home / ".tmuxreap-demo" / "conversations").glob("*.jsonl"):
-        for line in path.read_text().splitlines():
-            if "prompt-" in line and json.loads(line)["role"] == "user":
-                found.update(PROMPT.findall(line))
+        with contextlib.suppress(FileNotFoundError):  # purged meanwhile
+            found.update(_said_in(path, path.stat().st_size))
+    return found
+
+
+@functools.cache
+def _said_in(path: Path, size: int) -> Counter[str]:
+    """Return the prompts in a conversation. It only grows, so of that size it is read once."""
+    found: Counter[str] = Counter()
+    for line in path.read_bytes()[:size].decode(errors="replace").splitlines(keepends=True):
+        if "prompt-" in line and line.endswith("\n") and json.loads(line)["role"] == "user":
+            found.update(PROMPT.findall(line))
     return found
 
 

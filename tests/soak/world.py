@@ -22,7 +22,7 @@ import yaml
 PROGRAM = Path(sys.executable).with_name("tmuxreap")
 DEMO = [sys.executable, "-m", "tmuxreap.demo_agent"]
 MARK = "SOAKED_BY"
-DISK_MB = 16
+DISK_MB = 24
 ABOVE = (
     "# of somebody else\r\nhead: {keep: [1,  2]}\r\ntmux_sessions:\r\n"
     "  - {name: flow,  status: stopped, note: 'n00000'}   # as it is\r\n"
@@ -268,5 +268,6 @@ def _all() -> Iterator[tuple[int, dict[str, str]]]:
 def conversation_lines(machine: Machine, name: str) -> list[dict[str, str]]:
     path = machine.home / ".tmuxreap-demo" / "conversations" / f"{name}.jsonl"
     with contextlib.suppress(OSError):
-        return [json.loads(line) for line in path.read_text().splitlines()]
+        lines = path.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
     return []
