@@ -43,12 +43,22 @@ def test_help_is_found_under_each_of_its_names(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("stop", "-h"), ("help", "stop"), ("stop", "--help"), ("heartbeat", "-h")]
+    "words",
+    [
+        ("stop", "-h"),
+        ("help", "stop"),
+        ("stop", "--help"),
+        ("heartbeat", "-h"),
+        ("-h", "stop"),
+        ("--help", "--registry", "x", "list"),
+        ("-qh", "ls"),
+    ],
 )
 def test_a_verb_explains_itself(words: tuple[str, ...]) -> None:
     answer = tmuxreap(*words)
     assert answer.exit == 0
-    assert "Usage: tmuxreap" in answer.out
+    verb = next(word for word in ("stop", "heartbeat", "list", "ls") if word in words)
+    assert f"Usage: tmuxreap {'list' if verb == 'ls' else verb} " in answer.out
 
 
 def test_a_usage_error_names_the_help_of_its_verb(registry: Path) -> None:

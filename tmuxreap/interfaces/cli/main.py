@@ -19,6 +19,7 @@ from tmuxreap.interfaces.cli.boundary import Done
 
 LASTING_OBJECTS = 10_000  # of who runs for hours: garbage is collected as often as Python does
 NEED_TARGETS = frozenset(verb.name for verb in ALL if verb.needs_targets)
+LISTED = frozenset(verb.name for verb in ALL if verb.group is not None)  # in the help
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -36,7 +37,14 @@ class OneVerb(typer.core.TyperCommand):
 
 
 class Grouped(typer.core.TyperGroup):
-    """The help of the whole program."""
+    """The help of the whole program, or of the verb after the flag that asks for help: then only
+    that verb is built."""
+
+    def get_help(self, ctx: Any) -> str:
+        if self.commands.keys() >= LISTED:
+            return str(super().get_help(ctx))
+        verb = next(iter(self.commands.values()))
+        return str(verb.get_help(verb.context_class(verb, info_name=verb.name, parent=ctx)))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for group in Group:
