@@ -305,6 +305,7 @@ def test_processes_that_are_no_agent_or_another_users_are_refused(real: Real, st
     stranger = start("sleep", "600")
     failure = real.fails(lambda: adopted(real, pid=stranger))
     assert (failure.code.text, "no demo is recognised there" in failure.message) == ("usage", True)
+    assert "--agent" not in failure.hint  # it was given
     failure = real.fails(lambda: adopted(real, pid=2**22 + 7))
     assert failure.code.text == "process_not_found"
     pid = agent(start, real.folder)

@@ -18,6 +18,7 @@ from tmuxreap.system.terminals import find_pane
 
 FIRST_PID = 1  # the ancestor of all others
 SHOWN_PIDS = 5
+SEE_ALL = "see what runs with: ps -e -o pid,tty,args"
 PANES = {"kitty": Terminal.KITTY, "wezterm": Terminal.WEZTERM}
 
 
@@ -65,8 +66,7 @@ def identify(context: Context, name: str, pid: int | None) -> ProcessId:
             which = "no process in that pane"
         else:
             which = f"no process {pid}"
-        hint = "see what runs with: ps -e -o pid,tty,args"
-        raise could_not("adopt", name, f"there is {which}", hint, Code.PROCESS_NOT_FOUND)
+        raise could_not("adopt", name, f"there is {which}", SEE_ALL, Code.PROCESS_NOT_FOUND)
     return leader
 
 
@@ -96,9 +96,12 @@ def recognise_agent(context: Context, row: Row, look: RegistryLook | None) -> tu
         _check_not_in_background(context, row, leader)
     if len(agents) != 1:
         reason = f"several agents run there: {', '.join(agents)}"
+        hint = "say which with --agent AGENT"
         if not agents:
             reason = f"no {row.agent or 'agent'} is recognised there"
-        raise could_not("adopt", row.name, reason, "say which with --agent AGENT")
+            if row.agent:
+                hint = SEE_ALL
+        raise could_not("adopt", row.name, reason, hint)
     ((name, found),) = agents.items()
     if leader is not None and leader not in found:
         _check_not_shared(row, leader, found, owned)
