@@ -171,7 +171,7 @@ RECORDED = Path(__file__).parent / "screens"
 HEAD = re.compile(r"^=== (\S+) (\w+) (\d+)\n", re.MULTILINE)
 
 
-# What was typed into the field of a dialog; of the last five the screen may not show all.
+# What was typed into the field of a dialog; of the last six the screen may not show all.
 LONG = (
     "violet please, but neither too loud nor too pale, and with a handle that is made of a wood"
     " which does not burn, a lid that does not fall off when it is tilted, and a spout that does"
@@ -181,16 +181,20 @@ MKDIR = "use mkdir instead, please, and not touch, since the file would be empty
 TYPED = {
     "none": "",
     "short": "violet, if you please",
+    "violet": "violet please",
+    "red": "make it red",
+    "handle": "with a handle",
     "loud": "violet, but not too loud",
     "long": LONG,
     "longer": f"{LONG} at all; 1. please 2. thanks",
     "part": "violet, if you please",
     "last": "it is tilted, and a spout that does not drip",
     "burnt": LONG.partition(", a lid")[0],
+    "wood": "burn, a lid that",
     "hint": f"{MKDIR} nobody would know  (Esc to",
     "keys": f"{MKDIR}\nnobody would know what it is for: a folder can hold many things",
 }
-PARTS = ("part", "last", "hint", "keys", "burnt")
+PARTS = ("part", "last", "hint", "keys", "burnt", "wood")
 
 
 def recorded() -> list[tuple[str, str, str, str]]:
