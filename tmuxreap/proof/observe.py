@@ -1,4 +1,4 @@
-"""Takes one look at the world: tmux servers, processes and the traces they carry, for `sight` to
+"""Takes one look at the world: tmux servers, processes and the traces they carry, for `see` to
 judge.
 
 Reads and never acts; what could not be read counts as unknown."""
