@@ -36,7 +36,9 @@ def test_a_word_of_another_program_leads_to_ours(registry: Path, word: str, verb
     assert (answer.exit, answer.error["hint"]) == (2, f"did you mean: tmuxreap {verb}")
 
 
-@pytest.mark.parametrize("words", [("-h",), ("help",), ("--help",)])
+@pytest.mark.parametrize(
+    "words", [("-h",), ("help",), ("--help",), ("-h", "help"), ("help", "help")]
+)
 def test_help_is_found_under_each_of_its_names(words: tuple[str, ...]) -> None:
     answer = tmuxreap(*words)
     assert (answer.exit, "Everyday:" in answer.out, "\n  hook " in answer.out) == (0, True, False)
@@ -52,6 +54,7 @@ def test_help_is_found_under_each_of_its_names(words: tuple[str, ...]) -> None:
         ("-h", "stop"),
         ("--help", "--registry", "x", "list"),
         ("-qh", "ls"),
+        ("--quiet", "help", "stop"),
     ],
 )
 def test_a_verb_explains_itself(words: tuple[str, ...]) -> None:

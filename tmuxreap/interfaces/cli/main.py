@@ -20,6 +20,7 @@ from tmuxreap.interfaces.cli.boundary import Done
 LASTING_OBJECTS = 10_000  # of who runs for hours: garbage is collected as often as Python does
 NEED_TARGETS = frozenset(verb.name for verb in ALL if verb.needs_targets)
 LISTED = frozenset(verb.name for verb in ALL if verb.group is not None)  # in the help
+HELP = "help"  # the word; no verb of its own
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -146,9 +147,12 @@ def _program(
 def with_help_flag(argv: Sequence[str]) -> list[str]:
     """Turn `help VERB` into `VERB --help`."""
     words = list(argv)
-    if words[:1] == ["help"]:
-        return [*(word for word in words[1:2] if not word.startswith("-")), "--help"]
-    return words
+    if verb_of(words) != HELP:
+        return words
+    verb = verb_of(words[words.index(HELP) + 1 :])
+    if verb in ("", HELP):
+        return ["--help"]
+    return [verb, "--help"]
 
 
 def verb_of(words: Sequence[str]) -> str:
