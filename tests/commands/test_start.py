@@ -165,3 +165,18 @@ def test_the_reason_of_a_stop_that_was_cut_off_outlives_a_start_that_fails(story
     assert failed.value.code.text == "start_failed"
     reconcile.run(story.app())
     assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "done for good")
+
+
+def test_a_command_that_ends_before_it_is_looked_at_is_a_failed_start(story: Story) -> None:
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+
+    def end(_: str, session: FakeSession) -> None:
+        (pane,) = session.panes
+        story.tmux.change(pane, remain_on_exit="on")
+        story.processes.die(pane.process)
+
+    story.tmux.when_created.append(end)
+    wish = StartRequest("acme", agent="demo", cwd="/", confirm_s=0.5)
+    with pytest.raises(Failure, match=r"its command ended within 0.5 s"):
+        start.run(story.app(), wish)
+    assert "acme" not in story.path.read_text()

@@ -120,6 +120,20 @@ def test_a_clean_worktree_is_removed(
     assert (main / ".git").exists()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_only_a_whole_path_names_the_worktree_of_a_row_without_a_folder(
+    story: Story, trees: tuple[Path, Path], whole: bool
+) -> None:
+    _, tree = trees
+    at_work(story, f'"{tree}"' if whole else '"work"')
+    story.path.write_text(story.path.read_text().replace('"cwd": "/"', '"cwd": null'))
+    error = stopped(story)["error"]
+    assert tree.exists() is not whole
+    assert (error is None) is whole
+    if error:
+        assert "work is a relative path, and the row names no folder" in error["message"]
+
+
 @pytest.mark.parametrize("cwd", ["", "/src"])
 def test_a_worktree_is_not_removed_from_under_another_session(
     story: Story, trees: tuple[Path, Path], cwd: str
