@@ -1,0 +1,294 @@
+"""Sessions in the demo agent's own daemon, on simulated processes: what the daemon's list says, and
+what each verb makes of it. `tests/live/test_background.py` has a real daemon."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
+from tests.fakes import Story
+from tests.schemas import checked
+from tmuxreap.commands import adopt, attach, stop
+from tmuxreap.commands import list as listing
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import EndVerb, ProcessId
+from tmuxreap.core.results import Result
+from tmuxreap.ending.policy import Policy
+
+SPARE = {"program": "stub daemon", "command": r"stub_daemon\.py daemon"}
+ATTACH = ["demo-agent", "attach", "{id}"]
+CHILD = "33333333-6d0c-4f63-9b53-1d5f0c6f2a11"
+
+
+class Daemon:
+    """A daemon of the demo agent, and its list."""
+
+    def __init__(self, story: Story, **block: object) -> None:
+        self.story = story
+        background = {**BACKGROUND, "attach": ATTACH, "end": ["true"], **block}
+        demo = {
+            "spare": [SPARE],
+            "background": background,
+            "conversation": {"locators": [PIDFILE, "launch"], "goes_on": {"moved": MOVED}},
+        }
+        folder = story.folder / ".config" / "tmuxreap"
+        folder.mkdir(parents=True)
+        (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": demo}}))
+        story.store.mkdir(exist_ok=True)
+        self.process = story.processes.add("python3", "stub_daemon.py", "daemon", new_session=True)
+        self.workers: dict[str, dict[str, object]] = {}
+        self.write()
+
+    def write(self) -> None:
+        said = {"daemon": self.process.pid, "workers": self.workers}
+        (self.story.store / "roster.json").write_text(json.dumps(said))
+
+    def begin(self, number: str = "w1", own: str = ONE, **told: object) -> ProcessId:
+        """Begin a session; return its process."""
+        processes = self.story.processes
+        one = processes.add("python3", "stub_daemon.py", "worker", parent=self.process)
+        self.workers[number] = {"pid": one.pid, "start": one.start, "own": own, "cwd": "/", **told}
+        self.write()
+        return one
+
+    def ended(self, number: str = "w1") -> None:
+        """The daemon says that it is over."""
+        file = self.story.store / "jobs" / number / "state.json"
+        file.parent.mkdir(parents=True)
+        file.write_text('{"state": "stopped"}')
+
+
+@pytest.fixture
+def daemon(story: Story) -> Daemon:
+    return Daemon(story)
+
+
+def recorded(story: Story, process: ProcessId, name: str = "acme", **more: object) -> None:
+    """Add the row of such a session, as `adopt --background` writes it."""
+    story.add_row(
+        {
+            "name": name,
+            "status": "running",
+            "agent": "demo",
+            "terminal": "background",
+            "demo_conversation_id_own": ONE,
+            "store": str(story.store),
+            "pane": {"id": "w1", "pid": process.pid, "start_ticks": process.start, "cwd": "/"},
+            "tmux": {"host": story.HOST, "boot_id": story.BOOT},
+            **more,
+        }
+    )
+
+
+def listed(story: Story, *targets: str, tree: bool = False) -> Result:
+    return listing.run(story.app(), listing.ListRequest(targets, tree=tree))
+
+
+def the_one(story: Story) -> dict[str, Any]:
+    (item,) = listed(story, "acme").results
+    return item.as_json()
+
+
+def adopted(story: Story, name: str = "acme", seat: str = "demo:w1") -> dict[str, Any]:
+    wish = adopt.AdoptRequest(name, background=seat)
+    (item,) = checked(adopt.run(story.app(), wish)).results
+    return item.as_json()
+
+
+def ending(story: Story, *targets: str, **more: Any) -> list[dict[str, Any]]:
+    request = stop.EndRequest(targets, Policy(EndVerb.STOP, "manual_stop"), **more)
+    return [item.as_json() for item in checked(stop.run(story.app(), request)).results]
+
+
+def test_a_session_of_a_daemon_is_told_of_until_it_is_adopted(story: Story, daemon: Daemon) -> None:
+    story.agent("other", conversation=TWO)  # its store has the list
+    process = daemon.begin()
+    command = "tmuxreap adopt demo-w1 --background demo:w1"
+    (told,) = listed(story).more["unregistered"]
+    assert told == {"name": "demo-w1", "agent": "demo", "command": command}
+    adopted(story)
+    row: Any = story.row()
+    assert (row["terminal"], row["pane"]["id"], row["pane"]["pid"]) == (
+        "background",
+        "w1",
+        process.pid,
+    )
+    assert row["pane"]["created_epoch"] == story.processes.started_epoch(process)
+    assert (row["pane"]["cwd"], row["demo_conversation_id_own"]) == ("/", ONE)
+    assert listed(story).more["unregistered"] == []
+    one = the_one(story)
+    assert (one["live"], one["seat"], one["pid"]) == ("alive", "demo:w1", process.pid)
+
+
+@pytest.mark.parametrize(
+    ("seat", "message"),
+    [
+        ("demo:w2", "the list of demo has no living session 'w2'"),
+        ("claude:w1", "the list of claude has no living session 'w1'"),
+        ("aider:w1", "'aider' is no agent with a daemon of its own"),
+        ("nobody:w1", "'nobody' is no agent with a daemon of its own"),
+    ],
+)
+def test_an_adopt_names_why_there_is_no_such_session(
+    story: Story, daemon: Daemon, seat: str, message: str
+) -> None:
+    daemon.begin()
+    with pytest.raises(Failure, match=message):
+        adopted(story, seat=seat)
+    assert "acme" not in story.path.read_text()
+
+
+def test_a_session_of_another_row_is_not_adopted(story: Story, daemon: Daemon) -> None:
+    recorded(story, daemon.begin())
+    with pytest.raises(Failure, match="the session demo:w1 is that of acme") as refused:
+        adopted(story, "other")
+    assert refused.value.hint == "see it with: tmuxreap show acme"
+    assert refused.value.code is Code.SESSION_EXISTS
+
+
+@pytest.mark.parametrize("words", ["{", "[]"])
+def test_a_list_that_cannot_be_read_is_no_list_without_sessions(
+    story: Story, daemon: Daemon, words: str
+) -> None:
+    recorded(story, daemon.begin())
+    (story.store / "roster.json").write_text(words)
+    one = the_one(story)
+    assert (one["live"], one["status"]) == ("unknown", "running")
+    with pytest.raises(Failure, match="the list of demo's own daemon could not be read") as refused:
+        adopted(story, "other")
+    assert refused.value.code is Code.TMUX_UNREACHABLE
+    reconcile.run(story.app())
+    assert story.row()["status"] == "running"
+
+
+def test_a_session_that_its_daemon_may_bring_back_lives(story: Story, daemon: Daemon) -> None:
+    process = daemon.begin()
+    recorded(story, process)
+    story.processes.die(process)
+    assert the_one(story)["live"] == "alive"
+    daemon.ended()
+    assert the_one(story)["live"] == "gone"
+
+
+def test_a_session_without_its_daemon_is_gone_with_its_process(
+    story: Story, daemon: Daemon
+) -> None:
+    process = daemon.begin()
+    recorded(story, process)
+    story.processes.die(daemon.process)
+    assert the_one(story)["live"] == "alive"
+    story.processes.die(process)
+    assert the_one(story)["live"] == "gone"
+    assert listed(story).more["unregistered"] == []
+
+
+def test_a_session_that_is_no_longer_listed_is_gone(story: Story, daemon: Daemon) -> None:
+    process = daemon.begin()
+    recorded(story, process)
+    assert the_one(story)["drift"] is None
+    daemon.workers.clear()
+    daemon.write()
+    assert the_one(story)["drift"] == "survivors"
+    story.processes.die(process)
+    assert (the_one(story)["live"], the_one(story)["drift"]) == ("gone", "dead")
+
+
+def test_the_process_of_a_session_is_the_one_that_its_daemon_started_last(
+    story: Story, daemon: Daemon
+) -> None:
+    recorded(story, daemon.begin())
+    again = daemon.begin()
+    assert the_one(story)["pid"] == again.pid
+
+
+def test_what_a_row_launched_stands_below_it(story: Story, daemon: Daemon) -> None:
+    agent = story.agent()
+    daemon.begin("w1", own=CHILD, launched_by=agent.conversation)
+    daemon.begin("w2", own=TWO)
+    told = [item.as_json() for item in listed(story, tree=True).results]
+    assert [(one["name"], one["parent"], one["depth"]) for one in told] == [
+        ("acme", None, 0),
+        ("acme/w1", "acme", 1),
+    ]
+    plans = ending(story, "tree:acme", dry_run=True)
+    assert [one["name"] for one in plans] == ["acme", "acme/w1"]
+    assert [one["name"] for one in ending(story, "acme/w1", dry_run=True)] == ["acme/w1"]
+
+
+def test_the_newest_of_several_rows_is_the_parent(story: Story, daemon: Daemon) -> None:
+    for name in ("old", "new"):
+        story.agent(name)
+    daemon.begin(own=CHILD, launched_by=story.agents["new"].conversation)
+    told = [item.as_json()["name"] for item in listed(story, tree=True).results]
+    assert told == ["old", "new", "new/w1"]
+
+
+def test_an_ended_row_is_a_parent_still(story: Story, daemon: Daemon) -> None:
+    story.agent()
+    story.kill()
+    daemon.begin(own=CHILD, launched_by=story.agents["acme"].conversation)
+    assert [item.as_json()["name"] for item in listed(story, tree=True).results] == [
+        "acme",
+        "acme/w1",
+    ]
+
+
+def test_a_conversation_that_went_to_the_daemon_takes_its_row_along(
+    story: Story, daemon: Daemon
+) -> None:
+    agent = story.agent()
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    process = daemon.begin(own=agent.conversation)
+    story.processes.die(agent.process)
+    one = the_one(story)
+    assert (one["live"], one["drift"], one["pid"]) == ("alive", "moved", process.pid)
+    reconcile.run(story.app())
+    row: Any = story.row()
+    assert (row["status"], row["terminal"], row["pane"]["id"]) == ("running", "background", "w1")
+    assert (row["pane"]["pid"], row["pane"]["start_ticks"]) == (process.pid, process.start)
+    assert the_one(story)["drift"] is None
+
+
+def test_of_two_that_continue_a_conversation_neither_is_the_row(
+    story: Story, daemon: Daemon
+) -> None:
+    agent = story.agent()
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    for number in ("w1", "w2"):
+        daemon.begin(number, own=agent.conversation)
+    story.processes.die(agent.process)
+    assert the_one(story)["live"] == "gone"
+
+
+def test_a_plan_names_the_daemon_first_and_no_keys(story: Story, daemon: Daemon) -> None:
+    recorded(story, daemon.begin())
+    (plan,) = ending(story, "acme", dry_run=True)
+    assert [rung["name"] for rung in plan["plan"]["rungs"]] == ["daemon", "term", "kill"]
+
+
+def test_a_session_is_signalled_where_its_daemon_is_gone(story: Story, daemon: Daemon) -> None:
+    process = daemon.begin()
+    recorded(story, process)
+    story.processes.die(daemon.process)
+    (ended,) = ending(story, "acme")
+    assert (ended["outcome"], ended["error"]) == ("stopped", None)
+    assert not story.processes.alive(process)
+    assert story.row()["status"] == "stopped"
+
+
+def test_a_session_that_its_daemon_keeps_is_not_signalled(story: Story, daemon: Daemon) -> None:
+    process = daemon.begin()
+    recorded(story, process)
+    (ended,) = ending(story, "acme")
+    assert (ended["outcome"], ended["error"]["code"]) == ("survived", "still_running")
+    assert (story.signals_to(process), story.row()["status"]) == ([], "running")
+
+
+def test_an_attach_runs_the_agents_own_command(story: Story, daemon: Daemon) -> None:
+    recorded(story, daemon.begin())
+    words = attach.run(story.app(), "acme")
+    assert words == ("env", f"TMUXREAP_DEMO_HOME={story.store}", "demo-agent", "attach", "w1")
