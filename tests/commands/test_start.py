@@ -180,3 +180,20 @@ def test_a_command_that_ends_before_it_is_looked_at_is_a_failed_start(story: Sto
     with pytest.raises(Failure, match=r"its command ended within 0.5 s"):
         start.run(story.app(), wish)
     assert "acme" not in story.path.read_text()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_session_that_tmux_does_not_make_is_a_failed_start_with_a_way_out(
+    story: Story, tmp_path: Path, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sockets"
+    if there:
+        folder.mkdir()
+    monkeypatch.setattr(story.tmux, "create", lambda *_, **__: "no space for it")
+    wish = StartRequest("acme", agent="demo", cwd="/", server=str(folder / "own"))
+    with pytest.raises(Failure, match="tmux said: no space for it") as refused:
+        start.run(story.app(), wish)
+    if there:
+        assert refused.value.hint == "check the setup with: tmuxreap doctor"
+    else:
+        assert refused.value.hint.endswith(f"mkdir -p -m 700 {folder}")

@@ -21,6 +21,7 @@ from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ladder.keys import confirmed_screen
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
     KeepDraft,
@@ -30,6 +31,7 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
     type_keys,
 )
+from tmuxreap.proof.panes import Carried
 
 STAYS = frozenset({AGENT.id})
 BUSY, UNREAD = Screen(State.BUSY), Screen(State.UNKNOWN)
@@ -244,3 +246,24 @@ def test_escape_is_left_out_where_another_key_leaves_a_dialog(
     answers = scripted(ReadScreen=[dialog, dialog, IDLE], Look=[ALONE, GONE], Capture=UNTOLD)
     asked, _ = run(STOP, answers, profile=replace(DEMO, deny_keys=deny))
     assert pressed(asked)[0] == first
+
+
+CARRIED = replace(SIGHT, carrier=Carried(AGENT, "docker", True, argv=("docker", "exec")))
+
+
+@pytest.mark.parametrize(
+    ("again", "is_confirmed"),
+    [(IDLE, True), (Screen(State.BUSY), False), (Screen(State.UNKNOWN), False)],
+)
+def test_a_screen_behind_a_carrier_counts_once_it_was_seen_twice(
+    again: Screen, is_confirmed: bool
+) -> None:
+    first = again if again.state is State.UNKNOWN else IDLE
+    ending = an_ending(STOP, CARRIED)
+    steps = confirmed_screen(ending, first)
+    assert isinstance(next(steps), Wait)
+    assert steps.send(frozenset()) == ReadScreen()
+    with pytest.raises(StopIteration) as end:
+        steps.send(again)
+    assert end.value.value == (again if is_confirmed else None)
+    assert (ending.unsent is None) is is_confirmed
