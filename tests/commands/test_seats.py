@@ -104,7 +104,9 @@ def ending(story: Story, *targets: str, **more: Any) -> list[dict[str, Any]]:
     return [item.as_json() for item in checked(stop.run(story.app(), request)).results]
 
 
-def test_a_session_of_a_daemon_is_told_of_until_it_is_adopted(story: Story, daemon: Daemon) -> None:
+def test_a_session_of_a_daemon_is_unregistered_until_it_is_adopted(
+    story: Story, daemon: Daemon
+) -> None:
     story.agent("other", conversation=TWO)  # its store has the list
     process = daemon.begin()
     command = "tmuxreap adopt demo-w1 --background demo:w1"
@@ -205,7 +207,7 @@ def test_the_process_of_a_session_is_the_one_that_its_daemon_started_last(
     assert the_one(story)["pid"] == again.pid
 
 
-def test_what_a_row_launched_stands_below_it(story: Story, daemon: Daemon) -> None:
+def test_a_session_that_a_row_launched_is_listed_below_it(story: Story, daemon: Daemon) -> None:
     agent = story.agent()
     daemon.begin("w1", own=CHILD, launched_by=agent.conversation)
     daemon.begin("w2", own=TWO)
@@ -253,7 +255,7 @@ def test_a_conversation_that_went_to_the_daemon_takes_its_row_along(
     assert the_one(story)["drift"] is None
 
 
-def test_of_two_that_continue_a_conversation_neither_is_the_row(
+def test_a_conversation_that_two_sessions_continue_moves_no_row(
     story: Story, daemon: Daemon
 ) -> None:
     agent = story.agent()

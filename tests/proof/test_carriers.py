@@ -89,7 +89,7 @@ def test_a_carrier_in_the_background_carries_nothing(story: Story) -> None:
     assert carried(story) is None
 
 
-def test_what_sudo_runs_in_a_container_is_beyond_reach(story: Story) -> None:
+def test_an_agent_that_sudo_runs_in_a_container_is_beyond_reach(story: Story) -> None:
     session = story.tmux.open(story.SOCKET, "acme", "sudo", *DOCKER)
     story.processes.add(*DOCKER, parent=session.panes[0].process)
     found = carried(story)

@@ -168,7 +168,7 @@ KEPT = "its agent's own daemon has it still"
 
 
 @pytest.mark.parametrize(("policy", "outcome"), [(STOP, Outcome.STOPPED), (KILL, Outcome.KILLED)])
-def test_what_left_by_its_agents_own_command_is_never_signalled(
+def test_a_session_that_left_by_its_agents_own_command_is_never_signalled(
     policy: Policy, outcome: Outcome
 ) -> None:
     daemon = Daemon(said_s=0.5, listed_s=0.8, lives_s=0.9)
@@ -244,7 +244,7 @@ def test_a_session_that_its_daemon_brings_back_is_reported(back_s: float) -> Non
     assert ended.unended.message.endswith("demo's own daemon brought demo:j1 back")
 
 
-def test_what_came_back_beside_the_old_process_is_still_the_old_one() -> None:
+def test_a_session_that_came_back_beside_its_old_process_still_runs() -> None:
     ended = Daemon(lives_s=FOR_EVER, back_s=0.0).end()
     assert ended.unended is not None
     assert ended.unended.code is Code.STILL_RUNNING
@@ -272,7 +272,7 @@ def test_one_look_at_a_list_is_no_proof() -> None:
     assert daemon.end().outcome is Outcome.SURVIVED
 
 
-def test_what_outlived_its_daemon_is_signalled_like_any_process() -> None:
+def test_a_session_that_outlived_its_daemon_is_signalled_like_any_process() -> None:
     daemon = Daemon(listed_s=FOR_EVER, lives_s=FOR_EVER, daemon_s=5.0)
     ended = daemon.end()
     assert (ended.outcome, ended.unended) == (Outcome.STOPPED, None)
