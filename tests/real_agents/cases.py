@@ -233,6 +233,29 @@ def in_a_worktree(bench: Bench) -> None:
     assert work.exists()
 
 
+def menus(bench: Bench) -> None:
+    """A menu that a person has opened takes the keys: it waits, and is left with nothing chosen."""
+    settings = bench.place.home / ".claude" / "settings.json"
+    for opened in MENUS:
+        _talked(bench)
+        if opened.startswith("/"):
+            bench.say(opened)
+        else:
+            bench.keys(*opened.split())
+        bench.until("the menu", lambda: bench.seen().state is State.DIALOG)
+        bench.settle()
+        assert bench.one_state() == "waiting", opened
+        asked, before = len(bench.model.asked), _text(settings)
+        item = bench.reap("stop", NAME)
+        assert (item["stopped_by"], item["resumable"]) == ("exit_keys", True), (opened, item)
+        assert not bench.turns(asked), f"{opened}: its model was asked"
+        assert _text(settings) == before, f"{opened}: a setting was changed"
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 def limited(bench: Bench) -> None:
     """Its provider refuses it: told with its time, neither stalled nor idle, and left by its
     keys."""
@@ -273,6 +296,8 @@ UNANSWERED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str
     "gemini": (".gemini/settings.json", _untrusted, "_TRUST"),
 }
 
+MENUS = ("/config", "/model", "/resume", "/permissions", "/theme", "Escape Escape")
+
 CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "by another tool": (by_another_tool, ALL),
     "killed of another tool": (killed_of_another_tool, ALL),
@@ -284,6 +309,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "tool below": (tool_below, ALL),
     "stashed": (stashed, ("claude",)),
     "suggested": (suggested, tuple(name for name, setup in SETUPS.items() if setup.suggests)),
+    "menus": (menus, ("claude",)),
     "in a worktree": (in_a_worktree, ("claude",)),
     "limited": (limited, tuple(name for name, setup in SETUPS.items() if setup.tells_limit)),
     "asks first": (asks_first, tuple(UNANSWERED)),

@@ -3,13 +3,15 @@ or named as lost, and never given as an answer."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from tests.real_agents.bench import MESSAGE, NAME, Bench
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.cases import talk
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ASK, TOOL
@@ -31,6 +33,8 @@ CHOICES = [
 ]
 CHOICE = {"question": ASKED, "header": "Colour", "options": CHOICES}
 ONE_CHOICE = {**CHOICE, "multiSelect": False}
+SHOWN = [{**choice, "preview": "a teapot"} for choice in CHOICES]
+SHOWN_CHOICE = {**ONE_CHOICE, "options": SHOWN}
 OF_A_FORM = {
     "properties": {"colour": {"type": "string", "title": "Colour", "enum": ["Blue", "Red"]}}
 }
@@ -44,6 +48,7 @@ class Field:
     tool: str = ""  # that asks; without one it is the dialog before a command
     given: dict[str, Any] = field(default_factory=dict)
     before: tuple[str, ...] = ()  # keys before the prompt
+    plan: str = ""  # where it tells its model to keep the plan that the tool asks about: a pattern
     cut: bool = False  # the screen shows a part of a long answer
     deaf: bool = False  # to the keys that leave from everywhere else
 
@@ -54,6 +59,15 @@ FIELDS: dict[str, dict[str, Field]] = {
             ("Down", "Down"), "AskUserQuestion", {"questions": [ONE_CHOICE]}, cut=True
         ),
         "command": Field(("Tab",), cut=True),
+        "question, notes": Field(
+            ("n",), "AskUserQuestion", {"questions": [SHOWN_CHOICE]}, cut=True
+        ),
+        "plan": Field(
+            ("Down", "Down"),
+            "ExitPlanMode",
+            before=("BTab", "BTab"),
+            plan=r"your plan at (/\S+\.md)",
+        ),
     },
     "codex": {
         "question": Field(
@@ -127,6 +141,8 @@ def brought(bench: Bench, where: Field, words: str) -> None:
     for key in where.before:
         bench.keys(key)
         bench.settle()
+    if where.plan:
+        _keep_a_plan(bench, where.plan)
     bench.say(f"{ASK if where.tool else TOOL} please")
     bench.becomes(State.DIALOG, "the dialog")
     time.sleep(DRAWN_S)
@@ -137,6 +153,14 @@ def brought(bench: Bench, where: Field, words: str) -> None:
     bench.type(words)
     bench.until("the words", lambda: bench.seen().draft)
     time.sleep(DRAWN_S)
+
+
+def _keep_a_plan(bench: Bench, pattern: str) -> None:
+    """It asks about none that is not in its file, which only its model is told of."""
+    talk(bench, AGAIN)
+    told = next(filter(None, (re.search(pattern, one) for one in reversed(bench.model.asked))))
+    Path(told[1]).parent.mkdir(parents=True, exist_ok=True)
+    Path(told[1]).write_text("# The teapot\n\n1. Paint it.\n2. Let it dry.\n")
 
 
 def _typed(bench: Bench, *, where: Field, verb: str, words: str) -> str:

@@ -40,6 +40,7 @@ SHELLS = (
     "local_shell",
     "terminal",
 )
+DEFERRED = "ToolSearch"  # there are tools that are not in the request
 ASKING = ("justification", "sandbox_permissions")  # only where a person is to be asked
 
 Event = tuple[str, dict[str, Any]]
@@ -92,7 +93,7 @@ class MockModel:
         talk = TALK if STREAM in said else ()
         if self.spoken and (TOOL in said or talk):
             return Reply(self.spoken.format(command=self.command), talk=talk)
-        if ASK in said and self.question[0] in tools:
+        if ASK in said and (self.question[0] in tools or DEFERRED in tools):
             return Reply("I ask.", *self.question)
         shell = next((name for name in SHELLS if name in tools), None)
         if shell and (TOOL in said or STREAM in said):
@@ -108,7 +109,10 @@ class MockModel:
 def _last_words(body: dict[str, Any]) -> str:
     """What the person said last; nothing when a tool has answered since."""
     turns = body.get("messages") or body.get("input") or body.get("contents") or []
-    if not isinstance(turns, list) or not turns:
+    if not isinstance(turns, list):
+        return ""
+    turns = [one for one in turns if not isinstance(one, dict) or one.get("role") != "system"]
+    if not turns:
         return ""
     last = json.dumps(turns[-1])
     answered = re.search(
