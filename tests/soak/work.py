@@ -183,7 +183,8 @@ class Work(Deeds):
         verb = self.random.choice(("stop", "kill", "show", "resume", "resume", "interrupt"))
         rows = far.rows()
         if verb == "resume":
-            names = [one for one in far.names if rows.get(one, {}).get("resumable")]
+            ended = [one for one in far.names if rows.get(one, {}).get("status") == "stopped"]
+            names = [one for one in ended if rows[one].get("resumable")]
         else:
             names = self.spoken(far) or self.those_running(far, far.names)
         target = self.one_of(names, self.random.choice(far.names))
