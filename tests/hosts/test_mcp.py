@@ -99,3 +99,9 @@ def test_without_the_flag_no_tool_reaches_another_machine(fleet: Fleet) -> None:
     assert extra["error"]["code"] == "usage"
     assert named["results"][0]["error"]["code"] == "session_not_registered"
     assert fleet.rows("a")["web"]["status"] == "running"
+
+
+def test_a_prompt_for_a_host_is_refused(fleet: Fleet) -> None:
+    (answer,) = asked(fleet, ("send_prompt", {"name": "web@a", "text": "go on"}))
+    assert answer["error"]["code"] == "usage"
+    assert "works on this machine only" in answer["error"]["message"]

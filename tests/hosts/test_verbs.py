@@ -76,6 +76,32 @@ def test_names_on_stdin_may_name_hosts(fleet: Fleet) -> None:
     assert targets(result.results) == ["web@a", "mine@local"]
 
 
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (["send", "web@a", "go on"], ""),
+        (["restart", "web@a"], ""),
+        (["restart", "mine", "web@a"], ""),
+        (["restart", "-"], "web@a\n"),
+    ],
+)
+def test_a_verb_of_this_machine_refuses_a_session_of_a_host(
+    fleet: Fleet, words: list[str], stdin: str
+) -> None:
+    result = fleet.run(*words, "--json", stdin=stdin)
+    assert (result.exit, result.json["error"]["code"]) == (2, "usage")
+    assert result.json["error"]["message"] == (
+        f"could not {words[0]} web@a: {words[0]} works on this machine only"
+    )
+    assert result.json["error"]["hint"] == f"run it on a: tmuxreap {words[0]} web"
+
+
+def test_a_verb_of_this_machine_takes_a_row_that_is_named_like_one_of_a_host(fleet: Fleet) -> None:
+    fleet.register("me", {"web@a": {**GONE, "status": "stopped"}})
+    result = fleet.run("send", "web@a", "go on", "--json")
+    assert (result.exit, result.results[0]["error"]["code"]) == (1, "gone")
+
+
 def test_broken_hosts_are_reported(fleet: Fleet) -> None:
     fleet.file.write_text("hosts: {a: {sssh: x}}")
     result = fleet.run("list", "--host", "a", "--json")

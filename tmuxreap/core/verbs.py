@@ -331,3 +331,8 @@ def changes(verb: Verb, words: Mapping[str, object]) -> bool:
 
 def is_endless(verb: Verb, words: Mapping[str, object]) -> bool:
     return verb.is_endless or bool(words.get("follow"))
+
+
+def only_here(verb: str) -> str:
+    """Return why the verb, which runs on no other host, is refused for one."""
+    return f"{verb} works on this machine only"

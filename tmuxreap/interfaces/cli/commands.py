@@ -123,7 +123,8 @@ def run_anywhere(
     **given: Any,
 ) -> None:
     """Run the verb on the hosts that its words mean, or here."""
-    if verb.on_hosts and (host or _names_a_host(given)):
+    # What changes something on this machine only is refused for a session of a host.
+    if (verb.on_hosts or verb.changes) and (host or _names_a_host(given)):
         remote = import_module("tmuxreap.interfaces.remote.near")
         status = remote.call_hosts(verb.name, host, hosts_at_once, given)
         if status is not None:

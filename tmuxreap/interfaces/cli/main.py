@@ -13,7 +13,7 @@ import typer.core
 
 from tmuxreap import __version__
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.verbs import ALL, CALLED, PUBLIC, VERBS, Group, Verb
+from tmuxreap.core.verbs import ALL, CALLED, PUBLIC, VERBS, Group, Verb, only_here
 from tmuxreap.interfaces.cli import commands, complete
 from tmuxreap.interfaces.cli.boundary import Done
 
@@ -210,7 +210,7 @@ def usage(words: Sequence[str], error: Any) -> Failure:
     if getattr(error, "option_name", None) == "--all" and takes_all:
         hint = f"to {verb} every session: tmuxreap {verb} all"
     if getattr(error, "option_name", None) == "--host" and verb in VERBS:
-        reason = f"{verb} works on this machine only"
+        reason = only_here(verb)
         hint = f"run it there, as in: ssh HOST tmuxreap {verb} --help"
     return Failure(Code.USAGE, f"could not read the command: {reason}", hint)
 

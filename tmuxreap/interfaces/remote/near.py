@@ -15,13 +15,21 @@ from typing import Any, NoReturn
 
 from tmuxreap.app import real_app
 from tmuxreap.core.answers import Reached, Session
-from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.errors import Code, Exit, Failure, could_not
 from tmuxreap.core.model import Status
 from tmuxreap.core.results import RemoteResult, Result, local
 from tmuxreap.core.text import Style, plain
 from tmuxreap.core.values import replace
-from tmuxreap.core.verbs import VERBS, is_endless
-from tmuxreap.hosts.choose import exit_of, host_json, hosts_of, split, targets_by_host, troubles_of
+from tmuxreap.core.verbs import VERBS, is_endless, only_here
+from tmuxreap.hosts.choose import (
+    HostTargets,
+    exit_of,
+    host_json,
+    hosts_of,
+    split,
+    targets_by_host,
+    troubles_of,
+)
 from tmuxreap.hosts.crowd import THREADS, call_in_threads
 from tmuxreap.hosts.engines import terminal_words
 from tmuxreap.hosts.file import EVERY, Host, Hosts, read_hosts
@@ -117,7 +125,21 @@ def _on_hosts(
         context.warnings += [fault.warning for fault in hosts().faults]
     if every is None:
         return None
+    if not VERBS[verb].on_hosts:
+        raise _not_there(verb, every)
     return OnHosts(context, verb, every, at_once, words, field, asks)
+
+
+def _not_there(verb: str, every: Sequence[HostTargets]) -> Failure:
+    """Return the failure of a verb that runs on this machine only, for the first of these hosts."""
+    wanted = next((it for it in every if not it.host.is_local), every[0])
+    name = wanted.targets[0]
+    host = wanted.host
+    where = f"run it on {host.name}"
+    if host.is_local:
+        where = f"leave out @{host.name}"
+    hint = f"{where}: tmuxreap {verb} {name}"
+    return could_not(verb, f"{name}@{host.name}", only_here(verb), hint)
 
 
 def _field_of(words: Mapping[str, Any]) -> str | None:
