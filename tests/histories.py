@@ -3,107 +3,64 @@ own thread and only while it holds the baton."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tests import plain_yaml
 from tests.fakes import Story
+from tests.turns import Turn, Turns
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context
 
-PATIENCE_S = 60
 SERVER_PID = 89_000  # one process with many commands, like an MCP server
 ENDINGS, RUNGS = ("stop", "kill"), (Step.KEYS, Step.HANGUP, Step.KILL)
 
 
-class Crash(BaseException):
-    """Simulates SIGKILL: no cleanup runs."""
-
-
-class Actor:
+class Actor(Turn):
     def __init__(
         self, world: World, pid: int, verb: str, name: str, work: Callable[[Context], Result]
     ) -> None:
         self.world, self.pid, self.verb, self.name, self._work = world, pid, verb, name, work
-        found = world.story.processes.identify(pid)
-        self.process = found or world.story.processes.add("tmuxreap", pid=pid)
-        self.awaited: tuple[frozenset[ProcessId], float] | None = None
         self.doomed_at: Step | None = None
-        self.crashed = self.done = self.overtaken = False
-        self.app: Context | None = None
+        self.overtaken = False
         self.result: Result | None = None
-        self.error: BaseException | None = None
-        self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
-        threading.Thread(target=self._run, daemon=True).start()
+        found = world.story.processes.identify(pid)
+        super().__init__(world, found or world.story.processes.add("tmuxreap", pid=pid))
 
-    def _run(self) -> None:
-        self._go.acquire()
-        try:
-            self.app = self.world.story.app(self.pid)
+    def __repr__(self) -> str:
+        return f"{self.verb} {self.name}"
+
+    def work(self) -> None:
+        self.app = self.world.story.app(self.pid)
+        with suppress(Failure):
             self.result = self._work(self.app)
-        except (Crash, Failure):
-            pass
-        except BaseException as error:
-            self.error = error
-        finally:
-            if self.app is not None:
-                self.app.close()
-                self.world.story.apps.remove(self.app)
-            if self.pid != SERVER_PID:
-                self.world.story.processes.die(self.process)
-            self.done = True
-            self._back.release()
 
-    @property
-    def ready(self) -> bool:
-        if self.done or self.awaited is None:
-            return not self.done
-        processes, until = self.awaited
-        story = self.world.story
-        return (
-            self.crashed
-            or until <= story.clock.monotonic()
-            or not all(map(story.processes.alive, processes))
-        )
+    def close(self) -> None:
+        if self.app is not None:
+            self.app.close()
+            self.world.story.apps.remove(self.app)
+        if self.pid != SERVER_PID:
+            self.world.story.processes.die(self.process)
 
-    def go_on(self) -> None:
-        self.world.current = self
-        self._go.release()
-        assert self._back.acquire(timeout=PATIENCE_S), f"{self.verb} {self.name} hangs"
-        self.world.current = None
-        if self.error is not None:
-            raise self.error
-
-    def pause(self, processes: Collection[ProcessId], until: float) -> None:
-        self.awaited = (frozenset(processes), until)
-        self._back.release()
-        self._go.acquire()
-        self.awaited = None
-        if self.crashed:
-            self.crash()
-
-    def crash(self) -> None:
-        self.crashed = True
-        self.world.story.processes.die(self.process)
-        if self.app is not None and "books" in self.app.__dict__:  # nothing more is written
+    def forget_ledger(self) -> None:
+        if self.app is not None and "books" in self.app.__dict__:
             self.app.books.close()
             self.app.books._failed = True
-        raise Crash
 
 
-class World:
+class World(Turns):
     """A story in which waiting returns the baton."""
 
     def __init__(self, folder: Path, intended: Callable[[Actor], None]) -> None:
         """`intended`: called when a command has planned and recorded what it is going to end."""
         self.story = Story(folder)
+        super().__init__(self.story.processes)
         self.intended = intended
-        self.current: Actor | None = None
         self.blind = False  # the ledger was unavailable: what only it holds may be unknown
         self.locked = False  # by a reader of the ledger that keeps its lock
         self._wait = self.story.processes.wait
@@ -120,12 +77,7 @@ class World:
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
         if self.current is None:
             return self._wait(processes, timeout_s)
-        until = self.story.clock.monotonic() + max(0.0, timeout_s)
-        while True:
-            gone = {process for process in processes if not self.story.processes.alive(process)}
-            if gone or self.story.clock.monotonic() >= until:
-                return gone
-            self.current.pause(processes, until)
+        return self.current.wait(processes, timeout_s)
 
     def at(self, step: Step) -> None:
         actor = self.current

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from tests.fake_processes import FakeProcesses
+from tests.turns import Crash, Turn, Turns
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Unreachable
@@ -21,7 +22,6 @@ from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import lock
 
-PATIENCE_S = 60
 PAUSE_S = 0.4
 # What a port answers if it got no answer itself; other calls are never broken so.
 NO_ANSWER: Mapping[tuple[str, str], Callable[..., Any]] = {
@@ -44,11 +44,7 @@ WRITES = frozenset(
 KINDS = ("kill", "killed", "interrupt", "silent", "deaf", "pause", "meddle", *DISK)
 
 
-class Crash(BaseException):
-    """Simulates SIGKILL: no cleanup runs."""
-
-
-class Actor:
+class Actor(Turn):
     """One command in a process of its own."""
 
     def __init__(
@@ -62,81 +58,41 @@ class Actor:
     ) -> None:
         """`names`: the rows that it may write; empty: all. `faults`: numbers of calls, and what
         happens there."""
-        self.stage, self.process, self.verb, self.names = stage, process, verb, frozenset(names)
+        self.stage, self.verb, self.names = stage, verb, frozenset(names)
         self.faults = dict(faults)
         self.calls = 0
-        self.awaited: tuple[frozenset[ProcessId], float] | None = None
-        self.crashed = self.done = self.broken = self.paused = False
+        self.broken = self.paused = False
         self.facts: dict[str, Any] = {}  # what the judges remember of it
-        self.app: Context | None = None
         self.result: Result | None = None
         self.failure: Failure | None = None
-        self.error: BaseException | None = None
         self._work = work
-        self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
+        super().__init__(stage, process)
 
     def __repr__(self) -> str:
         return f"{self.verb} {' '.join(sorted(self.names)) or 'all'} ({self.process.pid})"
 
-    def _run(self) -> None:
-        self._go.acquire()
+    def work(self) -> None:
+        self.app = self.stage.context(self)
         try:
-            self.app = self.stage.context(self)
             self.result = self._work(self.app)
-        except (Crash, KeyboardInterrupt):
+        except KeyboardInterrupt:
             pass
         except Failure as failure:
             self.failure = failure
-        except BaseException as error:
-            self.error = error
-        finally:
-            if self.app is not None:
-                with suppress(Crash):
-                    self.app.close()
-            self.done = True
-            self._back.release()
 
-    @property
-    def ready(self) -> bool:
-        if self.done or self.awaited is None:
-            return not self.done
-        processes, until = self.awaited
-        alive = self.stage.processes.alive
-        over = until <= self.stage.processes.clock.monotonic()
-        return self.crashed or over or not all(map(alive, processes))
-
-    def go_on(self) -> None:
-        """Let it run until it waits or ends."""
-        self.stage.current = self
-        self._go.release()
-        in_time = self._back.acquire(timeout=PATIENCE_S)
-        self.stage.current = None
-        assert in_time, f"{self} hangs"
-        if self.done:
-            self.stage.processes.die(self.process)
-        if self.error is not None:
-            raise self.error
-
-    def pause(self, processes: Collection[ProcessId], until: float) -> None:
-        self.awaited = (frozenset(processes), until)
-        self._back.release()
-        self._go.acquire()
-        self.awaited = None
-        if self.crashed:
-            self.crash()
-
-    def crash(self) -> None:
-        self.crashed = True
+    def close(self) -> None:
+        if self.app is not None:
+            with suppress(Crash):
+                self.app.close()
         self.stage.processes.die(self.process)
-        for books in self.app._opened if self.app is not None else ():  # nothing more is written
+
+    def forget_ledger(self) -> None:
+        for books in self.app._opened if self.app is not None else ():
             if books._connection is not None:
                 with suppress(Exception):
                     books._connection.rollback()
             books.close()
             books._failed = True
-        raise Crash
 
     @property
     def holds_lock(self) -> bool:
@@ -167,13 +123,12 @@ class Port:
         return called
 
 
-class Stage:
+class Stage(Turns):
     """The commands that are under way, and the baton."""
 
     def __init__(self, processes: FakeProcesses) -> None:
-        self.processes = processes
+        super().__init__(processes)
         self.actors: list[Actor] = []
-        self.current: Actor | None = None
         self.slowed = 0  # commands that pause between a look and what follows from it
         self.full = False  # the disk, for all, and for as long as it says so
 
@@ -206,7 +161,7 @@ class Stage:
             before = self._suffer(actor, fault, call)
             if before:
                 return NO_ANSWER[call](*words, **more)
-        done = self._wait(actor, *words) if call == ("processes", "wait") else port(*words, **more)
+        done = actor.wait(*words) if call == ("processes", "wait") else port(*words, **more)
         if fault == "killed":
             actor.crash()
         if fault == "deaf" and call in NO_ANSWER:
@@ -249,16 +204,6 @@ class Stage:
         if fault in DISK and step not in CALLS:
             actor.broken = True
             raise OSError(DISK[fault], os.strerror(DISK[fault]))
-
-    def _wait(
-        self, actor: Actor, processes: Collection[ProcessId], timeout_s: float
-    ) -> set[ProcessId]:
-        until = self.processes.clock.monotonic() + max(0.0, timeout_s)
-        while True:
-            gone = {process for process in processes if not self.processes.alive(process)}
-            if gone or self.processes.clock.monotonic() >= until:
-                return gone
-            actor.pause(processes, until)
 
     # Time
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from tests import plain_yaml
 from tests.fakes import FakePane, FakeSession, Story
-from tests.simulation.actors import PATIENCE_S, Actor, Port
+from tests.simulation.actors import Actor, Port
 from tests.simulation.lives import BANNER, KINDS, PROFILES, SOCKETS, STORE, Life, SimAgent
 from tests.simulation.other_tools import PLANTED, OtherTools
 from tests.simulation.watching import adopted_by
+from tests.turns import PATIENCE_S
 from tmuxreap.core.model import ProcessId
 from tmuxreap.sessions.context import Context
 
