@@ -52,8 +52,13 @@ def _agreed(rows: Sequence[Row], request: ForgetRequest, *, sweeping: bool) -> b
     if request.ask is None or request.yes or request.dry_run or not (sweeping or request.history):
         return True
     names = ", ".join(row.name for row in rows)
-    history = " and their history" if request.history else ""
-    return request.ask(f"forget {len(rows)} session{'s' * (len(rows) != 1)}{history} ({names})?")
+    sessions = "1 session"
+    whose = "its"
+    if len(rows) != 1:
+        sessions = f"{len(rows)} sessions"
+        whose = "their"
+    history = f" and {whose} history" if request.history else ""
+    return request.ask(f"forget {sessions}{history} ({names})?")
 
 
 def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:

@@ -145,7 +145,7 @@ def test_forget_asks_before_more_goes_than_was_named(
     assert asked == [
         "forget 2 sessions (a, b)?",
         "forget 1 session (a)?",
-        "forget 1 session and their history (a)?",
+        "forget 1 session and its history (a)?",
     ]
     assert len(run(story.app(), ForgetRequest(("a",), ask=no)).results) == 1
     story.close()

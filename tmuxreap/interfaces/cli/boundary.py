@@ -124,7 +124,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     else:
         flag = ""
     hint = (
-        f"{len(newcomers)} {are} in tmux: {describe(newcomers)}; register all with: tmuxreap adopt"
+        f"{len(newcomers)} {are} here: {describe(newcomers)}; register all with: tmuxreap adopt"
         f" --all{flag}, some with:"
     )
     return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{flag}")
