@@ -130,8 +130,9 @@ class Planning:
         past = replace(past, first=self._with_count(row, past.first or sight, profile))
         spares = self.sights.agents.spares(profile)
         known = self.finder.known_of(row, sight, profile)
-        known = after_own_exit(profile, known, sight, shown.joined)
-        known = self.finder.followed(profile, known)
+        exited = after_own_exit(profile, known, sight, shown.joined)
+        if exited is not known:
+            known = self.finder.followed(profile, exited)
         record = record_of(profile, known)
         screen = None
         if profile is not None and (sight.agent or sight.carrier):

@@ -60,13 +60,15 @@ def read_record(profile: Profile, files: RecordFiles) -> Record:
     """Read what the agent's own record says. Of several conversations that it may be in, one with
     an open turn is enough: interrupting an agent that is not busy loses nothing."""
     word = pid_file_word(profile, files.store, files.agents, "state") or ""
-    asks = pid_file_word(profile, files.store, files.agents, "asks") or ""
     state = STATES_OF_WORDS.get(word)
     turns = profile.goes_on
     if turns is not None and state not in (State.BUSY, State.DIALOG):
         in_turn = any(is_turn_open(turns, path) for path in files.turns)
         state = State.BUSY if in_turn else state
-    return Record(state, asks if state is State.DIALOG else "", background=word == BACKGROUND)
+    asks = None
+    if state is State.DIALOG:
+        asks = pid_file_word(profile, files.store, files.agents, "asks")
+    return Record(state, asks or "", background=word == BACKGROUND)
 
 
 def pid_file_word(
