@@ -39,7 +39,9 @@ class Daemon:
         folder.mkdir(parents=True)
         (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": demo}}))
         story.store.mkdir(exist_ok=True)
-        self.process = story.processes.add("python3", "stub_daemon.py", "daemon", new_session=True)
+        environ = {"TMUXREAP_DEMO_HOME": str(story.store)}
+        words = ("python3", "stub_daemon.py", "daemon")
+        self.process = story.processes.add(*words, new_session=True, environ=environ)
         self.workers: dict[str, dict[str, object]] = {}
         self.write()
 
@@ -294,3 +296,29 @@ def test_an_attach_runs_the_agents_own_command(story: Story, daemon: Daemon) -> 
     recorded(story, daemon.begin())
     words = attach.run(story.app(), "acme")
     assert words == ("env", f"TMUXREAP_DEMO_HOME={story.store}", "demo-agent", "attach", "w1")
+
+
+@pytest.mark.parametrize("agent", [None, "demo"])
+def test_a_process_of_a_daemons_session_is_adopted_as_that_session(
+    story: Story, agent: str | None
+) -> None:
+    daemon = Daemon(story)
+    story.agent("other", conversation=TWO)
+    process = daemon.begin()
+    wish = adopt.AdoptRequest("acme", agent, pid=process.pid)
+    with pytest.raises(Failure, match=r"below demo's own daemon") as refused:
+        adopt.run(story.app(), wish)
+    assert refused.value.hint == "tmuxreap adopt acme --background demo:w1"
+
+
+def test_several_sessions_are_adopted_each_by_itself(story: Story, daemon: Daemon) -> None:
+    story.agent("other", conversation=TWO)
+    daemon.begin()
+    wishes = [adopt.AdoptRequest(name, background=f"demo:{name}") for name in ("w0", "w1", "w2")]
+    items = [item.as_json() for item in checked(adopt.run(story.app(), *wishes)).results]
+    assert [(one["name"], one.get("error") is None) for one in items] == [
+        ("w0", False),
+        ("w1", True),
+        ("w2", False),
+    ]
+    assert story.row("w1")["status"] == "running"

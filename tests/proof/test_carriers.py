@@ -102,3 +102,25 @@ def test_the_carrier_of_an_agent_without_a_profile_is_seen(story: Story) -> None
     found = carried(story, agent="mystery")
     assert found is not None
     assert (found.program, found.beyond) == ("docker", True)
+
+
+def test_an_agent_that_shares_the_terminal_of_sudo_needs_no_carrier(story: Story) -> None:
+    session = story.tmux.open(story.SOCKET, "acme", "sudo", *DEMO)
+    story.processes.add(*DEMO, parent=session.panes[0].process)
+    assert carried(story) is None
+
+
+def test_a_container_that_the_agent_itself_uses_hides_nothing_of_it(story: Story) -> None:
+    session = story.tmux.open(story.SOCKET, "acme", "sudo", *DEMO)
+    leader = session.panes[0].process
+    agent = story.processes.add(*DEMO, parent=leader, tty=7, new_session=True)
+    story.processes.add(*DOCKER, parent=agent)
+    found = carried(story)
+    assert found is not None
+    assert not found.beyond
+
+
+def test_a_dead_pane_has_no_carrier(story: Story) -> None:
+    session = story.tmux.open(story.SOCKET, "acme", *DOCKER)
+    story.tmux.change(session.panes[0], dead=True)
+    assert carried(story) is None
