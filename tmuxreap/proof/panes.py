@@ -379,8 +379,4 @@ def _is_its_own(
         above = index[above.ppid]  # exists: the search came down from the pane's leader
         if above not in carriers and shell_of(above, world) not in SHELLS:
             return False
-    return (
-        above in carriers
-        or not is_interactive_shell(above, world)
-        or row.pane.cmd in (None, front.comm)
-    )
+    return not is_interactive_shell(above, world) or row.pane.cmd in (None, front.comm)

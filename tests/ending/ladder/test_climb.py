@@ -335,6 +335,12 @@ def test_a_stash_that_does_not_come_back_is_reported(profile: Profile, state: St
     assert (Key("C-s") in pressed(asked)) is bool(asks)
 
 
+def test_a_draft_in_the_input_needs_no_key_that_brings_one_back() -> None:
+    profile = replace(DEMO, unstash_keys=(Key("C-s"),))
+    asked, _ = run(STOP, scripted(ReadScreen=IDLE, Look=GONE), profile=profile)
+    assert Key("C-s") not in pressed(asked)
+
+
 def test_a_kill_reports_what_was_stashed() -> None:
     _, ended = run(KILL, scripted(Look=GONE), screen=LAID_ASIDE)
     assert "laid aside" in ended.draft_lost

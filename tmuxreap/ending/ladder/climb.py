@@ -105,12 +105,9 @@ def _run_rungs(ending: EndingState) -> Steps[Outcome]:
         return Outcome.SURVIVED
     if gone:
         ending.unended = None  # its daemon was gone, and its processes were ended
-    if gone:
         ending.stopped_by = _stopped_by(ending)
         if ending.last:
             ending.swept_by = STOPPED_BY[ending.last]
-        else:
-            ending.swept_by = None
     return _outcome(ending, gone)
 
 

@@ -236,16 +236,14 @@ class Executor:
             case requests.Follow():
                 before = replace(ending.known, forked=None)
                 known = self._finder.followed(ending.profile, before)
-                if ending.profile is not None:
-                    found = before_copy(
-                        ending.profile,
-                        known.clues.store,
-                        known.conversation,
-                        request.job.source,
-                        self._processes,
-                    )
-                    known = replace(known, conversation=found)
-                self._deliver(ending, request, known)
+                found = before_copy(
+                    ending.keys,
+                    known.clues.store,
+                    known.conversation,
+                    request.job.source,
+                    self._processes,
+                )
+                self._deliver(ending, request, replace(known, conversation=found))
             case requests.MayEdit():
                 store = ending.known.clues.store
                 opens = may_open(self._processes, ending.sight.agent, ending.keys, store)
