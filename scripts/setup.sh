@@ -3,6 +3,8 @@
 # It needs Python 3.10+ and creates the rest: a private venv in .venv, tmux if it is missing, an isolated environment.
 # It asks nothing, and touches neither HOME, nor the default tmux socket, nor an existing registry.
 
+# shellcheck source=scripts/help.sh
+source "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 venv=$top/.venv
 lock=$top/requirements-dev.lock

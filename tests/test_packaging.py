@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -81,3 +82,18 @@ def test_the_version_is_in_one_place() -> None:
         if f'"{tmuxreap.__version__}"' in path.read_text(encoding="utf-8")
     ]
     assert found == [PACKAGE / "__init__.py"]
+
+
+def test_a_script_that_is_asked_for_help_prints_its_head_and_begins_nothing(tmp_path: Path) -> None:
+    """Without Python, tmux and npm in its PATH it could begin nothing else."""
+    for name in ("bash", "dirname", "sed"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    scripts = [one for one in (ROOT / "scripts").iterdir() if one.is_file()]
+    asked = [one for one in scripts if one.read_text().startswith("#!/usr/bin/env bash")]
+    assert len(asked) > 10
+    for script in asked:
+        words = ["/usr/bin/env", f"PATH={tmp_path}", str(script), "--help"]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), script.name
+        head = script.read_text().splitlines()[1]
+        assert done.stdout.splitlines()[0] == head.removeprefix("# ")
