@@ -1,4 +1,5 @@
-"""The program's entry point, and the one boundary where errors are caught."""
+"""The program's entry point, and the last boundary where errors are caught; those of a verb become
+its answer before (`interfaces/cli/boundary.py`)."""
 
 from __future__ import annotations
 

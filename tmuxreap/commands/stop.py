@@ -92,7 +92,7 @@ def run(context: Context, request: EndRequest) -> Result:
 
 
 def _nobody(context: Context, look: RegistryLook, verb: EndVerb) -> str:
-    """Tell a person that nothing is registered here, and where agents run that are not."""
+    """Tell a person that there is nothing to end, and where agents run that are not registered."""
     sockets = dict.fromkeys((*context.default_sockets, *context.newcomers.sockets()))
     unregistered = context.newcomers.described(look.usable, [*sockets])
     said = f"nothing to {verb.phrase} in {look.path}"
@@ -102,7 +102,8 @@ def _nobody(context: Context, look: RegistryLook, verb: EndVerb) -> str:
 
 
 def _ended(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
-    """End these sessions; what agents' own daemons run below a row stands in no registry."""
+    """End these sessions. What an agent's own daemon runs below a row has none: its `index` is
+    negative."""
     items = endings_of(context).end([row for row in rows if row.index >= 0], policy)
     return [
         *items,
@@ -199,7 +200,7 @@ def _unconfirmed_purge(request: EndRequest) -> Failure:
 
 
 def _read_registry(context: Context, request: EndRequest) -> tuple[Context, RegistryLook | None]:
-    """Read the registry; with --force-no-yaml a missing or broken one is no obstacle. The context
+    """Read the registry; with --unregistered a missing or broken one is no obstacle. The context
     is then that of the path where one would be created, which has no rows."""
     try:
         return context, context.registry.look()
@@ -241,7 +242,7 @@ def _declined(context: Context, request: EndRequest) -> Result:
 
 
 def _names_without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
-    """Return the names that mean a session rather than a row, with --force-no-yaml."""
+    """Return the names that mean a session rather than a row, with --unregistered."""
     if not request.policy.unregistered:
         return ()
     unknown = Code.SESSION_NOT_REGISTERED

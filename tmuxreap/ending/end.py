@@ -1,5 +1,5 @@
-"""The single path on which sessions end: `stop`, `kill`, `reap` and `start --replace` differ only
-in their request.
+"""The single path on which sessions end: `stop`, `kill`, `reap`, `restart` and `start --replace`
+differ only in their policy.
 
 read the registry -> choose rows -> look at the world -> plan -> record the intents (under the lock)
 -> run the ladders -> record each outcome as it arrives (under the lock again) -> answer
@@ -463,7 +463,7 @@ def from_text(text: str) -> Policy:
     return policy
 
 
-Ended = Sequence[tuple[Row, Intent]]
+Ended = Sequence[tuple[Row, Intent]]  # rows that have ended, each with what asked for it
 
 
 def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:

@@ -1,6 +1,6 @@
 """The state of one session's ending, from the first look to the record, and the answers it can
-have. `prepare` creates it, `end` adds the intent, the ladder notes what it saw and did, `record`
-reads the result. Several rows of one pane are one ending: the pane is ended once, and the rows that
+have. `prepare` creates it and adds the intent, the ladder notes what it saw and did, `record` reads
+the result. Several rows of one pane are one ending: the pane is ended once, and the rows that
 were seen in it end with it. Never acts on tmux, processes or files."""
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ LONGEST_LINE = 80  # of a command line in a sentence
 
 @slotted
 class EndingState:
+    """The notes on one ending, filled in from top to bottom."""
+
     row: Row
     agent: str | None
     profile: Profile | None
@@ -79,10 +81,10 @@ class EndingState:
     policy: Policy
     plan: Plan
     sight: Sight  # the latest
-    past: Past
-    known: Known
+    past: Past  # what all looks so far have seen
+    known: Known  # of its conversation
     last_screen: str | None = None
-    memory: int = 0
+    memory: int = 0  # bytes that its processes use
     looked_at: float = 0.0
     answer: Item | None = None  # set when there is nothing to do
     served: Served | None = None  # what its agent's own server runs for the session in the pane

@@ -226,8 +226,8 @@ class Planning:
         policy: Policy,
         mark_in_progress: MarkInProgress,
     ) -> tuple[list[EndingState], list[Intent], list[EndingState]]:
-        """Record the intents under the lock. An ending whose row changed since the plan is
-        stale."""
+        """Record the intents under the lock. Return the endings that may begin, the intents of
+        others that are in the way, and the endings whose rows changed since the plan."""
         if not endings:
             return [], [], []
         with _lock_registry(self.registry, policy):

@@ -333,7 +333,7 @@ class World:
     epochs: Mapping[int, float]  # start times by pid, where processes are identified by them
     ttys: Mapping[str, int]  # the device numbers of the panes' terminals
     paths: Mapping[str, str]  # the canonical path of each server's socket
-    protected: frozenset[int]  # this process and its ancestors
+    protected: frozenset[int]  # this process and its ancestors; not the rows that `protect` keeps
     unregistered: bool  # whether sessions without a row were included
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
     lists: Callable[[], Lists] = no_lists  # of the agents' own daemons

@@ -1,5 +1,6 @@
 """Judges one row by one look at the world: does its session exist, is it still the same, which
-pane and which processes are the agent's. Never looks itself."""
+pane and which processes are the agent's. Never looks itself; only the lists of agents' own daemons
+are read when a row needs them (`World.lists`)."""
 
 from __future__ import annotations
 
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
 def see(
     row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
 ) -> Sight:
+    """Judge a row at a first look: its session, by identity or else by name; then the agent's pane,
+    the agent in it, and the processes. What cannot be told is in `trouble`."""
     server = world.servers[socket]
     trouble = why_unknown(row, server, world)
     if trouble is not None:
@@ -284,6 +287,7 @@ def _judge_first(
 def _judge_again(
     session: ServerSession | None, profile: Profile | None, world: World, past: Past
 ) -> tuple[ServerSession | None, tuple[Pane, ...]]:
+    """Return the same at a later look: panes that were not planned are judged by what they run."""
     first = past.first
     if session is None or first is None:
         return None, ()

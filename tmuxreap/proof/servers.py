@@ -1,7 +1,7 @@
 """Finds what a row means before anything is looked at: the socket of its tmux server, its agent,
 the profile and the programs to spare. Finds the row of a hook's report that was recorded before the
-ledger knew the row. Never asks a server, looks at no process, and never guesses between two
-rows."""
+ledger knew the row. Never asks a server, looks at no process but those that such a report names,
+and never guesses between two rows."""
 
 from __future__ import annotations
 

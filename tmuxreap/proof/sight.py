@@ -33,9 +33,9 @@ class Past:
     """What is remembered of a session from earlier looks and the ledger."""
 
     mark: str | None = None
-    remembered: frozenset[ProcessId] = frozenset()
-    first: Sight | None = None
-    leaders: frozenset[ProcessId] = frozenset()
+    remembered: frozenset[ProcessId] = frozenset()  # all that ever belonged to it
+    first: Sight | None = None  # of this command; None before its first look
+    leaders: frozenset[ProcessId] = frozenset()  # of its panes
     pane_only: bool = False  # "session" then means only the agent's pane
     whole_session: bool = False  # the panes of the plan are ended, too, whatever runs in them
     struck: frozenset[str] = frozenset()  # panes whose ending has begun
@@ -50,6 +50,8 @@ class Past:
 
 @frozen
 class Sight:
+    """What one look says of one row."""
+
     live: Live
     socket: str
     server: ServerLook

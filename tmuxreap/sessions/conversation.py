@@ -1,6 +1,5 @@
-"""Gathers the clues to an agent's conversation and reads its screen: the step from a sight to the
-locators of `conversations/find.py`. Finds the editor that holds the whole of a draft. Never changes
-anything."""
+"""Finds the conversation of a row, and what continues it: gathers the clues, the step from a sight
+to the locators of `conversations/find.py`, and says how it is resumed. Never changes anything."""
 
 from __future__ import annotations
 

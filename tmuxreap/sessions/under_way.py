@@ -3,7 +3,7 @@ for the first and returns its outcome. Restarts: whether one is pending, what ca
 many there were.
 
 Each decision about a restart is one event about one loss, made in one transaction: of two callers
-the second is refused. Looks at no process and starts nothing."""
+the second is refused. Looks at no process but the owners of intents, and starts nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The only module that reads the environment: the caller, its folder, and the registry to use.
-Never reads a registry."""
+"""Reads the environment: the caller, its folder, and the registry to use. No other module does, but
+the hook's, which imports next to nothing. Never reads a registry."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Builds the commands that start an agent: anew with an ID of ours, or in an old conversation.
-Never does I/O."""
+"""Builds the commands that start an agent: with a new ID of ours, or in an old conversation. Never
+does I/O."""
 
 from __future__ import annotations
 

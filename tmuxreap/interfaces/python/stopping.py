@@ -1,4 +1,4 @@
-"""Owns the ending part of the Python interface: `stop`, `kill`, `restart`, `interrupt`, `reap`.
+"""Owns what Python does to sessions: `stop`, `kill`, `restart`, `interrupt`, `send`, `reap`.
 
 Turns options into a policy or a request; `commands` does the work."""
 
