@@ -15,6 +15,7 @@ from tmuxreap.interfaces.text.page import page
 from tmuxreap.interfaces.text.receipt import end_of, size, times_of
 
 SINCE, UNTIL = "2026-11-19T08:00:00Z", "2026-11-19T18:00:00Z"
+REGISTRY = "/srv/fleet/.hermes/agent-sessions.yaml"
 FREED = Freed(SINCE, UNTIL, 14, 61, 9420.8, 0)
 EVIL = "<script>alert(1)</script> \x1b[31m AKIAIOSFODNN7EXAMPLE"
 API = Reported(
@@ -49,7 +50,7 @@ class Tags(HTMLParser):
 
 
 def test_each_session_has_a_bar_with_its_states_and_its_end() -> None:
-    text = page([API], FREED)
+    text = page([API], FREED, REGISTRY)
     assert re.findall(r'<i class="(\w+)" style="left', text) == ["working", "idle", "end"]
     assert "left:0.00%;width:30.00%" in text
     assert "left:30.00%;width:60.00%" in text
@@ -57,10 +58,15 @@ def test_each_session_has_a_bar_with_its_states_and_its_end() -> None:
     assert "<b>9.2 GB</b>" in text
 
 
+def test_the_page_names_its_registry() -> None:
+    assert f"<p>Registry: {REGISTRY}</p>" in page([API], FREED, REGISTRY)
+    assert "<b>" not in page([], FREED, "/tmp/<b>.yaml").partition('class="sum"')[0]
+
+
 def test_the_bars_begin_with_the_first_thing_that_is_seen() -> None:
     noon, one = "2026-11-19T12:00:00Z", "2026-11-19T15:00:00Z"
     late = Reported("late", spans=(Span("working", noon, one, 3 * 3600.0),))
-    text = page([late], FREED)
+    text = page([late], FREED, REGISTRY)
     assert "left:0.00%;width:50.00%" in text
     assert f"<p>{SINCE} to {UNTIL}</p>" in text
     assert f'<div class="times"><span>{noon}</span>' in text
@@ -68,7 +74,7 @@ def test_the_bars_begin_with_the_first_thing_that_is_seen() -> None:
 
 def test_words_of_users_are_only_text_on_the_page() -> None:
     evil = Reported(EVIL, agent=EVIL, stop_reason=EVIL, ended_at=UNTIL, spans=API.spans)
-    text = page([evil], FREED)
+    text = page([evil], FREED, REGISTRY)
     found = Tags(text)
     assert "script" not in found.tags
     assert found.links == []
@@ -77,7 +83,7 @@ def test_words_of_users_are_only_text_on_the_page() -> None:
 
 
 def test_a_report_without_sessions_says_so() -> None:
-    assert "No session ran in this time." in page([], FREED)
+    assert "No session ran in this time." in page([], FREED, REGISTRY)
 
 
 def test_a_page_prints_times_ends_and_sizes_in_words() -> None:
@@ -93,7 +99,7 @@ def test_a_page_prints_times_ends_and_sizes_in_words() -> None:
 @pytest.mark.parametrize("width", [400, 800, 1280])
 def test_a_browser_shows_it_without_scrolling_sideways(width: int, tmp_path: Path) -> None:
     assert BROWSER is not None
-    text = page([API] * 5, FREED)
+    text = page([API] * 5, FREED, REGISTRY)
     # Asks the browser itself how wide the page became; the page of ours has no script.
     probe = (
         "<script>document.title=document.documentElement.scrollWidth+' '"

@@ -47,12 +47,12 @@ h1 { font-size: 1.3rem; margin: 0 0 .25rem; } p { margin: .25rem 0; color: var(-
 """
 
 
-def page(sessions: Sequence[Reported], freed: Freed) -> str:
-    """Return the whole file."""
-    return "\n".join(_lines(sessions, freed)) + "\n"
+def page(sessions: Sequence[Reported], freed: Freed, registry: str) -> str:
+    """Return the whole file. `registry`: whose sessions these are."""
+    return "\n".join(_lines(sessions, freed, registry)) + "\n"
 
 
-def _lines(sessions: Sequence[Reported], freed: Freed) -> Iterator[str]:
+def _lines(sessions: Sequence[Reported], freed: Freed, registry: str) -> Iterator[str]:
     colors = "".join(f".{state}{{background:var(--{state})}}" for state in STATES)
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -60,6 +60,7 @@ def _lines(sessions: Sequence[Reported], freed: Freed) -> Iterator[str]:
     yield f"<style>{STYLE}{colors}</style></head><body>"
     yield "<h1>What the agents did</h1>"
     yield f"<p>{_text(freed.since)} to {_text(freed.until)}</p>"
+    yield f"<p>Registry: {_text(registry)}</p>"
     yield '<div class="sum">'
     for number, what in _sums(freed):
         yield f"<div><b>{number}</b><span>{what}</span></div>"

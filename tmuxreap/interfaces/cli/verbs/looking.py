@@ -266,7 +266,7 @@ def _write_page(path: Path, result: Result) -> None:
     freed = result.more["freed"]
     assert isinstance(freed, Freed)  # noqa: S101 - by `report`
     try:
-        path.write_text(page(sessions, freed), encoding="utf-8")
+        path.write_text(page(sessions, freed, result.registry or ""), encoding="utf-8")
     except OSError as error:
         reason = f"could not write the report to {path}: {error.strerror}"
         raise Failure(Code.USAGE, reason, "name another file with --html") from None
