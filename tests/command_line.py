@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -151,12 +152,15 @@ def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _as_it_was() -> Iterator[None]:
-    """Restore what a program normally leaves to its exit: environment, folder, handlers."""
+    """Restore what a program normally leaves to its exit: environment, folder, handlers, garbage
+    collection."""
     environ, folder = dict(os.environ), os.open(".", os.O_PATH)
+    threshold = gc.get_threshold()
     handlers = {number: signal.getsignal(number) for number in HANDLED}
     try:
         yield
     finally:
+        gc.set_threshold(*threshold)
         os.fchdir(folder)
         os.close(folder)
         for number, handler in handlers.items():

@@ -29,7 +29,7 @@ from tmuxreap.system.processes import procfs
 
 GUARD = "TESTED_BY"
 LEAVING_S = 20.0
-COLLECTED_AT = (20_000, 20, 50)  # rarely: a worker lives for two minutes
+COLLECTED_AT = (50_000, 50, 50)  # rarely: a worker lives for three minutes
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

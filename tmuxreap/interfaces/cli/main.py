@@ -4,7 +4,8 @@ before a verb, and the hints for words of other programs."""
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from inspect import Parameter
 from typing import Annotated, Any
 
@@ -66,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
     if called is not None and called.lasts:
         gc.set_threshold(LASTING_OBJECTS)
     try:
-        app = program([called] if called is not None else ALL)
+        app = program((called,) if called is not None else ALL)
         return int(app(words, prog_name="tmuxreap", standalone_mode=False) or 0)
     except Done as done:
         return done.status
@@ -74,7 +75,8 @@ def main(argv: Sequence[str]) -> int:
         return int(answered.code or 0)
 
 
-def program(verbs: Iterable[Verb]) -> Any:
+@cache  # what runs several command lines, as tests do, builds each verb once
+def program(verbs: tuple[Verb, ...]) -> Any:
     """Build the program with these verbs."""
     app = typer.Typer(
         cls=Grouped,

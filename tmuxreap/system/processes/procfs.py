@@ -183,7 +183,10 @@ def argv_and_executable_in(home: str) -> tuple[tuple[str, ...], str | None]:
 def environ_in(home: str, begin: str = "") -> Mapping[str, str]:
     """Return the variables with this prefix. Tolerant: a program may have overwritten it. The first
     of duplicates counts, as for getenv."""
-    entries = read(f"{home}/environ").decode("utf-8", "surrogateescape").split("\0")
+    text = read(f"{home}/environ")
+    if os.fsencode(begin) not in text:  # most have none: not worth decoding
+        return {}
+    entries = text.decode("utf-8", "surrogateescape").split("\0")
     settings = (entry.partition("=") for entry in reversed(entries) if entry.startswith(begin))
     return {name: value for name, equals, value in settings if name and equals}
 
