@@ -86,3 +86,22 @@ def test_a_restart_is_no_ending(story: Story) -> None:
     story.restart("acme")
     sessions, freed = report(story)
     assert (sessions["acme"].ended_at, freed.sessions) == (None, 0)
+
+
+def test_a_row_that_was_ended_with_another_is_over_too_and_its_end_counts_once(
+    story: Story,
+) -> None:
+    story.agent("acme")
+    row = {key: value for key, value in story.row("acme").items() if key != "name"}
+    story.add_row({"name": "twin", **row})
+    for name in ("acme", "twin"):
+        begin(story, name)
+    passes(story, 10)
+    stop(story.app(), EndRequest(("acme",), STOP))
+    passes(story, 60)
+    sessions, freed = report(story)
+    assert (sessions["twin"].unknown_s, freed.sessions) == (10, 1)
+    first, second = sessions["acme"], sessions["twin"]
+    assert first.ended_at == second.ended_at is not None
+    assert first.ended_by == second.ended_by is not None
+    assert first.stopped_by == second.stopped_by == "exit_keys"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import FakeAgent, Story
+from tmuxreap.commands import show
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Row
 from tmuxreap.proof.servers import Servers
@@ -150,3 +151,11 @@ def test_a_stop_of_many_rows_resolves_only_servers_of_possible_twins(
     results = story.stop(*names).results
     assert {item.as_json()["outcome"] for item in results} == {"stopped"}
     assert len(asked) < 10 * 5
+
+
+def test_both_rows_say_who_ended_the_session(story: Story) -> None:
+    twins(story)
+    story.stop("acme")
+    shown = show.run(story.app(), ["acme", "twin"]).results
+    first, second = (item.as_json()["ended_by"] for item in shown)
+    assert first == second is not None

@@ -46,6 +46,16 @@ def test_ended_by_is_in_the_event_and_in_show(story: Story) -> None:
     assert "ended_by" not in story.row()
 
 
+def test_a_later_end_is_not_ascribed_to_the_restart_before_it(story: Story) -> None:
+    """Another tool records its end later, without an event."""
+    story.comes_back()
+    story.agent("acme")
+    story.restart("acme")
+    story.path.write_text(story.path.read_text().replace('"running"', '"stopped"'))
+    (answer,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
+    assert (answer["status"], answer["ended_by"]) == ("stopped", None)
+
+
 def test_the_caller_in_any_window_of_any_kind_of_row_is_in_that_session(real: Real) -> None:
     real.tmux("new-session", "-d", "-s", "theirs", "-c", str(real.folder), *DEMO)
     real.shows("theirs", "demo agent")

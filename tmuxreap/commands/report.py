@@ -14,11 +14,10 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Heartbeat, RecordedEvent
+from tmuxreap.ledger.schema import BEGINNINGS, ENDINGS, ENDS
 from tmuxreap.sessions.context import Context
 
-BEGUN = frozenset({"started", "resumed", "adopted", "restarted"})
-ENDED = frozenset({"stopped", "killed", "terminated"})
-OVER = ENDED | {"dead", "agent_gone"}
+OVER = (*ENDS, "agent_gone")
 SHOWN = frozenset({*STATES, "limited"})
 UNKNOWN = "unknown"
 DOWN = "down"
@@ -56,7 +55,7 @@ def run(context: Context, request: ReportRequest) -> Result:
     again = _restarted(by_name)
     recent = []
     for event in events:
-        if event.kind in ENDED and event.at >= since and event.id not in again:
+        if event.kind in ENDINGS and event.at >= since and event.id not in again:
             recent.append(event)
     return context.result("report", found, more={"freed": _freed(recent, since, until)})
 
@@ -65,9 +64,9 @@ def _restarted(by_name: Mapping[str, Sequence[RecordedEvent]]) -> set[int]:
     """Return the ends of agents that came back in their panes: their sessions went on."""
     found: set[int] = set()
     for events in by_name.values():
-        kept = [event for event in events if event.kind in BEGUN | ENDED]
+        kept = [event for event in events if event.kind in (*BEGINNINGS, *ENDINGS)]
         for before, after in pairwise(kept):
-            if before.kind in ENDED and after.data.get("by") == "restart":
+            if before.kind in ENDINGS and after.data.get("by") == "restart":
                 found.add(before.id)
     return found
 
@@ -94,7 +93,7 @@ def _reported(
 ) -> Reported:
     spans = _spans(_moments(events, beats), since, until)
     end = next((event for event in reversed(events) if event.kind in OVER), None)
-    begun = next((event for event in reversed(events) if event.kind in BEGUN), None)
+    begun = next((event for event in reversed(events) if event.kind in BEGINNINGS), None)
     if end is not None and begun is not None and begun.id > end.id:
         end = None
     data: Mapping[str, object]
@@ -137,7 +136,7 @@ def _moments(events: Sequence[RecordedEvent], beats: Iterable[Heartbeat]) -> lis
     """Return each change of what the session was doing, in the order of time."""
     found = []
     for event in events:
-        if event.kind in BEGUN:
+        if event.kind in BEGINNINGS:
             found.append(StateFrom(event.at, UNKNOWN))
         elif event.kind in OVER:
             found.append(StateFrom(event.at, DOWN))

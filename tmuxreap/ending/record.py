@@ -23,6 +23,7 @@ from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_scr
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
+from tmuxreap.ledger.schema import ENDED_WITH
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.rows import row_invalid
 from tmuxreap.registry.transitions import (
@@ -205,11 +206,17 @@ def _events(
         row = before.named(ending.name)
         for twin in ending.twins:
             if twin.name not in results:
-                its_set = results[name].set
-                data: dict[str, object] = {"session": name, **_life(after, twin.name)}
-                if its_set is not None:
-                    data["set"] = its_set
-                yield NewEvent(twin.name, "ended_with", data, before.text_of(twin))
+                result = results[name]
+                data: dict[str, object] = {
+                    "session": name,
+                    "stopped_by": result.as_json()["stopped_by"],
+                    "reason": result.stop_reason,
+                    "ended_by": ended_by,
+                    **_life(after, twin.name),
+                }
+                if result.set is not None:
+                    data["set"] = result.set
+                yield NewEvent(twin.name, ENDED_WITH, data, before.text_of(twin))
         image = before.text_of(row) if row else None
         event = event_record(ending, results[name], image, ended_by)
         more = _life(after, name) if name in ended else {}

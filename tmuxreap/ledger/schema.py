@@ -3,8 +3,7 @@
 and every verb alike. Imports nothing slow, as a hook uses it. Columns may be added to what others
 read, never removed.
 
-Never alters a table that another tool has created, and never knows what a row, an event or an
-intent is."""
+Never alters a table that another tool has created, and never knows what a row or an intent is."""
 
 from __future__ import annotations
 
@@ -163,23 +162,39 @@ ADD_INTENT = """INSERT INTO intents
     (name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, created_at,
     deadline, options, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
+# The kinds of events that begin a session, that say how a command ended it (`ended_with`: another
+# row of the same session was ended), and that it ended without one.
+BEGINNINGS = ("started", "resumed", "adopted", "restarted")
+ENDINGS = ("stopped", "killed", "terminated")
+ENDED_WITH = "ended_with"
+DEAD = "dead"
+ENDS = (*ENDINGS, ENDED_WITH, DEAD)
+
+
+def listed(kinds: Sequence[str]) -> str:
+    """Return them as SQL lists them."""
+    return ", ".join(f"'{kind}'" for kind in kinds)
+
+
 EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
 # Each of them may hold the row's `life` after it.
-LIVES = f"""{EVENT} WHERE name = ? AND kind IN ('started', 'resumed', 'adopted', 'restarted',
-    'stopped', 'killed', 'terminated', 'ended_with', 'dead', 'id_changed', 'moved', 'intent',
-    'reverted') ORDER BY id"""
+LIVES = f"""{EVENT} WHERE name = ? AND kind IN ({listed((*BEGINNINGS, *ENDS))}, 'id_changed',
+    'moved', 'intent', 'reverted') ORDER BY id"""
 # Of each session. Endings without `row_kept` are those that a row was ended by; one that another
 # process finished stands in an event of `reconcile`.
 NEWEST_ENDS = f"""{EVENT} WHERE id IN (SELECT max(id) FROM events WHERE (
-        kind IN ('stopped', 'killed', 'terminated', 'ended_with', 'dead')
+        kind IN ({listed(ENDS)})
         AND data NOT LIKE '%"row_kept": true%' OR kind = 'intent' AND data LIKE '%"set": "%')
     GROUP BY name)"""
 NEWEST_STATE = """SELECT data FROM events WHERE name = ? AND kind = 'state' AND at >= ?
     ORDER BY id DESC LIMIT 1"""
-NEWEST_STARTS = """SELECT name, max(id) FROM events
-    WHERE kind IN ('started', 'resumed', 'adopted', 'restarted') GROUP BY name"""
+# Of each session; a beginning has none.
+NEWEST_STATES = f"""SELECT name, kind, json_extract(data, '$.state'), max(at) FROM events
+    WHERE kind IN ('state', {listed(BEGINNINGS)}) GROUP BY name"""
+NEWEST_STARTS = f"""SELECT name, max(id) FROM events
+    WHERE kind IN ({listed(BEGINNINGS)}) GROUP BY name"""
 # Of a stop or a kill: what a `reap` or a `watch` ends is a verdict that nobody gave by name.
-NEWEST_SET = f"""{EVENT} WHERE kind IN ('stopped', 'killed', 'terminated', 'dead', 'intent')
+NEWEST_SET = f"""{EVENT} WHERE kind IN ({listed((*ENDINGS, DEAD))}, 'intent')
     AND data LIKE '%"set": "%' AND data NOT LIKE '%"row_kept": true%'
     AND data NOT LIKE '%"tool": "reap"%' AND data NOT LIKE '%"tool": "watch"%'
     ORDER BY id DESC LIMIT 1"""

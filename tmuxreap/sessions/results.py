@@ -15,6 +15,7 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
+from tmuxreap.ledger.schema import BEGINNINGS, ENDS
 from tmuxreap.proof.identity import pid_of
 from tmuxreap.proof.ownership import Belonging
 from tmuxreap.proof.sight import Sight
@@ -276,18 +277,12 @@ def _ended_by(books: Books, row: Row) -> Author | None:
         return None
     events = []
     for event in books.events({row.name}, None):
-        if event.kind in LIFE_EVENTS:
+        if event.kind in (*BEGINNINGS, *ENDS):
             events.append(event)
     author = events[-1].data.get("ended_by") if events else None
     if isinstance(author, Mapping):
         return read(Author, author)
     return None
-
-
-# The events that end a session, or begin it again.
-LIFE_EVENTS = frozenset(
-    {"stopped", "killed", "terminated", "dead", "started", "resumed", "adopted"}
-)
 
 
 def _process(processes: Processes, belonging: Belonging) -> Process:

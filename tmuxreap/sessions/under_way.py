@@ -27,6 +27,7 @@ from tmuxreap.ledger.records import (
     is_owned,
     moment_of,
 )
+from tmuxreap.ledger.schema import BEGINNINGS, DEAD
 from tmuxreap.proof.observe import Place
 from tmuxreap.registry.rows import Restart, RestartPolicy, ended_epoch, loss_key, policy_of
 from tmuxreap.registry.transitions import Life, is_lost, is_same_process, with_beginning
@@ -167,9 +168,7 @@ RESTARTING = "restarting"
 FAILED = "restart_failed"
 CANCELLED = "restart_cancelled"
 GIVEN_UP = "restart_given_up"
-START_EVENTS = ("started", "resumed", "adopted", "restarted")
 START_UNKNOWN = "the ledger has no start of it, so it may never have run here"
-DEAD = "dead"
 AGENT_GONE = "agent_gone"
 GOOD_EXIT = "exit status 0"
 SERVER = "its tmux server ended"
@@ -245,7 +244,7 @@ class RestartLog:
         """Return the life that this session was begun with, by this user; raise ValueError if the
         ledger has none. A registry, and a ledger, may come from anywhere: with a lost row and a
         command to run."""
-        begun = next((event for event in reversed(events) if event.kind in START_EVENTS), None)
+        begun = next((event for event in reversed(events) if event.kind in BEGINNINGS), None)
         life = begun.data.get("life") if begun is not None else None
         if begun is None or not isinstance(life, Mapping) or not is_same_process(row, life):
             raise ValueError(START_UNKNOWN)
@@ -315,7 +314,7 @@ class RestartLog:
     def _has_failed(self, row: Row, events: Sequence[RecordedEvent]) -> bool:
         """Tell whether the session ended by a failure. A proper exit leaves a goodbye from the
         agent's hook; an unrequested end leaves none."""
-        start_id = max((event.id for event in events if event.kind in START_EVENTS), default=0)
+        start_id = max((event.id for event in events if event.kind in BEGINNINGS), default=0)
         life = [event for event in events if event.id > start_id]
         if any(event.kind == AGENT_GONE and event.data.get("goodbye") for event in life):
             return False
@@ -343,7 +342,7 @@ def _since_user_start(events: Sequence[RecordedEvent]) -> Sequence[RecordedEvent
     """Return the events since a user last began the session, which resets the count."""
     begun = []
     for at, event in enumerate(events):
-        if event.kind in START_EVENTS and not event.data.get("restart"):
+        if event.kind in BEGINNINGS and not event.data.get("restart"):
             begun.append(at)
     return events[begun[-1] :] if begun else events
 
@@ -351,7 +350,7 @@ def _since_user_start(events: Sequence[RecordedEvent]) -> Sequence[RecordedEvent
 def _lost_since_start(row: Row, events: Sequence[RecordedEvent]) -> bool:
     """Tell whether the loss came after the last start: by the order of events; by their times if
     another tool recorded the loss."""
-    lives = [event for event in events if event.kind in (*START_EVENTS, DEAD)]
+    lives = [event for event in events if event.kind in (*BEGINNINGS, DEAD)]
     if lives[-1].kind == DEAD:
         return True
     lost_at = ended_epoch(row)

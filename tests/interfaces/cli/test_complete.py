@@ -232,3 +232,11 @@ def test_a_set_is_offered_with_the_number_of_its_sessions(project: Path) -> None
     assert offered("stop", "shop", "--set", "") == {"evening": "2 sessions"}
     known = {"last": "of the newest stop or kill", "evening": "2 sessions"}
     assert offered("resume", "--set", "") == known
+
+
+@pytest.mark.parametrize("kind", ["started", "resumed", "adopted", "restarted"])
+def test_a_new_agent_does_not_have_the_state_of_the_one_before(ledger: Path, kind: str) -> None:
+    now = time.time()
+    say(ledger, "shop", "working", now - 20)
+    happen(ledger, "shop", kind, now - 5)
+    assert offered("show", "shop")["shop"] == "running, demo"

@@ -40,6 +40,7 @@ from tmuxreap.core.results import megabytes
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.ledger.schema import BEGINNINGS
 from tmuxreap.proof.observe import canonical
 from tmuxreap.proof.ownership import TMUX_SERVER, Belonging, Reach, World, owned, panes_of
 from tmuxreap.proof.reach import spare_reason
@@ -47,7 +48,6 @@ from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.proof.state import state_by, visible_screen, with_record
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import record_of
-from tmuxreap.sessions.under_way import START_EVENTS
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK, pane_word
 
 
@@ -155,7 +155,7 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
     """Return when each row was last started, resumed or adopted."""
     names = {row.name for row in rows}
     events = context.books.events(names, None) if names else []
-    return {event.name: event.at for event in events if event.kind in START_EVENTS}
+    return {event.name: event.at for event in events if event.kind in BEGINNINGS}
 
 
 def _closer(

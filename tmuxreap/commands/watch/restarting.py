@@ -23,6 +23,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import popen_outside
 from tmuxreap.ledger.records import NewEvent, RecordedEvent
+from tmuxreap.ledger.schema import BEGINNINGS
 from tmuxreap.registry.rows import Restart, loss_key, pause_s, wants_restart
 from tmuxreap.registry.transitions import is_lost
 from tmuxreap.sessions.context import Context
@@ -30,7 +31,6 @@ from tmuxreap.sessions.under_way import (
     FAILED,
     GIVEN_UP,
     RESTARTING,
-    START_EVENTS,
     LedgerUnreadable,
     Pending,
 )
@@ -206,7 +206,7 @@ def _is_outcome(event: RecordedEvent) -> bool:
 
 def _change_of(event: RecordedEvent) -> Change:
     data = event.data
-    if event.kind in START_EVENTS:
+    if event.kind in BEGINNINGS:
         news = Change(event.name, RESTARTED, event.timestamp, settled=True, by="watch")
         attempt = data.get("restart")
         return replace(news, attempt=attempt, evidence=f"attempt {attempt}, {event.kind}")

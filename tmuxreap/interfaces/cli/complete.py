@@ -21,6 +21,7 @@ from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 from tmuxreap.app import real_app
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.verbs import CALLED, RUNNING
+from tmuxreap.ledger.schema import NEWEST_STATES
 from tmuxreap.registry.targets import LAST
 from tmuxreap.system.environment import Settings
 
@@ -39,8 +40,6 @@ BREAKS = ":="  # bash takes a word apart at these, and replaces what follows the
 # earlier agent.
 REPORTS = """SELECT name, state, max(at) FROM heartbeats
     WHERE typeof(at) = 'real' AND state <> '' GROUP BY name"""
-EVENTS = """SELECT name, kind, json_extract(data, '$.state'), max(at) FROM events
-    WHERE kind IN ('state', 'started', 'resumed', 'adopted') GROUP BY name"""
 
 
 def _offered(find: Callable[[typer.Context], Iterable[Offer]]) -> Callable[..., list[Offer]]:
@@ -200,7 +199,7 @@ def _states(context: Context) -> dict[str, str]:
     """Map names to states, as in a hint: `waiting`, `working 5m ago`."""
     now = time.time()
     last = {name: (state, at) for name, state, at in context.books.rows(REPORTS)}
-    for name, kind, state, at in context.books.rows(EVENTS):
+    for name, kind, state, at in context.books.rows(NEWEST_STATES):
         if at > last.get(name, ("", 0.0))[1]:
             last[name] = (state if kind == "state" else "", at)
     words = {}

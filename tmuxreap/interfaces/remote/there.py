@@ -33,8 +33,8 @@ from tmuxreap.interfaces.cli.boundary import result_of
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.ledger import requests
 from tmuxreap.ledger.records import from_json, is_owned
+from tmuxreap.ledger.schema import DEAD
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.under_way import DEAD
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.whereabouts import REGISTRY
 
