@@ -32,7 +32,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
 PATIENCE_S = 60.0  # a safety limit, not a verdict: the awaited event comes much sooner
-LOOK_S, LOOK_AT_MOST_S = 0.015, 0.1
+LOOK_S, LOOK_AT_MOST_S = 0.03, 0.1
 BURST_S = 0.06
 CONFIRM_S = 0.02
 BELOW_SHELL_S = 1.0  # a shell may take that long to begin the agent

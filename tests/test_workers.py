@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 TESTS = """
-import os, signal
+import os, signal, threading
 import pytest
 
 @pytest.mark.parametrize("number", range(8))
@@ -20,6 +22,9 @@ def test_a_worker_may_end(number, tmp_path):
     if number == 2:
         os._exit(0)
     assert number != 3
+
+def test_a_test_waits_for_nothing():
+    threading.Event().wait()
 """
 
 
@@ -40,28 +45,24 @@ def played(folder: Path, tests: str, *options: str) -> subprocess.CompletedProce
     )
 
 
-def test_a_test_that_fails_or_ends_its_worker_has_failed_and_no_other(tmp_path: Path) -> None:
-    done = played(tmp_path, TESTS)
-    assert (done.returncode, "3 failed, 5 passed" in done.stdout) == (1, True), done.stdout
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    folder = tmp_path_factory.mktemp("played")
+    return played(folder, TESTS, "-o", "faulthandler_timeout=10")
+
+
+def test_a_test_that_fails_or_ends_its_worker_has_failed_and_no_other(
+    done: subprocess.CompletedProcess[str],
+) -> None:
+    assert (done.returncode, "4 failed, 5 passed" in done.stdout) == (1, True), done.stdout
     assert "crashed while running 'test_these.py::test_a_worker_may_end[1]'" in done.stdout
     assert "crashed while running 'test_these.py::test_a_worker_may_end[2]'" in done.stdout
     assert "said by 3\n" in done.stdout
     assert "said by 4\n" not in done.stdout
 
 
-NEVER_ENDS = """
-import threading
-
-def test_a_test_waits_for_nothing():
-    threading.Event().wait()
-
-def test_a_test_passes():
-    pass
-"""
-
-
-def test_a_test_that_does_not_end_is_named_with_the_line_where_it_was(tmp_path: Path) -> None:
-    done = played(tmp_path, NEVER_ENDS, "-o", "faulthandler_timeout=5")
-    assert (done.returncode, "1 failed, 1 passed" in done.stdout) == (1, True), done.stdout
+def test_a_test_that_does_not_end_is_named_with_the_line_where_it_was(
+    done: subprocess.CompletedProcess[str],
+) -> None:
     assert "crashed while running 'test_these.py::test_a_test_waits_for_nothing'" in done.stdout
     assert "in test_a_test_waits_for_nothing\n" in done.stderr

@@ -13,6 +13,7 @@ SHARED = (
     re.compile(r"tests/live/test_(zoo)\.py::.*\[(stop-rows-of-others|stop|kill)[-\]]"),  # a zoo
     re.compile(r"tests/live/test_(kitty)\.py"),  # a kitty
     re.compile(r"tests/test_(layers|words)\.py"),  # the parsed source of the package
+    re.compile(r"tests/test_(reach|workers)\.py"),  # a wheel, and a run of pytest
 )
 FIRST = tuple(
     map(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.real import Real
 
 REGISTRY = "tmux_sessions:\n  - {name: acme, status: stopped}\n"
-ROOT = Path(__file__).parents[3]
 COLOUR = "\x1b["
 
 
@@ -35,11 +34,11 @@ def said(
     registry.write_text(REGISTRY)
     _, theirs = terminal
     environ = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
-    environ |= {"TERM": term, "PYTHONPATH": str(ROOT)}
+    environ |= {"TERM": term}
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
     if piped:
         streams[piped] = subprocess.PIPE
-    command = [sys.executable, "-m", "tmuxreap", *words.split(), "--registry", str(registry)]
+    command = [warm.program(), *words.split(), "--registry", str(registry)]
     child = subprocess.Popen(command, env=environ, **streams)
     out, err = child.communicate(timeout=60)
     return all_of(terminal), (out or err or b"").decode()
@@ -92,8 +91,8 @@ def test_the_progress_of_a_stop_is_not_redrawn_on_a_dumb_terminal(
 ) -> None:
     real.start("acme")
     _, theirs = terminal
-    command = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
-    environ = {**os.environ, "TERM": "dumb", "PYTHONPATH": str(ROOT)}
+    command = [warm.program(), "stop", "acme", "--registry", str(real.registry)]
+    environ = {**os.environ, "TERM": "dumb"}
     subprocess.run(command, env=environ, stdin=theirs, stdout=theirs, stderr=theirs, check=True)
     shown = all_of(terminal)
     assert "acme: stopped" in shown
