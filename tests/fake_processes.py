@@ -75,6 +75,7 @@ class FakeProcesses:
         self.used: dict[int, Usage] = {}
         self.terminals: dict[str, float] = {}  # when they were made, if not long ago
         self.connected: dict[int, Collection[int] | None] = {}  # who is connected to a server
+        self.listening: dict[int, Collection[tuple[str, int]]] = {}
         self.when_gone: list[Callable[[ProcessId], None]] = []
         self.when_born: list[Callable[[ProcessId, ProcessId | None], None]] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
@@ -235,7 +236,7 @@ class FakeProcesses:
         return self.connected.get(process.pid, ())
 
     def listens(self, process: ProcessId) -> Collection[tuple[str, int]]:
-        return ()
+        return self.listening.get(process.pid, ()) if self.alive(process) else ()
 
     def scope(self, process: ProcessId) -> str | None:
         return next((name for name, held in self.scopes.items() if process in held), None)

@@ -15,11 +15,15 @@ from tmuxreap.agents.conversations.background import (
     Bond,
     Forked,
     Lingering,
+    Lists,
+    before_copy,
+    bond_of,
     follow,
     lingering,
     shown_in,
 )
 from tmuxreap.agents.conversations.find import NONE, AgentProcess, Clues
+from tmuxreap.agents.conversations.jobs import NO_JOBS, Job
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
@@ -336,3 +340,68 @@ def test_sessions_below_a_shared_program_are_named(
     assert found(CODEX, tmp_path, processes) == [
         Lingering(f"`sh -c sleep 77` ({shell.pid})", f"kill {shell.pid}")
     ]
+
+
+@pytest.mark.parametrize("launched", [True, False])
+def test_a_session_below_a_row_is_reached_by_the_name_of_that(
+    tmp_path: Path, processes: FakeProcesses, launched: bool
+) -> None:
+    roster(tmp_path, processes.add("claude"), own=TWO if launched else ONE)
+    (session,) = found(CLAUDE, tmp_path, processes)
+    below = session.below("acme")
+    if launched:
+        assert below.attach == "tmuxreap attach acme/11d5b0df"
+        assert below.end == "tmuxreap stop acme/11d5b0df"
+    else:
+        assert (below.attach, below.end) == (ATTACH, END)
+
+
+@pytest.mark.parametrize(
+    ("on_disk", "said"),
+    [
+        (True, f"which counts from now on; {ONE} lacks what was said since"),
+        (False, "which is not on disk yet: nothing can be resumed while that one lives"),
+    ],
+)
+def test_a_warning_says_which_of_two_conversations_counts(on_disk: bool, said: str) -> None:
+    forked = Forked(ONE, TWO, is_on_disk=on_disk)
+    assert forked.warning("acme's") == (
+        f"conversation_forked: acme's agent continued {ONE} as {TWO}, {said}"
+    )
+
+
+def test_an_empty_copy_that_nobody_is_in_stands_for_what_it_was_copied_from(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
+    first = told(tmp_path, ONE)
+    source = f"/w/{THREE}.jsonl {first.path}"
+    copy = Conversation(TWO, "pidfile")
+    assert before_copy(CLAUDE, tmp_path, copy, source, processes).id == ONE
+    assert before_copy(CLAUDE, tmp_path, copy, f"/w/{THREE}.jsonl", processes) == copy
+    assert before_copy(CLAUDE, tmp_path, copy, "", processes) == copy
+    assert before_copy(CLAUDE, None, copy, source, processes) == copy
+    unknown = Conversation(None, "pidfile")
+    assert before_copy(CLAUDE, tmp_path, unknown, source, processes) == unknown
+    roster(tmp_path, processes.add("claude"))
+    assert before_copy(CLAUDE, tmp_path, copy, source, processes) == copy
+    said = told(tmp_path, TWO)
+    assert before_copy(CLAUDE, tmp_path, said, source, processes) == said
+
+
+def test_an_entry_without_a_conversation_is_in_each_that_it_mentions() -> None:
+    job = Job("claude", Path("/store"), "1", words=f"resume {ONE}")
+    assert (bond_of(job, ONE), bond_of(job, TWO)) == (Bond.SAME, None)
+
+
+def test_several_lists_are_read_once(tmp_path: Path, processes: FakeProcesses) -> None:
+    worker = processes.add("claude")
+    stores = [tmp_path / name for name in ("one", "two")]
+    for store in stores:
+        store.mkdir()
+        roster(store, worker)
+    lists = Lists(processes, None)
+    lists.read_all((CLAUDE, store) for store in stores[:1])
+    (stores[0] / "daemon" / "roster.json").unlink()
+    lists.read_all((CLAUDE, store) for store in stores)
+    assert [len(lists.of(CLAUDE, store).listed) for store in stores] == [1, 1]
+    assert lists.of(CODEX, None) == lists.of(None, stores[0]) == NO_JOBS

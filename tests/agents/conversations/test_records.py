@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.conversations.records import NO_RECORD, Record, RecordFiles, read_record
+from tmuxreap.agents.conversations.records import (
+    NO_RECORD,
+    TAIL_BYTES,
+    Record,
+    RecordFiles,
+    is_turn_open,
+    read_record,
+)
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import State
 from tmuxreap.core.model import ProcessId
@@ -62,3 +69,13 @@ def test_a_record_that_was_written_again_has_another_stamp(tmp_path: Path) -> No
     pid_file(tmp_path, status="busy")
     assert files(tmp_path).stamps(CLAUDE) != before
     assert files(tmp_path).stamps(AGY) == []
+
+
+def test_the_end_of_a_long_conversation_decides_about_its_turn(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.jsonl"
+    assert CODEX.goes_on is not None
+    padding = '{"type":"event_msg"}\n' * (TAIL_BYTES // 20)
+    for text, is_open in ((ENDED + padding + BEGAN, True), (BEGAN + padding + ENDED, False)):
+        path.write_text(text)
+        assert is_turn_open(CODEX.goes_on, path) is is_open
+    assert not is_turn_open(CODEX.goes_on, tmp_path / "gone.jsonl")
