@@ -105,3 +105,14 @@ def test_a_row_that_was_ended_with_another_is_over_too_and_its_end_counts_once(
     assert first.ended_at == second.ended_at is not None
     assert first.ended_by == second.ended_by is not None
     assert first.stopped_by == second.stopped_by == "exit_keys"
+
+
+def test_a_state_that_a_watch_saw_counts_until_the_next(story: Story) -> None:
+    story.agent("acme")
+    begin(story, "acme")
+    for state in ("working", "unheard", "waiting"):
+        story.app().books.note_all([NewEvent("acme", "state", {"state": state})])
+        passes(story, 60)
+    one = report(story)[0]["acme"]
+    assert (one.working_s, one.waiting_s) == (120, 60)
+    assert [span.state for span in one.spans] == ["working", "waiting"]

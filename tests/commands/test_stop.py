@@ -131,3 +131,20 @@ def test_a_survivor_of_an_unknown_agent_is_ended_as_the_agent(story: Story) -> N
     (item,) = story.kill("odd").results
     told = item.as_json()
     assert (told["outcome"], told["stopped_by"], told["swept"]) == ("killed", "sigkill", [])
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_purge_without_a_registry_is_asked_first(story: Story, answer: bool) -> None:
+    story.tmux.open(story.SOCKET, "stray", "vim")
+    story.path.unlink()
+    said = replace(KILL, unregistered=True, purge=True)
+    asked: list[object] = []
+
+    def ask(plan: object) -> bool:
+        asked.append(plan)
+        return answer
+
+    result = run(story.app(), EndRequest(("stray",), said, ask=ask))
+    assert len(asked) == 1
+    declined = result.failure is not None and result.failure.code.text == "declined"
+    assert declined is not answer

@@ -159,3 +159,18 @@ def test_both_rows_say_who_ended_the_session(story: Story) -> None:
     shown = show.run(story.app(), ["acme", "twin"]).results
     first, second = (item.as_json()["ended_by"] for item in shown)
     assert first == second is not None
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_row_of_ours_ends_with_the_row_of_another_tool(story: Story, same: bool) -> None:
+    agent = story.agent("was")
+    if not same:
+        text = story.path.read_text().replace('"session_created": ', '"session_created": 1')
+        story.path.write_text(text)
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    session.name = "acme"
+    plain = {"pid": agent.process.pid, "cmd": "demo", "cwd": "/srv"}
+    story.add_row({"name": "acme", "status": "running", "tmux_server": story.SOCKET, "pane": plain})
+    story.kill("acme")
+    assert story.row("acme")["status"] == "stopped"
+    assert story.row("was")["status"] == ("stopped" if same else "running")

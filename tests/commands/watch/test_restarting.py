@@ -201,3 +201,14 @@ def test_the_surroundings_are_kept_while_a_restart_may_come(story: Story, desk: 
     die(story, cause="exit status 0")
     desk.see()
     assert (desk.due_in(), desk.events) == (float("inf"), [])
+
+
+def test_a_stranger_with_the_pid_of_a_lost_session_is_not_its_surroundings(
+    story: Story, desk: Desk
+) -> None:
+    wanting(story)
+    pid = story.agents["acme"].process.pid
+    die(story)
+    story.processes.add("make", pid=pid, environ={"SECRET": "theirs"})
+    Desk(story).see()
+    assert "SECRET" not in (stored.kept(story.app().books, "acme") or {})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
+from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.watch import waiting, watch
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.commands.watch.watch import WatchRequest
@@ -212,3 +213,68 @@ def test_old_heartbeats_are_dropped_after_the_users_own_time(
     app.configure()
     changes(app, Told())
     assert dropped == [90 * 86400.0, 30 * 86400.0]
+
+
+def pass_s(story: Story, seconds: float, then: Callable[[], None]) -> Callable[[float], Woken]:
+    def wait(_: float) -> Woken:
+        story.clock.move_to(story.clock.monotonic() + seconds)
+        then()
+        return NOTHING
+
+    return wait
+
+
+def test_a_notice_goes_to_the_clients_of_the_session_that_changed(story: Story) -> None:
+    agent = story.agent()
+    story.agent("other", conversation="other")
+
+    def work() -> None:
+        agent.state = "busy"
+        agent.draw()
+
+    def die() -> None:
+        story.processes.die(agent.process)
+
+    steps = [pass_s(story, 10, work), pass_s(story, 10, die)]
+    request = WatchRequest(notify=True)
+    heard: list[str] = []
+    watch.run(story.app(), request, lambda event: heard.append(event.event), Told(*steps))  # type: ignore[arg-type]
+    assert heard == ["state", "dead"]
+    ((place, text),) = story.tmux.notices  # the session that died has no clients
+    assert place != story.tmux.servers[story.SOCKET].sessions[0].id
+    assert "working" in text
+
+
+@pytest.mark.parametrize("kinds", [(Kind.IDLE,), ()])
+def test_a_watch_reaps_what_it_was_asked_to(story: Story, kinds: tuple[Kind, ...]) -> None:
+    agent = story.agent()
+    heard: list[Change] = []
+    app = story.app()
+    wait = pass_s(story, 3 * 3600.0, lambda: None)
+    watch.run(app, WatchRequest(reap=kinds), heard.append, Told(wait, wait))  # type: ignore[arg-type]
+    assert story.processes.alive(agent.process) is (not kinds)
+    assert story.row()["status"] == ("stopped" if kinds else "running")
+    assert [one.name for one in heard if one.event == "reaped"] == ["acme"] * len(kinds)
+
+
+def test_a_watch_that_could_not_read_the_users_settings_reaps_nothing(story: Story) -> None:
+    agent = story.agent()
+    folder = story.folder / ".config" / "tmuxreap"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("reap: [")
+    app = story.app()
+    app.configure(lenient=True)
+    wait = pass_s(story, 3 * 3600.0, lambda: None)
+    watch.run(app, WatchRequest(reap=(Kind.IDLE,)), lambda _: None, Told(wait, wait))  # type: ignore[arg-type]
+    assert story.processes.alive(agent.process)
+
+
+def test_an_agent_that_outlives_its_reaping_is_reported_once(story: Story) -> None:
+    agent = story.agent(denied=True, ignores={signal.SIGHUP}, leaves=False)
+    heard: list[Change] = []
+    wait = pass_s(story, 3 * 3600.0, lambda: None)
+    request = WatchRequest(reap=(Kind.IDLE,))
+    watch.run(story.app(), request, heard.append, Told(wait, wait, wait))  # type: ignore[arg-type]
+    assert story.processes.alive(agent.process)
+    failed = [one.name for one in heard if one.error is not None]
+    assert failed == ["acme"]

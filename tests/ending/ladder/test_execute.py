@@ -417,3 +417,15 @@ def test_a_neighbour_whose_name_has_the_same_prefix_lives(story: Story) -> None:
     assert story.processes.alive(longer.process)
     assert longer.heard == []
     assert OWN_PID in story.processes.table
+
+
+def test_a_kill_names_what_it_swept_beside_the_agent(story: Story) -> None:
+    agent = story.agent()
+    story.processes.add("node", parent=agent.process)
+    assert [one["name"] for one in only(story.kill())["swept"]] == ["node"]  # type: ignore[union-attr]
+
+
+def test_the_shell_of_an_agent_that_had_left_is_swept(story: Story) -> None:
+    agent = story.agent(shell=True)
+    story.processes.die(agent.process)
+    assert [one["name"] for one in only(story.stop())["swept"]] == ["bash"]  # type: ignore[union-attr]
