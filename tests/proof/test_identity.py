@@ -177,3 +177,25 @@ def test_another_session_of_the_name_is_not_taken_for_one_that_was_moved(story: 
     assert told.error.code == "session_replaced"
     assert story.processes.alive(mine.process)
     assert story.processes.alive(later)
+
+
+@pytest.mark.parametrize(
+    ("words", "socket", "is_unknown"),
+    [
+        (DEMO, "/run/user/tmux-1/default", True),
+        (("make",), "/run/user/tmux-1/default", False),
+        (DEMO, "/run/user/tmux-1/other", False),
+        (DEMO, Story.SOCKET, False),
+        (DEMO, "", False),
+    ],
+)
+def test_a_row_whose_agent_lives_on_another_socket_of_that_name_is_unknown(
+    story: Story, words: tuple[str, ...], socket: str, is_unknown: bool
+) -> None:
+    """Of a unit, say, whose TMUX_TMPDIR is another."""
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    process = story.processes.add(*words, new_session=True, environ={"TMUX": f"{socket},9,0"})
+    pane = {"pid": process.pid, "cwd": "/"}
+    story.add_row({"name": "acme", "status": "running", "agent": "demo", "pane": pane})
+    trouble = sight(story).trouble
+    assert (trouble is not None and "lives on" in trouble.message) is is_unknown

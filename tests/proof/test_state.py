@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
+from tmuxreap.agents.conversations.records import Record
 from tmuxreap.agents.screens import State, read_screen
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import show
@@ -177,3 +178,12 @@ def calls(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[list[PaneQuesti
 
     monkeypatch.setattr(story.tmux, "ask", counted)
     return asked
+
+
+def test_an_idle_record_outweighs_a_report_of_work() -> None:
+    """An interrupted turn calls no hook."""
+    idle = Record(State.IDLE)
+    assert judge(said("working", 5), ScreenState(IDLE), NOW - 1, NOW, idle).state is IDLE
+    assert judge(said("working", 5), ScreenState(IDLE), NOW - 1, NOW).state is WORKING
+    report = judge(said("idle", 5), ScreenState(WORKING), NOW - 1, NOW, idle)
+    assert (report.state, report.source) == (IDLE, "hook")

@@ -81,3 +81,25 @@ def test_a_caller_in_an_unregistered_session_is_in_no_row(real: Real) -> None:
     line = f"{sys.executable} -m tmuxreap stop acme --registry {real.registry}; sleep 600"
     real.tmux("new-session", "-d", "-s", "mine", line)
     assert ended_by(real, "acme") is None
+
+
+@pytest.mark.parametrize("where", ["its pane", "another pane of it", "another session", "ended"])
+def test_a_caller_is_in_the_running_row_whose_pane_it_has(story: Story, where: str) -> None:
+    agent = story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    pane = agent.pane
+    if where == "another pane of it":
+        pane = story.tmux.split(story.SOCKET, session, "bash")
+    if where == "another session":
+        pane = story.tmux.open(story.SOCKET, "quiet", "bash").panes[0]
+    if where == "ended":
+        text = story.path.read_text().replace('"status": "running"', '"status": "stopped"')
+        story.path.write_text(text)
+    own = story.processes.add("tmuxreap", parent=pane.process)
+    app = story.app(own.pid)
+    environ = story.processes.environ(pane.process)
+    assert environ is not None
+    for name in ("TMUX", "TMUX_PANE"):
+        app.settings.environ[name] = environ[name]  # type: ignore[index]
+    inside = where in ("its pane", "another pane of it")
+    assert app.caller.session() == ("acme" if inside else None)

@@ -16,7 +16,7 @@ from tmuxreap.agents.profiles import Locator, Profile
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions import conversation
-from tmuxreap.sessions.conversation import Finder
+from tmuxreap.sessions.conversation import Finder, Known
 
 CLAUDE = Profile("claude", locators=(Locator("hook"),))
 AGENT = AgentProcess(ProcessId(70, 700), ("claude",), 0.0)
@@ -99,3 +99,15 @@ def test_a_fork_is_found_by_one_reading_of_the_pid_file(monkeypatch: pytest.Monk
     sight: Any = SimpleNamespace(agent=[SimpleNamespace(id=AGENT.id)])
     finder.forked_of(row, sight, Profile("claude"))
     assert (followed, read) == (["w1"], [None])
+
+
+@pytest.mark.parametrize(
+    ("candidates", "said"),
+    [
+        (("one",), "it could be one, but another agent of its kind runs in its folder"),
+        (("one", "two"), "it could be any of one, two"),
+    ],
+)
+def test_candidates_are_named_where_none_is_certain(candidates: tuple[str, ...], said: str) -> None:
+    (warning,) = Known(find.NONE, find.Clues(), candidates=candidates).warnings
+    assert warning == f"ambiguous_conversation: {said}; none was recorded"

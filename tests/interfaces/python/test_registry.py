@@ -420,3 +420,10 @@ def test_send_sends_a_prompt(live: tmuxreap.Registry, tmux_socket: str) -> None:
     with pytest.raises(tmuxreap.EndingError) as raised:
         live.send("shop", "go on")
     assert raised.value.code == "gone"
+
+
+def test_an_invalid_variable_hinders_no_call(
+    opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMUXREAP_GRACE", "soon")
+    assert [one.name for one in opened.sessions()] == ["shop", "old"]
