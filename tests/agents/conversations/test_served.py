@@ -103,7 +103,7 @@ def test_an_entry_that_is_no_work_is_no_session(served: Served, told: dict[str, 
 
 
 @pytest.mark.parametrize("number", ["S1", "x", "s1/abort"])
-def test_an_id_that_is_none_is_not_asked_for(served: Served, number: str) -> None:
+def test_an_invalid_id_is_not_asked_for(served: Served, number: str) -> None:
     served.begin(number)
     assert served.read().listed == ()
 
@@ -154,10 +154,10 @@ def test_all_servers_of_a_store_are_asked(served: Served) -> None:
     found = served.read()
     assert {job.server for job in found.listed} == {served.process, other}
     assert found.daemon == served.process.pid
-    monkeys = served.add(*WORDS, DEMO_PASSWORD="another")
+    third = served.add(*WORDS, DEMO_PASSWORD="another")
     found = served.read()
     assert (len(found.listed), found.is_known) == (2, False)
-    assert served.processes.alive(monkeys)
+    assert served.processes.alive(third)
 
 
 def test_work_is_ended_by_a_call_to_its_server(served: Served) -> None:
@@ -168,7 +168,7 @@ def test_work_is_ended_by_a_call_to_its_server(served: Served) -> None:
     assert asked[-1] == "POST /session/s1/abort"
 
 
-def test_a_server_that_listens_no_more_is_told_nothing(served: Served) -> None:
+def test_a_server_that_no_longer_listens_gets_no_call(served: Served) -> None:
     served.begin()
     (job,) = served.read().listed
     before = stub_server.ASKED.read_text()
