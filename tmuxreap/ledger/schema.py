@@ -60,7 +60,8 @@ TABLES = (
         task_id TEXT PRIMARY KEY, status TEXT, error_message TEXT, updated_at TEXT)""",
 )
 
-# Tables that another tool may have created before us, and the columns that we need in them.
+# Tables that another tool, or an older version of ours, may have created, and the columns that we
+# need in them: those that are missing are added when `VERSION` is higher than the ledger's.
 SHARED_COLUMNS = {"sessions": ("name", "status", "pane_cwd", "data")}
 
 # Numbers keep rising when a ledger is replaced, so that an old number never means a new record.
