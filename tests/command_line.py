@@ -118,7 +118,7 @@ def tmuxreap(*words: str, stdin: str = "", env: Mapping[str, str] | None = None)
         files = [open_files.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         files[0].write(stdin.encode())
         files[0].seek(0)
-        with _streams(files), _as_it_was():
+        with _streams(files), as_it_was():
             status = main(list(words))
         return Answer(status, *(_all_of(file) for file in files[1:]))
 
@@ -151,7 +151,7 @@ def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _as_it_was() -> Iterator[None]:
+def as_it_was() -> Iterator[None]:
     """Restore what a program normally leaves to its exit: environment, folder, handlers, garbage
     collection."""
     environ, folder = dict(os.environ), os.open(".", os.O_PATH)

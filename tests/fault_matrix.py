@@ -26,7 +26,7 @@ from typing import Any
 import yaml
 
 from tests import plain_yaml
-from tests.command_line import KILLED, Answer, Child, temporaries
+from tests.command_line import KILLED, Answer, Child, as_it_was, temporaries, tmuxreap
 from tests.fault_steps import CASES, ERRORS, PASSED
 from tests.scripts import script
 from tmuxreap.__main__ import main as program
@@ -100,26 +100,34 @@ class Bench:
         return done.stdout
 
     def run(self, *words: str, fault: tuple[Step, str] | None = None, passed: str = "") -> Answer:
-        """Run a verb. `passed`: which passing of the step is meant, if not the first."""
+        """Run a verb, without a fault in this process. `passed`: which passing of the step is
+        meant, if not the first."""
+        if fault is None:
+            with as_it_was():
+                self._enter()
+                return tmuxreap(*words, "--json")
 
         def work() -> int:
             faults._fail = break_as(self.registry)
             Ledger.busy_s = 0.02
-            os.environ.update(
-                HOME=str(self.folder),
-                XDG_CONFIG_HOME=str(self.folder),
-                TMUX_TMPDIR=str(self.folder),
-            )
-            os.environ.update(
-                TMUXREAP_REGISTRY=str(self.registry), PATH=f"{self.folder}:{os.environ['PATH']}"
-            )
-            os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}{passed}={fault[1]}" if fault else ""
-            for name in ("TMUX", "TMUX_PANE", "TMUXREAP_ID"):
-                os.environ.pop(name, None)
-            os.chdir(self.folder)
+            self._enter()
+            os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}{passed}={fault[1]}"
             return program([*words, "--json"])
 
         return Child(work).answer()
+
+    def _enter(self) -> None:
+        """Let this process work in the bench's folder, with its settings."""
+        os.environ.update(
+            HOME=str(self.folder),
+            XDG_CONFIG_HOME=str(self.folder),
+            TMUX_TMPDIR=str(self.folder),
+            TMUXREAP_REGISTRY=str(self.registry),
+            PATH=f"{self.folder}:{os.environ['PATH']}",
+        )
+        for name in ("TMUX", "TMUX_PANE", "TMUXREAP_ID", "TMUXREAP_FAULT"):
+            os.environ.pop(name, None)
+        os.chdir(self.folder)
 
     def prepare(self, verb: str) -> None:
         shutil.rmtree(self.registry.parent, ignore_errors=True)
