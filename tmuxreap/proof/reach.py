@@ -34,6 +34,8 @@ def reach_of(
     *,
     foreign_seen: bool = False,
 ) -> Reach:
+    """Return what is known of a row's session in tmux, by its panes, the row, and earlier looks.
+    `foreign_seen`: other panes carry its mark, too, which is then no evidence."""
     panes = session.panes if session else ()
     alive = [pane for pane in panes if not pane.dead]
     if past.first and past.first.session:

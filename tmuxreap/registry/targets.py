@@ -65,7 +65,8 @@ def choose(
     *,
     skip_protected: bool = False,
 ) -> Chosen:
-    """Select rows. `skip_protected`: only a name or a pid selects a protected row."""
+    """Select rows. `skip_protected`: only a name or a pid selects a protected row; those left out
+    for it are in `protected`."""
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
     spared: dict[int, str | None] = {}

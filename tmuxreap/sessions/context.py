@@ -281,7 +281,8 @@ class Context:
 
     @cached_property
     def answers(self) -> SessionAnswers:
-        from tmuxreap.sessions.results import SessionAnswers  # late: for `list` and `show`
+        # late: it makes the results of `list` and `show`, as `core/answers.py` has them
+        from tmuxreap.sessions.results import SessionAnswers
 
         ports = self.tmux, self.processes, self.clock
         return SessionAnswers(
