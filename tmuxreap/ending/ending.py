@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Served
     from tmuxreap.agents.conversations.purge import Purged
 
+UNREAD = "its screen could not be read"  # why a draft may be lost
+
 
 @frozen
 class RungReport:

@@ -13,7 +13,7 @@ from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Conversation, Ending, Item, Process, Rung, megabytes, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState, RungReport, as_answer, out_of_reach
+from tmuxreap.ending.ending import UNREAD, EndingState, RungReport, as_answer, out_of_reach
 from tmuxreap.ending.plan import foreign_panes
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ending.prepare import Planning, recordable
@@ -169,7 +169,10 @@ def draft_warning(ending: EndingState) -> str:
         kept = "what it showed is kept"
     else:
         kept = "its last screen is in the row"
-    lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
+    if ending.draft_lost == UNREAD:
+        lost = f"{UNREAD}: if something was half-typed, it is lost"
+    else:
+        lost = f"what was half-typed could not be kept whole: {ending.draft_lost}"
     return f"draft_lost: {lost}; {kept}"
 
 

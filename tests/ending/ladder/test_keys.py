@@ -31,6 +31,7 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
     type_keys,
 )
+from tmuxreap.ending.outcome import draft_warning
 from tmuxreap.proof.panes import Carried
 
 STAYS = frozenset({AGENT.id})
@@ -233,7 +234,10 @@ def test_an_escape_clears_no_draft() -> None:
     assert pressed(asked)[0] == ESCAPE
     assert ended.draft_lost == ""
     _, ended = keyed(UNREAD)
-    assert ended.draft_lost == "its screen could not be read"
+    assert draft_warning(ended) == (
+        "draft_lost: its screen could not be read: if something was half-typed, it is lost;"
+        " its last screen is in the row"
+    )
 
 
 @pytest.mark.parametrize(

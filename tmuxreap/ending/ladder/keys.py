@@ -10,7 +10,7 @@ from functools import partial
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending import UNREAD, EndingState
 from tmuxreap.ending.ladder.requests import (
     LOOK_S,
     PARTIAL,
@@ -377,7 +377,7 @@ def _note_lost(ending: EndingState, key: Key, screen: Screen) -> None:
     if screen.partial:
         ending.draft_lost = PARTIAL
     elif screen.state is State.UNKNOWN and not screen.blank:
-        ending.draft_lost = "its screen could not be read"
+        ending.draft_lost = UNREAD
 
 
 def keep_shown_drafts(ending: EndingState) -> Steps[None]:
