@@ -152,6 +152,14 @@ def test_a_wrong_block_counts_as_it_was_last_read_well(mine: Path, tmp_path: Pat
     assert [fault.remembered for fault in profiles.faults] == [True]
 
 
+def test_a_file_that_was_never_read_is_not_remembered_as_empty(mine: Path, tmp_path: Path) -> None:
+    """Else the second stop would end the programs that the user spares."""
+    for end in ("\n", "\n\n"):
+        mine.write_text("common: {spare: [mine]}\nagents: [" + end)
+        (fault,) = load_profiles(mine, state_folder=tmp_path).faults
+        assert (fault.remembered, fault.loses("spare")) == (False, True)
+
+
 def test_a_fork_of_an_excluded_agent_is_excluded_too(mine: Path) -> None:
     mine.write_text(f"{BROKEN}  fork: {{process: [fork], like: parrot}}\n")
     profiles = load_profiles(mine)

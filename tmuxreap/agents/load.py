@@ -176,11 +176,11 @@ def _with_theirs(
         text = own_files.read_own(user_file, uid)
         theirs, faults = _usable(user_file, text, yamlblocks.parsed(text), ours, last or {})
     except own_files.NotUsed as not_used:
-        theirs = dict(last or {})
-        faults = (_fault(user_file, not_used.reason, not_used.text, last, not_used.hint),)
+        fault = _fault(user_file, not_used.reason, not_used.text, last, not_used.hint)
+        return yamlblocks.merged(ours, last or {}), (fault,)
     except Unreadable as error:
-        theirs = dict(last or {})
-        faults = (_fault(user_file, str(error), text, last),)
+        fault = _fault(user_file, str(error), text, last)
+        return yamlblocks.merged(ours, last or {}), (fault,)
     if theirs != last:
         own_files.remember(user_file, state_folder, theirs)
     return yamlblocks.merged(ours, theirs), faults
