@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.agents.conversations.records import Record
+from tmuxreap.agents.hooks.events import FRESH_S
 from tmuxreap.agents.screens import State, read_screen
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import show
@@ -18,7 +19,7 @@ from tmuxreap.commands.watch.watch import texts
 from tmuxreap.core.model import AgentState
 from tmuxreap.core.ports import PaneQuestion
 from tmuxreap.ledger.records import Heartbeat, Pulse
-from tmuxreap.proof.state import CACHED_ABOVE, FRESH_S, ScreenState, judge, screen_state
+from tmuxreap.proof.state import CACHED_ABOVE, ScreenState, judge, screen_state
 
 NOW = 10_000.0
 WORKING, WAITING, LIMITED = AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED

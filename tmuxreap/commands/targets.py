@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import EndVerb, Row
+from tmuxreap.core.model import BELOW, EndVerb, Row
 from tmuxreap.core.results import Ending, Item, failed_target, problem_of
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.books import Books
@@ -21,7 +21,6 @@ from tmuxreap.registry.targets import LAST, Chosen, Missing, Questions, Wanted, 
 from tmuxreap.sessions.context import Context
 
 HINTED = 5
-BELOW = "/"  # between a row's name and the ID of what it launched
 
 
 def check_targets(context: Context, targets: Sequence[str]) -> None:

@@ -26,6 +26,9 @@ class Status(Word):
         return self is not Status.RUNNING
 
 
+BELOW = "/"  # between a row's name and the ID of what it launched
+
+
 class Live(Word):
     """Whether a row's session exists, according to tmux and the process table."""
 

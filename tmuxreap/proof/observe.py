@@ -325,6 +325,14 @@ def terminal_number(path: str) -> int:
     return _device(os.major(device), os.minor(device))
 
 
+def terminal_path(number: int) -> str | None:
+    """Return the path of the pseudo-terminal with this device number; None for another device."""
+    if (number >> 8) & 0xFFF != PTS_MAJOR:
+        return None
+    minor = (number & 0xFF) | ((number >> 12) & 0xFFF00)
+    return f"{PTS}{minor}"
+
+
 def _device(major: int, minor: int) -> int:
     return (minor & 0xFF) | (major << 8) | ((minor & ~0xFF) << 12)
 

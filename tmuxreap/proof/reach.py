@@ -17,12 +17,11 @@ from tmuxreap.core.model import (
     Terminal,
 )
 from tmuxreap.proof.identity import is_reused, same_server, tracked_process
+from tmuxreap.proof.observe import terminal_path
 from tmuxreap.proof.ownership import TMUX_SERVER, Owned, Reach, Trace, World, is_its_own, owned
 from tmuxreap.proof.panes import leader_of
 from tmuxreap.proof.sight import Past
 from tmuxreap.system.tmux.versions import CHANGED
-
-PTS_MAJOR = 136
 
 
 def reach_of(
@@ -168,10 +167,10 @@ def _traces_of(leaders: Iterable[ProcessId], world: World) -> list[Trace]:
 def _terminal_of(leader: Process) -> dict[str, int]:
     """Return the path of the terminal that the process leads, from its device number, with its
     start."""
-    if (leader.tty >> 8) & 0xFFF != PTS_MAJOR:
+    path = terminal_path(leader.tty)
+    if path is None:
         return {}
-    number = (leader.tty & 0xFF) | ((leader.tty >> 12) & 0xFFF00)
-    return {f"/dev/pts/{number}": leader.id.start}
+    return {path: leader.id.start}
 
 
 def belongings_of(

@@ -18,7 +18,7 @@ from tmuxreap.agents.conversations.records import (
     read_record,
     store_of,
 )
-from tmuxreap.agents.hooks.events import HEARTBEAT
+from tmuxreap.agents.hooks.events import FRESH_S, HEARTBEAT
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import Carriers
 from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
@@ -33,7 +33,6 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.proof.servers import RowAgents
 from tmuxreap.proof.sight import Sight
 
-FRESH_S = 120.0  # a report counts this long, even if its agent has drawn something since
 SAME_MOMENT_S = 1.0  # tmux counts whole seconds
 STILL_S = 2.0  # after this time no more drawing can fall into the same second
 CACHED_ABOVE = 25  # with more screens than this, their states are cached between looks

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
+    BELOW,
     Process,
     RecordedPane,
     RecordedTmux,
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job
     from tmuxreap.agents.profiles import Profile
     from tmuxreap.proof.ownership import World
-
-
-BELOW = "/"  # between a row's name and the ID of its child
 
 
 @frozen

@@ -25,7 +25,7 @@ from tmuxreap.agents.conversations.records import (
 )
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import command
-from tmuxreap.core.model import Process, ProcessId, Row
+from tmuxreap.core.model import BELOW, Process, ProcessId, Row
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import frozen, replace
@@ -66,7 +66,7 @@ class Lingering:
         a copy of its conversation."""
         if self.bond is Bond.SAME or self.job is None:
             return self
-        child = f"{name}/{self.job.id}"
+        child = f"{name}{BELOW}{self.job.id}"
         return replace(self, attach=command("attach", child), end=command("stop", child))
 
     @property

@@ -13,6 +13,7 @@ TOOL_AFTER = "tool_after"
 PERMISSION = "permission"
 HEARTBEAT = "heartbeat"
 UNKNOWN = "unknown"
+FRESH_S = 120.0  # a report counts this long, even if its agent has drawn something since
 
 WORKING = "working"
 WAITING = "waiting"

@@ -18,6 +18,7 @@ import typer
 from typer._click.shell_completion import CompletionItem, add_completion_class
 from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
+from tmuxreap.agents.hooks.events import FRESH_S
 from tmuxreap.app import real_app
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.verbs import CALLED, RUNNING
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 Offer: TypeAlias = tuple[str, str]  # a word, and a hint beside it
 ASKING = "_TMUXREAP_COMPLETE"  # in the environment, by typer's scripts
-FRESH_S = 120.0  # an older state is shown with its age
 SPECIAL = re.compile(r"[^\w@%+=:,./*-]")  # to a shell, in a name
 EVALUATED = "\\\"'`$"
 BREAKS = ":="  # bash takes a word apart at these, and replaces what follows the last
