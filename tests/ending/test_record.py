@@ -106,3 +106,12 @@ def test_an_end_that_could_not_be_written_names_the_next_command(intended: bool,
     assert result.error is not None
     assert result.error.message.startswith("could not write: full (acme itself was ended)")
     assert result.error.hint.endswith(hint)
+
+
+def test_an_ending_for_another_process_names_that_ones_caller(story: Story) -> None:
+    """As of a finisher, to which a caller handed its own session over."""
+    story.agent()
+    caller = {"user": "ann", "host": "here", "tool": "mcp", "session": "acme"}
+    story.stop(asked_by=caller)
+    (event,) = (it for it in story.app().books.events({"acme"}, None) if it.kind == "stopped")
+    assert event.data["ended_by"] == caller

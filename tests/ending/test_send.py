@@ -245,3 +245,10 @@ def test_without_a_tmux_pane_another_way_is_suggested(
     one = told(story)
     assert (one["outcome"], one["error"]["code"]) == ("refused", "not_idle"), one
     assert instead in one["error"]["hint"]
+
+
+def test_the_screen_has_the_last_word_where_an_agent_says_that_it_is_idle(story: Story) -> None:
+    agent, app = story.agent(state="busy"), story.app()
+    (story.store / "sessions" / f"{agent.process.pid}.json").unlink()  # its own record
+    app.books.beat(Heartbeat("acme", app.clock.now(), "idle", "turn_end", None, {}))
+    assert refused(story, agent)["state"] == "working"

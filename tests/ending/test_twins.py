@@ -174,3 +174,10 @@ def test_a_row_of_ours_ends_with_the_row_of_another_tool(story: Story, same: boo
     story.kill("acme")
     assert story.row("acme")["status"] == "stopped"
     assert story.row("was")["status"] == ("stopped" if same else "running")
+
+
+@pytest.mark.parametrize(("terminal", "ends"), [("tmux", True), ("kitty", False)])
+def test_a_row_of_another_terminal_is_no_twin(story: Story, terminal: str, ends: bool) -> None:
+    twins(story, tmux=None, tmux_server=story.SOCKET, terminal=terminal)
+    story.kill("acme")
+    assert (story.row("twin")["status"] == "stopped") is ends

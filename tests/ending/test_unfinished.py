@@ -8,8 +8,9 @@ from tests.fakes import Story
 from tmuxreap.commands.endings import endings_of
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, ProcessId
+from tmuxreap.core.values import replace
 from tmuxreap.ending.end import restore_options
-from tmuxreap.ending.policy import Policy
+from tmuxreap.ending.policy import Policy, set_of
 from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
 from tmuxreap.sessions.context import Context
 
@@ -101,3 +102,10 @@ def test_without_the_list_of_spared_programs_a_kill_is_finished_and_a_stop_is_no
     assert story.processes.alive(agent.process)
     endings.finish_ending("acme", Policy(EndVerb.KILL, "enough"), spares_lost=lost)
     assert not story.processes.alive(agent.process)
+
+
+def test_endings_that_an_owner_left_unfinished_are_in_a_set_of_its_own(story: Story) -> None:
+    story.agent()
+    intent = left(story)
+    assert set_of(intent) == f"{DEAD.pid}-{DEAD.start}"
+    assert set_of(replace(intent, verb="restart")) is None

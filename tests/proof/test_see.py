@@ -287,3 +287,19 @@ def test_a_process_seen_once_is_not_forgotten_as_others_come(story: Story) -> No
     for _ in range(2):
         story.processes.add("node", parent=agent.process)  # news for the ledger
         assert helper in sight(story).owned.ids
+
+
+def test_an_agent_on_a_persons_terminal_has_nothing_else_of_it(story: Story) -> None:
+    """The row names its process, and no pane: it runs below a shell of the person."""
+    shell = story.processes.add("bash", tty=7, new_session=True)
+    agent = story.processes.add(*DEMO, parent=shell, foreground=True)
+    editor = story.processes.add("vim", parent=shell, new_group=True)
+    began = story.processes.started_epoch(agent)
+    pane = {"pid": agent.pid, "created_epoch": began, "cwd": "/"}
+    tmux = {"host": story.HOST, "boot_id": story.BOOT}
+    row = {"name": "acme", "status": "running", "agent": "demo", "terminal": "none", "pane": pane}
+    story.add_row({**row, "tmux": tmux})
+    assert [one.process.id for one in sight(story).owned.own] == [agent]
+    story.kill()
+    alive = [story.processes.alive(one) for one in (agent, shell, editor)]
+    assert alive == [False, True, True]

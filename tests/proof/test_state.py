@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,3 +189,20 @@ def test_an_idle_record_outweighs_a_report_of_work() -> None:
     assert judge(said("working", 5), ScreenState(IDLE), NOW - 1, NOW).state is WORKING
     report = judge(said("idle", 5), ScreenState(WORKING), NOW - 1, NOW, idle)
     assert (report.state, report.source) == (IDLE, "hook")
+
+
+def test_a_turn_that_its_conversation_records_counts_until_its_end(story: Story) -> None:
+    """Of an agent that streams without a word on its screen."""
+    agent = story.agent()
+    turns = {"began": '"began"', "ended": '"ended"'}
+    folder = story.folder / ".config" / "tmuxreap"
+    folder.mkdir(parents=True)
+    told = {"agents": {"demo": {"conversation": {"goes_on": turns}}}}
+    (folder / "agents.yaml").write_text(json.dumps(told))
+    (story.store / "sessions" / f"{agent.process.pid}.json").unlink()  # its record would say idle
+    path = story.store / "conversations" / f"{agent.conversation}.jsonl"
+    for line, state in (('{"began": 1}', "working"), ('{"ended": 1}', "idle")):
+        with path.open("a") as file:
+            file.write(f"{line}\n")
+        (session,) = listing.run(story.app(), ListRequest()).results
+        assert session.as_json()["state"] == state

@@ -276,3 +276,15 @@ def test_a_pattern_that_backtracks_holds_up_no_stop(story: Story, pattern: str) 
     assert story.row()["status"] == "stopped"
     assert "a" * 140 not in str(story.row()["last_visible_status"])
     assert any(pattern in warning for warning in result.warnings)
+
+
+def test_only_the_defaults_of_reap_come_back_where_its_block_is_wrong(
+    mine: Path, tmp_path: Path
+) -> None:
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    mine.write_text("grace: 7\nreap: {idle_after: 3h}\n")
+    read_usable(settings(mine, **state))
+    mine.write_text("reap: [\n]\n")
+    found, faults = read_usable(settings(mine, **state))
+    assert [fault.part for fault in faults] == ["reap"]
+    assert list(found) == ["reap.idle_after"]

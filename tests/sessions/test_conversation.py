@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.fake_processes import FakeClock, FakeProcesses
+from tests.fakes import Story, row_of, sight
 from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.find import AgentProcess
 from tmuxreap.agents.profiles import Locator, Profile
@@ -111,3 +112,12 @@ def test_a_fork_is_found_by_one_reading_of_the_pid_file(monkeypatch: pytest.Monk
 def test_candidates_are_named_where_none_is_certain(candidates: tuple[str, ...], said: str) -> None:
     (warning,) = Known(find.NONE, find.Clues(), candidates=candidates).warnings
     assert warning == f"ambiguous_conversation: {said}; none was recorded"
+
+
+def test_a_report_of_an_earlier_life_is_not_the_last_state(story: Story) -> None:
+    story.agent()
+    app = story.app()
+    row = row_of(story)
+    for ago, state, found in ((1e6, "working", ""), (0.0, "waiting", "waiting")):
+        app.books.beat(Heartbeat("acme", app.clock.now() - ago, state, "prompt", None, {}))
+        assert app.finder.last_reported_state(row, sight(story)) == found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story, row_of
+from tmuxreap.commands import show
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.sessions.look import Newer, newer_rows
 
@@ -61,3 +62,8 @@ def test_without_a_ledger_nothing_is_known(gone_back: Story) -> None:
     for file in gone_back.folder.glob("*.db*"):
         file.unlink()
     assert newer(gone_back) is None
+
+
+def test_show_says_that_a_row_went_back_in_time(gone_back: Story) -> None:
+    (one,) = show.run(gone_back.app(), ["acme"]).results
+    assert one.as_json()["drift"] == "reverted"

@@ -21,7 +21,7 @@ from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import EndingState
-from tmuxreap.ending.ladder.keys import confirmed_screen
+from tmuxreap.ending.ladder.keys import REPEATS, confirmed_screen
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
     KeepDraft,
@@ -271,3 +271,27 @@ def test_a_screen_behind_a_carrier_counts_once_it_was_seen_twice(
         steps.send(again)
     assert end.value.value == (again if is_confirmed else None)
     assert (ending.unsent is None) is is_confirmed
+
+
+@pytest.mark.parametrize("idle_keys", [(), DEMO.idle_keys])
+def test_keys_are_repeated_within_the_time_to_leave(idle_keys: tuple[Any, ...]) -> None:
+    again = Key("C-d")
+    profile = replace(
+        DEMO, idle_keys=idle_keys, safe_keys=(Key("C-c"),), again_keys=(again,), empty_keys=()
+    )
+    answers = scripted(ReadScreen=UNREAD, Look=[SIGHT, GONE], KeepDraft=1, Wait=STAYS)
+    asked, _ = run(STOP, answers, profile=profile)
+    assert pressed(asked).count(again) == REPEATS
+
+
+def test_an_input_without_a_draft_is_not_cleared_for_what_is_queued() -> None:
+    profile = replace(DEMO, unqueue_keys=(UP,), clear_keys=(Key("C-u"),), turn_again=True)
+    queued = replace(BUSY, queued="run it")
+    for draft, first in (("", [UP]), ("half", [Key("C-u"), UP])):
+        begins = replace(queued, draft=draft)
+        cleared = [begins, queued] if draft else [queued]
+        screens = [*cleared, replace(BUSY, draft="run it")]
+        answers = scripted(ReadScreen=screens, Look=[ALONE, GONE], Capture=UNTOLD, KeepDraft=1)
+        asked, ended = run(STOP, answers, profile=profile, screen=begins)
+        assert pressed(asked)[: len(first)] == first
+        assert "run it" in ended.kept
