@@ -30,6 +30,10 @@ from tmuxreap.core.errors import Code
             "column 27: agents.x.keys.idle: expected a list, not 'Enter'",
         ),
         ("agents: {x: {keys: {idle: [-1]}}}", "agents.x.keys.idle: -1 is not a key, a pause"),
+        ("agents: {x: {keys: {idle: [60]}}}", "agents.x.keys.idle: 60 is not a key, a pause"),
+        ("agents: {x: {keys: {idle: [[text]]}}}", "keys.idle: ['text'] is not a key, a pause"),
+        ("agents: {x: {keys: {idle: [[wait]]}}}", "keys.idle: ['wait'] is not a key, a pause"),
+        ("agents: {x: {keys: {idle: [{text: a, b: c}]}}}", "is not a key, a pause, a wait or a"),
         (
             "agents: {x: {screens: {sleepy: z}}}",
             "agents.x.screens.sleepy: 'sleepy' is not known here",

@@ -11,7 +11,7 @@ import pytest
 from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
 from tests.fakes import Story
 from tests.schemas import checked
-from tmuxreap.commands import adopt, attach, stop
+from tmuxreap.commands import adopt, attach, resume, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Failure
@@ -322,3 +322,51 @@ def test_several_sessions_are_adopted_each_by_itself(story: Story, daemon: Daemo
         ("w2", False),
     ]
     assert story.row("w1")["status"] == "running"
+
+
+def test_a_plan_says_how_many_sessions_a_spared_daemon_runs(story: Story, daemon: Daemon) -> None:
+    agent = story.agent()
+    own = story.processes.table[daemon.process.pid]
+    own.environ = {**(own.environ or {}), "TMUXREAP_ID": "mark-of-acme"}
+    assert story.processes.alive(agent.process)
+    for number, runs in (("w1", "1 session"), ("w2", "2 sessions")):
+        daemon.begin(number, own=TWO)
+        (plan,) = ending(story, "acme", dry_run=True)
+        spared = {one["pid"]: one["why"] for one in plan["plan"]["spared"]}
+        assert spared[daemon.process.pid].endswith(f", which runs {runs}")
+
+
+@pytest.mark.parametrize("server", [None, "default"])
+def test_adopt_all_takes_the_sessions_of_this_folder(
+    story: Story, daemon: Daemon, server: str | None
+) -> None:
+    story.agent("other", conversation=TWO)
+    daemon.begin("w1", cwd=str(story.folder / "src"))
+    daemon.begin("w2", own=CHILD, cwd=f"{story.folder}-2")
+    daemon.begin("w3", own=CHILD, cwd=None)
+    adopt.run_all(story.app(), adopt.AdoptAllRequest(server=server, yes=True))
+    text = story.path.read_text()
+    assert ("demo-w1" in text) is (server is None)
+    assert "demo-w2" not in text
+    assert "demo-w3" not in text
+
+
+def forked(story: Story, daemon: Daemon) -> str:
+    """An ended row whose conversation its agent continued as another, in its daemon."""
+    agent = story.agent()
+    story.kill()
+    path = story.store / "conversations" / f"{agent.conversation}.jsonl"
+    with path.open("a") as file:
+        file.write(f'{{"continued": "{TWO}"}}\n')
+    daemon.begin(own=TWO)
+    return agent.conversation
+
+
+def test_a_copy_that_is_behind_is_not_resumed(story: Story, daemon: Daemon) -> None:
+    before = forked(story, daemon)
+    (item,) = resume.run(story.app(), resume.ResumeRequest(("acme",))).results
+    assert item.error is not None
+    assert item.error.code == "not_resumable"
+    said = f"its agent continued {before} as {TWO}, which is not on disk yet"
+    assert said in item.error.message
+    assert "demo-agent attach w1" in (item.error.hint or "")

@@ -83,3 +83,17 @@ def test_sessions_that_halted_resumes_left_alone_are_named_as_targets() -> None:
     facts = merged("resume", 0.0, halted).as_json()
     assert facts["not_tried"] == ["x@north", "y@north", "x@south", "y@south"]
     assert facts["set"] == "evening"
+
+
+@pytest.mark.parametrize(
+    ("sets", "found"),
+    [(("a", "a"), "a"), (("a", "b"), None), ((None, "b"), "b"), ((None,) * 2, None)],
+)
+def test_hosts_have_a_set_in_common_or_none(
+    sets: tuple[str | None, str | None], found: str | None
+) -> None:
+    replies = []
+    for host, name in zip((NORTH, SOUTH), sets, strict=True):
+        envelope = {"results": [], "exit_code": 0, "ok": True, "set": name}
+        replies.append(reply_of(host, {"answer": envelope, "texts": []}, "1"))
+    assert merged("stop", 0.0, replies).as_json()["set"] == found

@@ -209,3 +209,14 @@ def test_a_view_of_another_tool_is_left_as_it_is(story: Story) -> None:
         (said,) = ledger.lifecycle_problems()
         assert "is a view of another tool's" in said
         assert [event.kind for event in ledger.events()][-1] == "stopped"
+
+
+def test_the_word_of_another_tool_counts_until_the_row_changes(story: Story) -> None:
+    ours(story, "acme", "other")
+    for name in ("acme", "other"):
+        sql(story, SEED_KILL, "enough", name)
+    with story.ledger() as ledger:
+        changed = MirrorRow("acme", "running", "/", {**story.row("acme"), "tags": ["again"]})
+        ledger.mirror([changed, MirrorRow("other", "running", "/", story.row("other"))], "d2")
+    words = sql(story, "SELECT agent_id, status FROM agent_lifecycle ORDER BY agent_id")
+    assert words == [("acme", "running"), ("other", "killed")]

@@ -265,3 +265,11 @@ def test_a_file_truncated_before_its_time_changes_is_read_again(
 
     monkeypatch.setattr(files, "read", read_next)
     assert registry.look().named("a") is not None
+
+
+def test_a_folder_is_no_registry(tmp_path: Path) -> None:
+    with pytest.raises(Failure) as refused:
+        RegistryFile(tmp_path).look()
+    message = f"could not read the registry {tmp_path}: it is a folder, not a file"
+    assert refused.value.message == message
+    assert refused.value.hint.startswith("name the file in it")

@@ -100,3 +100,10 @@ def test_a_link_out_of_the_store_is_refused_before_anything_goes(
         (outside / f"{ONE}.jsonl").exists(),
         (store / "files" / ONE).exists(),
     ) == ((), True, True)
+
+
+def test_without_a_known_store_nothing_is_deleted() -> None:
+    refused = why_not_purgeable("acme", DEMO, None, talk())
+    assert refused is not None
+    assert refused.message.endswith("where this agent keeps its conversations is not known")
+    assert purge("acme", DEMO, None, talk()).failure is not None

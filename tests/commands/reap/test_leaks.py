@@ -149,3 +149,23 @@ def test_a_marked_old_daemon_is_named_and_not_ended_with_its_row(
     assert leaked(story) == [old.pid]
     assert list(reaped(story, Kind.ORPHAN).results) == []
     assert story.processes.alive(old)
+
+
+@pytest.mark.parametrize(
+    ("more", "first", "last"),
+    [
+        (1 - leaks.MOST, "1 agent lives on", "; to end it: "),
+        (0, "8 agents live on", "; to end it: "),
+        (2, "10 agents live on", "and 2 more: tmuxreap doctor"),
+    ],
+)
+def test_many_leaks_are_named_in_part(story: Story, more: int, first: str, last: str) -> None:
+    story.agent("acme")
+    for _ in range(leaks.MOST + more):
+        stray(story)
+    context = story.app()
+    found = find_leaks(context, context.sights.of(context.registry.look().usable))
+    lines = leaks.told(found).splitlines()
+    assert lines[0].startswith(first)
+    assert last in lines[-1]
+    assert sum("; to end it: " in line for line in lines) == min(leaks.MOST, leaks.MOST + more)

@@ -278,3 +278,46 @@ def test_an_agent_that_outlives_its_reaping_is_reported_once(story: Story) -> No
     assert story.processes.alive(agent.process)
     failed = [one.name for one in heard if one.error is not None]
     assert failed == ["acme"]
+
+
+def test_a_registry_that_cannot_be_read_is_reported_once_and_the_watch_continues(
+    story: Story,
+) -> None:
+    agent = story.agent()
+    text = story.path.read_text()
+
+    def repair() -> None:
+        story.path.write_text(text)
+        story.processes.die(agent.process)
+
+    steps = [
+        pass_s(story, 10, lambda: story.path.write_text("tmux_sessions: [") and None),
+        pass_s(story, 10, lambda: None),
+        pass_s(story, 10, repair),
+    ]
+    assert watched(story, *steps) == ["registry_invalid", "dead"]
+
+
+def test_the_death_of_the_last_session_ends_its_server_and_not_the_watch(story: Story) -> None:
+    agent = story.agent()
+
+    def death(_: float) -> Woken:
+        story.processes.die(agent.process)
+        assert story.SOCKET not in story.tmux.servers
+        return Woken(frozenset({agent.process}), changed=False, ending=False)
+
+    assert watched(story, death) == ["dead"]
+
+
+def test_an_agent_that_was_reaped_and_began_again_is_reaped_again(story: Story) -> None:
+    story.agent()
+    heard: list[Change] = []
+
+    def begin_again() -> None:
+        story.path.write_text("tmux_sessions: []\n")
+        story.agent()
+
+    steps = [pass_s(story, 3 * 3600.0, lambda: None), pass_s(story, 10.0, begin_again)]
+    steps += [pass_s(story, 3 * 3600.0, lambda: None), pass_s(story, 10.0, lambda: None)]
+    watch.run(story.app(), WatchRequest(reap=(Kind.IDLE,)), heard.append, Told(*steps))  # type: ignore[arg-type]
+    assert [one.name for one in heard if one.event == "reaped"] == ["acme", "acme"]

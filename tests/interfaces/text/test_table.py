@@ -10,7 +10,7 @@ from tmuxreap.core.answers import Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.text import Style, width
 from tmuxreap.core.values import replace
-from tmuxreap.interfaces.text.table import summary, table
+from tmuxreap.interfaces.text.table import QUESTIONS, summary, table
 
 SHOP = Session(
     name="shop",
@@ -136,3 +136,12 @@ def test_the_summary_names_the_next_step_where_one_is_due() -> None:
         "2 sessions, 1 alive, 1 waiting, 827.7 MB",
         "1 not as the registry says; see: tmuxreap reconcile",
     ]
+
+
+@pytest.mark.parametrize(("more", "last"), [(0, None), (2, "2 more wait; see: tmuxreap list")])
+def test_the_summary_names_some_of_many_questions(more: int, last: str | None) -> None:
+    asking = [replace(SHOP, waiting_for="may I?")] * (QUESTIONS + more)
+    _, *lines = summary(asking)
+    assert lines[:QUESTIONS] == ["shop waits: may I?"] * QUESTIONS
+    assert len(lines) == QUESTIONS + bool(more)
+    assert last is None or lines[-1].startswith(last)
