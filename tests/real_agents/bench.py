@@ -32,6 +32,7 @@ ONE_STATE_LOOKS = 5
 MESSAGE = "please remember the blue teapot"
 AGAIN = "which colour did it have"
 NAME = "acme"
+ENDINGS = ("stop", "kill", "interrupt")
 
 
 class Bench:
@@ -127,6 +128,8 @@ class Bench:
     # The program
 
     def answer(self, *words: str) -> dict[str, Any]:
+        """What a verb answers. A model that talks goes on for so long on any machine: what it
+        begins afterwards was not prevented."""
         done = subprocess.run(
             [
                 sys.executable,
@@ -145,6 +148,8 @@ class Bench:
             timeout=120,
             check=False,
         )
+        if words[0] in ENDINGS:
+            self.model.may_finish.set()
         try:
             answer: dict[str, Any] = json.loads(done.stdout)
         except ValueError:

@@ -2,9 +2,9 @@
 responses and chat completions, Gemini generateContent; streamed where asked for.
 
 The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which
-asks the person first), with BE_SLOW it waits, with STREAM_IT it talks for a while and runs the
-command then, with ASK_THE_PERSON it asks by the agent's own tool for that, with MEET_A_LIMIT it is
-refused as one whose quota is used up, all else is answered.
+asks the person first), with BE_SLOW it waits, with STREAM_IT it talks until a stop has answered,
+for a minute at most, and runs the command then, with ASK_THE_PERSON it asks by the agent's own tool
+for that, with MEET_A_LIMIT it is refused as one whose quota is used up, all else is answered.
 It keeps what it was asked, and never asks anybody itself."""
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class MockModel:
         self.question: tuple[str, dict[str, Any]] = ("", {})  # the tool that asks, what it is given
         self.asked: list[str] = []  # the body of every request
         self.closing = threading.Event()
+        self.may_finish = threading.Event()  # a talk: only then it comes to its end
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -80,6 +81,7 @@ class MockModel:
 
     def close(self) -> None:
         self.closing.set()
+        self.may_finish.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -413,8 +415,12 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(b": wait\n\n")
                 self.wfile.flush()
                 model.closing.wait(SLOW_S)
+            pauses = 0
             for name, data in _events_of(path, reply):
                 if name == PAUSE[0]:
+                    pauses += 1
+                    if pauses == len(TALK):
+                        model.may_finish.wait(SLOW_S)
                     model.closing.wait(TALK_S / len(TALK))
                     continue
                 head = f"event: {name}\n" if name else ""
