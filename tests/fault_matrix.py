@@ -28,6 +28,7 @@ import yaml
 from tests import plain_yaml
 from tests.command_line import KILLED, Answer, Child, as_it_was, temporaries, tmuxreap
 from tests.fault_steps import CASES, ERRORS, PASSED
+from tests.real import until
 from tests.scripts import script
 from tmuxreap.__main__ import main as program
 from tmuxreap.core import faults
@@ -71,6 +72,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.home = Path(os.environ["HOME"])  # of the server, and so of the agents in it
         self.socket = str(folder / "s")
         self.registry = folder / "r" / "agent-sessions.yaml"
         toy = folder / "toy"
@@ -147,25 +149,25 @@ class Bench:
             )
         elif verb not in ("start", "headless"):
             stubborn = ("--", "env", "STUBBORN=1", self.toy) if verb == "kill" else ()
-            self.done(
-                "start",
-                "a",
-                "--agent",
-                "toy",
-                "--confirm",
-                "0.02",
-                "--server",
-                self.socket,
-                *stubborn,
-            )
+            place = ("--agent", "toy", "--confirm", "0.02", "--server", self.socket)
+            started = self.done("start", "a", *place, *stubborn)
+            if not stubborn:  # whose words have no id
+                self.writes(started.json["results"][0])
         if verb in ("resume", "forget"):
             self.done("stop", "a")
         if verb == "reconcile":
             self.end()
 
-    def done(self, *words: str) -> None:
+    def done(self, *words: str) -> Answer:
         answer = self.run(*words)
         assert answer.exit == 0, answer
+        return answer
+
+    def writes(self, started: dict[str, Any]) -> None:
+        """Wait for the message in the agent's conversation, which is why it can be resumed."""
+        if conversation := started["conversation_id"]:
+            file = self.home / ".toy" / f"{conversation}.jsonl"
+            until("its conversation", lambda: file.exists() and file.read_text())
 
     def words(self, verb: str) -> tuple[str, ...]:
         start = ("start", "a", "--agent", "toy", "--confirm", "0.02")
