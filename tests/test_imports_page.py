@@ -36,3 +36,8 @@ def test_the_page_has_the_parts_of_this_program() -> None:
     page = imports.PAGE.read_text(encoding="utf-8")
     for part in ("typer", "yaml", "`tmuxreap.core`", "`tmuxreap.ending`", "the standard library"):
         assert f"| {part} |" in page
+
+
+def test_a_program_that_does_not_run_is_not_measured() -> None:
+    with pytest.raises(SystemExit, match="No module named 'nothing_of_that_name'"):
+        imports.measured("-c", "import nothing_of_that_name", status=3)
