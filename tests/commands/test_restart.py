@@ -74,6 +74,7 @@ def test_a_draft_is_typed_back_without_enter(story: Story) -> None:
     (one,) = story.restart()
     again = story.agents["acme"]
     assert (one["draft"]["chars"], one["draft_back"]) == (14, True)
+    assert not [it for it in one["warnings"] if it.startswith("draft_kept")]
     assert (again.draft, again.submitted) == ("half a thought", [])
 
 

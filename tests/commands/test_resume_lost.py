@@ -47,3 +47,14 @@ def test_lost_sessions_are_resumed_at_a_pace_and_failures_named(story: Story) ->
     codes = [item.error.code for item in result.results if item.error]
     assert codes == ["not_resumable"] * 3
     assert story.clock.monotonic() - before >= 10.0
+
+
+@pytest.mark.parametrize("how", [{"dry_run": True}, {"print_only": True}])
+def test_a_plan_for_lost_sessions_waits_for_none(story: Story, how: dict[str, bool]) -> None:
+    for name in ("a", "b", "c"):
+        story.processes.die(story.agent(name).process)
+    reconcile.run(story.app())
+    before = story.clock.monotonic()
+    request = ResumeRequest((), lost=Lost(at_once=1, pace_s=5.0), **how)  # type: ignore[arg-type]
+    assert len(resume.run(story.app(), request).results) == 3
+    assert story.clock.monotonic() - before < 5.0

@@ -11,7 +11,7 @@ import pytest
 from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
 from tests.fakes import Story
 from tests.schemas import checked
-from tmuxreap.commands import adopt, attach, resume, stop
+from tmuxreap.commands import adopt, attach, interrupt, resume, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Failure
@@ -370,3 +370,33 @@ def test_a_copy_that_is_behind_is_not_resumed(story: Story, daemon: Daemon) -> N
     said = f"its agent continued {before} as {TWO}, which is not on disk yet"
     assert said in item.error.message
     assert "demo-agent attach w1" in (item.error.hint or "")
+
+
+def test_an_agent_that_says_no_good_bye_leaves_by_its_keys(story: Story, daemon: Daemon) -> None:
+    agent = story.agent()
+    (ended,) = ending(story, "acme")
+    assert (ended["stopped_by"], agent.heard) == ("exit_keys", ["/exit", "Enter"])
+
+
+def test_a_daemon_without_a_call_for_it_ends_no_turn(story: Story, daemon: Daemon) -> None:
+    process = daemon.begin()
+    recorded(story, process)
+    request = interrupt.InterruptRequest(("acme",))
+    (one,) = (item.as_json() for item in interrupt.run(story.app(), request).results)
+    error: Any = one["error"]
+    assert (one["outcome"], error["code"]) == ("refused", "not_interruptible")
+    assert "has no command that ends only its turn" in error["message"]
+    assert error["hint"].endswith("tmuxreap attach acme")
+    assert story.processes.alive(process)
+
+
+def test_a_pane_whose_conversation_is_in_the_daemon_gets_keys_after_it(
+    story: Story, daemon: Daemon
+) -> None:
+    agent = story.agent()
+    daemon.begin(own=agent.conversation)
+    file = story.store / "sessions" / f"{agent.process.pid}.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "parked": "w1"}))
+    (plan,) = ending(story, "acme", dry_run=True)
+    rungs = [(rung["name"], rung["skipped"]) for rung in plan["plan"]["rungs"]]
+    assert rungs[:2] == [("daemon", None), ("keys", None)]

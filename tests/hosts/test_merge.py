@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.hosts.choose import HostTargets, drop_matched_elsewhere, merged
+from tmuxreap.hosts.choose import HostTargets, drop_matched_elsewhere, is_open, merged
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.wire import Reply, reply_of
+from tmuxreap.hosts.wire import Reply, item_of, reply_of
 
 NORTH, SOUTH = Host("north"), Host("south")
 DOWN = Reply(SOUTH, failure=Failure(Code.HOST_UNREACHABLE, "could not reach south: it is down"))
@@ -97,3 +97,24 @@ def test_hosts_have_a_set_in_common_or_none(
         envelope = {"results": [], "exit_code": 0, "ok": True, "set": name}
         replies.append(reply_of(host, {"answer": envelope, "texts": []}, "1"))
     assert merged("stop", 0.0, replies).as_json()["set"] == found
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "is_planned"),
+    [
+        ("planned", None, True),
+        ("already_stopped", None, False),
+        ("planned", "own_session", False),
+    ],
+)
+def test_only_a_plan_without_a_mistake_is_carried_out(
+    outcome: str | None, code: str | None, is_planned: bool
+) -> None:
+    one = item_of(NORTH, {**item("a", code), "outcome": outcome}, verb="stop")
+    assert is_open(one) is is_planned
+
+
+def test_a_host_that_did_not_answer_leaves_what_others_confirmed() -> None:
+    envelope = {"results": [], "exit_code": 0, "ok": True, "tmux_confirmed": True}
+    confirmed = reply_of(NORTH, {"answer": envelope, "texts": []}, "1")
+    assert merged("list", 0.0, [confirmed, DOWN]).as_json()["tmux_confirmed"] is True

@@ -117,8 +117,9 @@ def test_a_private_server_is_ended_with_the_pane_that_started_it(story: Story) -
     agent, server = codex_with_a_server(story, *PRIVATE)
     helper = story.processes.add("node", "mcp", parent=server)
     assert sight(story).owned.ids == {agent, server, helper}
-    story.processes.connected[server.pid] = {agent.pid}
-    assert sight(story).owned.ids == {agent, server, helper}
+    for clients in ({agent.pid}, {agent.pid, server.pid}):
+        story.processes.connected[server.pid] = clients
+        assert sight(story).owned.ids == {agent, server, helper}
 
 
 @pytest.mark.parametrize("clients", [{1}, None])

@@ -72,3 +72,15 @@ def test_a_child_that_a_launcher_starts_at_once_is_the_agent_itself(
     passes(story, 3 * HOUR_S)
     result = reaped(story, Kind.IDLE, yes=False)
     assert told_of in (kept(result) or str(told(result)))
+
+
+def test_a_working_child_is_named_with_what_it_began_as_one(story: Story) -> None:
+    agent = story.agent(state="busy")
+    says(story, "tool_before", "working")
+    tool = story.processes.add("bash", parent=agent.process)
+    story.processes.add("cc1", parent=story.processes.add("make", parent=tool))
+    passes(story, 1200)
+    said = kept(reaped(story, Kind.STALLED))
+    assert "a child of it is working: bash" in said
+    assert "make" not in said
+    assert "cc1" not in said

@@ -246,3 +246,17 @@ def test_an_agent_that_exits_during_an_interrupt_is_gone() -> None:
     ended, _ = done([BUSY], after={ESCAPE: UNKNOWN}, leaves=True)
     assert ended.trouble is not None
     assert (ended.outcome.value, ended.trouble.code.text) == ("failed", "gone")
+
+
+def test_an_agent_that_rests_is_not_waited_for() -> None:
+    ended, _ = done([IDLE])
+    assert ended.outcome.value == "already_idle"
+    assert ended.now - FakeClock().monotonic() < 1.0
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_only_a_whole_pause_outlasts_the_answer_of_the_screen(whole: bool) -> None:
+    profile = replace(PROFILE, turn_keys=(ESCAPE, Pause(5.0, whole=whole), ESCAPE))
+    ended, asked = done([BUSY], after={ESCAPE: IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+    assert (ended.now - FakeClock().monotonic() >= 5.0) is whole
