@@ -213,8 +213,14 @@ class Real:
 
     def agent_pid(self) -> int:
         """Return the pid of the only agent, which may be below the shell of its pane."""
-        (file,) = (self.store / "sessions").glob("*.json")
-        return int(file.stem)
+        files: list[Path] = []
+
+        def is_one() -> bool:  # an agent that has just begun writes it soon
+            files[:] = (self.store / "sessions").glob("*.json")
+            return len(files) == 1
+
+        until("the file of the only agent", is_one)
+        return int(files[0].stem)
 
     # The terminal
 
