@@ -11,7 +11,7 @@ import pytest
 
 from tests.real import Real, answer
 from tmuxreap.commands import stop
-from tmuxreap.core.errors import Code
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
@@ -235,3 +235,43 @@ def test_the_plan_names_every_file(real: Real) -> None:
     assert [line.split()[-1] for line in receipt if "left" in line.split()[:1]] == [
         str(real.store / "history.jsonl")
     ]
+
+
+@pytest.fixture
+def loose(real: Real) -> str:
+    """Return the conversation of an agent on the default server that no row means."""
+    default = Path(os.environ["TMUX_TMPDIR"], f"tmux-{os.getuid()}", "default")
+    default.parent.mkdir(mode=0o700)
+    real.socket = str(default)
+    conversation = talked(real)
+    real.registry.write_text("tmux_sessions: []\n")
+    return conversation
+
+
+def ended_unregistered(real: Real) -> Result:
+    policy = Policy(EndVerb.STOP, "manual_stop", purge=True, unregistered=True)
+    with real.app() as app:
+        return stop.run(app, stop.EndRequest(("acme",), policy, yes=True))
+
+
+def test_a_session_without_a_row_is_purged_too(real: Real, loose: str) -> None:
+    result = answer(ended_unregistered(real))
+    assert (result["outcome"], result["error"]) == ("terminated", None)
+    assert [Path(path).name for path in result["purged"]] == [f"{loose}.jsonl"]
+    assert conversations(real) == set()
+
+
+def test_a_session_without_a_registry_is_purged_too(real: Real, loose: str) -> None:
+    real.registry.unlink()
+    assert answer(ended_unregistered(real))["outcome"] == "terminated"
+    assert (loose in conversations(real), real.registry.exists()) == (False, False)
+
+
+def test_nothing_is_purged_beside_a_registry_that_cannot_be_read(real: Real, loose: str) -> None:
+    """Another row may have the conversation."""
+    real.registry.write_text("tmux_sessions: [\n")
+    with pytest.raises(Failure) as refused:
+        ended_unregistered(real)
+    assert refused.value.code is Code.REGISTRY_INVALID
+    assert conversations(real) == {loose}
+    assert real.sessions() == {"acme"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
@@ -186,6 +187,16 @@ IN_USE = ("goes_on", "conversation_forked")
 Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
 
 
+def rows_beside(registry: RegistryFile, row: Row) -> Iterable[Row]:
+    """Return the rows of the registry; a session that is in none needs none."""
+    try:
+        return registry.look().usable
+    except Failure as failure:
+        if row.index < 0 and failure.code is Code.REGISTRY_NOT_FOUND:
+            return ()
+        raise
+
+
 def why_no_purge_yet(ending: EndingState, rows: Rows) -> Failure | None:
     """Return, before the ending, why the conversation may not be purged."""
     uncertain = ending.conversation.id is None or ending.conversation.source == GUESS
@@ -243,7 +254,8 @@ def purge_now(
 ) -> None:
     """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
     the two. Check again first: the conversation may have changed since the plan."""
-    failure = why_no_purge(ending, lambda: registry.look().usable) or _still_in_use(finder, ending)
+    rows = partial(rows_beside, registry, ending.row)
+    failure = why_no_purge(ending, rows) or _still_in_use(finder, ending)
     if ending.cut_off:
         failure = out_of_reach(ending.policy.verb, ending.name, ending.beyond)
     if failure is not None:

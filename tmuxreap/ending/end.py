@@ -115,6 +115,8 @@ class Endings:
             return ending.answer
         ending.started = self.active.clock.monotonic()
         for _ in self.run_ladders([ending]):
+            if policy.purge:
+                self.recorder.purge([ending])
             ports = self.active.clock, self.active.processes, self.finder
             return replace(result_of(ending, *ports), status=None)
         raise AssertionError("a ladder always ends")

@@ -20,7 +20,7 @@ from tmuxreap.core.model import EndVerb, Outcome, Process, Row, Scope, Server, S
 from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.clean_up import why_no_purge_yet
+from tmuxreap.ending.clean_up import rows_beside, why_no_purge_yet
 from tmuxreap.ending.ending import EndingState, screen_for_keys
 from tmuxreap.ending.plan import ENDING_VERBS, Plan, make_plan, refusal
 from tmuxreap.ending.policy import Policy
@@ -192,7 +192,7 @@ class Planning:
         ours = self.registry.resolved
         boot_id = self.sights.place.boot_id
         failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
-        ending.answer = _early_answer(ending, failure, lambda: self.registry.look().usable)
+        ending.answer = _early_answer(ending, failure, lambda: rows_beside(self.registry, row))
         if ending.answer is None and policy.purge:
             purge = would_purge(profile, known.clues.store, ending.conversation)
             ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
