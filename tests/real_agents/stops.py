@@ -86,6 +86,8 @@ def _hold(
     situation, said = SITUATIONS[state], "\n".join(bench.drafts())
     due = bench.setup.remembers and not situation.silent
     more = len(bench.turns(asked)) if situation.watched_s else 0
+    # A frozen agent opens no editor for us: what it showed is kept, and told to be a part.
+    hands_over = state in bench.setup.whole and not bench.conditions.frozen_s
     must: list[tuple[str, Callable[[], bool]]] = [
         (
             f"it is {item['outcome']}",
@@ -109,7 +111,7 @@ def _hold(
         ),
         (
             f"of the draft was handed over: {said!r}",
-            lambda: state not in bench.setup.whole or _kept(bench, state, item, said),
+            lambda: not hands_over or _kept(bench, state, item, said),
         ),
         (
             f"a draft was lost that there was not: {item['warnings']}",

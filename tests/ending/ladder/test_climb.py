@@ -301,6 +301,20 @@ def test_an_unreadable_screen_after_the_first_clearing_key_counts_as_closing() -
     assert ended.draft_lost == ""
 
 
+@pytest.mark.parametrize(
+    ("screen", "lost"),
+    [
+        (Screen(State.UNKNOWN), "its screen could not be read"),
+        (Screen(State.UNKNOWN, blank=True), ""),
+        (Screen(State.IDLE), ""),
+        (Screen(State.DRAFT, "half", stashed=True), "it was laid aside, and not shown"),
+    ],
+)
+def test_an_ending_without_keys_tells_what_it_may_lose(screen: Screen, lost: str) -> None:
+    _, ended = run(KILL, scripted(KeepDraft=17, Look=GONE), screen=screen)
+    assert ended.draft_lost == lost
+
+
 def test_a_kill_keeps_what_the_screen_showed() -> None:
     shown = Screen(State.DRAFT, "half", queued="run it", partial=True)
     asked, ended = run(KILL, scripted(KeepDraft=17, Look=GONE), screen=shown)

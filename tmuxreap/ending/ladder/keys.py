@@ -374,10 +374,18 @@ def _note_lost(ending: EndingState, key: Key, screen: Screen) -> None:
     if not _may_clear(ending, key):
         return
     ending.cleared = True
+    ending.draft_lost = _loss_on(screen) or ending.draft_lost
+
+
+def _loss_on(screen: Screen) -> str:
+    """Return why a draft there cannot be kept whole; nothing if it can, or if there is none."""
     if screen.partial:
-        ending.draft_lost = PARTIAL
-    elif screen.state is State.UNKNOWN and not screen.blank:
-        ending.draft_lost = UNREAD
+        return PARTIAL
+    if screen.stashed:
+        return STASHED
+    if screen.state is State.UNKNOWN and not screen.blank:
+        return UNREAD
+    return ""
 
 
 def keep_shown_drafts(ending: EndingState) -> Steps[None]:
@@ -387,8 +395,7 @@ def keep_shown_drafts(ending: EndingState) -> Steps[None]:
         return
     yield from keep_draft(ending, screen.draft)
     yield from keep_draft(ending, screen.queued)
-    if screen.partial or screen.stashed:
-        ending.draft_lost = PARTIAL if screen.partial else STASHED
+    ending.draft_lost = _loss_on(screen) or ending.draft_lost
 
 
 def _is_our_text(ending: EndingState, screen: Screen) -> bool:
