@@ -145,3 +145,29 @@ def test_a_pane_of_another_row_or_a_missing_one_is_refused(story: Story) -> None
     run(story.app(), AdoptRequest("acme"))
     assert refused(story, "other", pane="%0") == "session_exists"
     assert refused(story, "other", pane="%7") == "session_not_registered"
+
+
+def test_the_row_of_an_agent_that_lives_elsewhere_is_not_given_to_another_session(
+    story: Story,
+) -> None:
+    """Of an agent without tmux, and of one whose tmux session was renamed."""
+    leader = story.processes.add(*DEMO, new_session=True)
+    run(story.app(), AdoptRequest("alone", pid=leader.pid))
+    story.agent("renamed")
+    server = story.tmux.servers[story.SOCKET]
+    (session,) = (it for it in server.sessions if it.name == "renamed")
+    session.name = "elsewhere"
+    before = story.path.read_text()
+    for name in ("alone", "renamed"):
+        story.tmux.open(story.SOCKET, name, *DEMO)
+        assert refused(story, name) == "still_running"
+    assert story.path.read_text() == before
+
+
+def test_a_row_whose_agent_is_gone_is_given_to_the_session_of_its_name(story: Story) -> None:
+    leader = story.processes.add(*DEMO, new_session=True)
+    run(story.app(), AdoptRequest("acme", pid=leader.pid))
+    story.processes.die(leader)
+    story.tmux.open(story.SOCKET, "acme", *DEMO)
+    run(story.app(), AdoptRequest("acme"))
+    assert (story.row()["status"], story.row().get("terminal")) == ("running", "tmux")

@@ -269,4 +269,11 @@ HISTORIES: dict[str, list[Step]] = {
         ("time", 2.0),
         ("deed", "closes", "a", 0),
     ],
+    "a session takes the name of an agent without one": [
+        ("live", "a", "plain", 0, "headless", {**STUBBORN, "exit_delay_s": 0.5}),
+        ("row", "a", "foreign"),
+        ("act", "stop", "a", AGENT, (), ""),
+        ("live", "a", "plain", 0, "", {**CALM, "exit_delay_s": 4.0, "ignores": ("SIGHUP",)}),
+        ("act", "adopt", "a", "", (), ""),
+    ],
 }

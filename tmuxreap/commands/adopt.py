@@ -279,6 +279,26 @@ def _refuse_alive(context: Context, name: str, old: Row | None) -> None:
     raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
 
 
+def _refuse_living_elsewhere(
+    context: Context, old: Row | None, session: ServerSession, sight: Sight
+) -> None:
+    """Refuse a session that has the name of a row which means another one, of which something
+    lives: that would be in no row any more."""
+    if old is None or old.status.ended:
+        return
+    recorded = context.sights.of_row(old)
+    known = recorded.session
+    if known is not None and (known.id, known.created) == (session.id, session.created):
+        return
+    here = {it.process.id for it in sight.owned.own}
+    living = [it.process for it in recorded.owned.own if it.process.id not in here]
+    if living:
+        alive = ", ".join(f"{process.comm} ({process.pid})" for process in living)
+        reason = f"its row means another session, which lives: {alive}"
+        hint = f"end that first: {command('stop', old.name)}; or rename the tmux session"
+        raise could_not("adopt", old.name, reason, hint, Code.STILL_RUNNING)
+
+
 def _planned(spec: Launch, row: Row, sight: Sight) -> Item:
     pane: Pane | RecordedPane = sight.pane or row.pane
     return Launched(
@@ -318,7 +338,9 @@ def _in_tmux(
         _refuse_anothers(context, name, server, session)
     identity = context.place.identity_of(server, session)
     row = Row(name, agent=agent, tmux_server=server_name, tmux=identity)
-    return _seen(context, row, session, request.tmux_pane)
+    row, sight = _seen(context, row, session, request.tmux_pane)
+    _refuse_living_elsewhere(context, old, session, sight)
+    return row, sight
 
 
 def _holder(name: str, server: Server, pane: str) -> ServerSession:
