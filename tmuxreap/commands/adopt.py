@@ -33,7 +33,7 @@ from tmuxreap.core.results import Item, Result, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.proof.identity import unreachable_failure, unreadable_failure
-from tmuxreap.proof.observe import BY_PANES
+from tmuxreap.proof.observe import BY_PANES, ancestors
 from tmuxreap.proof.ownership import Sought
 from tmuxreap.proof.panes import agent_in
 from tmuxreap.proof.sight import Sight
@@ -279,9 +279,7 @@ def _refuse_alive(context: Context, name: str, old: Row | None) -> None:
     raise could_not("adopt", name, reason, hint, Code.SESSION_EXISTS)
 
 
-def _refuse_living_elsewhere(
-    context: Context, old: Row | None, session: ServerSession, sight: Sight
-) -> None:
+def _refuse_living_elsewhere(context: Context, old: Row | None, session: ServerSession) -> None:
     """Refuse a session that has the name of a row which means another one, of which something
     lives: that would be in no row any more."""
     if old is None or old.status.ended:
@@ -290,8 +288,10 @@ def _refuse_living_elsewhere(
     known = recorded.session
     if known is not None and (known.id, known.created) == (session.id, session.created):
         return
-    here = {it.process.id for it in sight.owned.own}
-    living = [it.process for it in recorded.owned.own if it.process.id not in here]
+    processes = context.processes.look()
+    here = {pane.pid for pane in session.panes}
+    own = [it.process for it in recorded.owned.own]
+    living = [it for it in own if here.isdisjoint(ancestors(it.pid, processes))]
     if living:
         alive = ", ".join(f"{process.comm} ({process.pid})" for process in living)
         reason = f"its row means another session, which lives: {alive}"
@@ -339,7 +339,7 @@ def _in_tmux(
     identity = context.place.identity_of(server, session)
     row = Row(name, agent=agent, tmux_server=server_name, tmux=identity)
     row, sight = _seen(context, row, session, request.tmux_pane)
-    _refuse_living_elsewhere(context, old, session, sight)
+    _refuse_living_elsewhere(context, old, session)
     return row, sight
 
 
