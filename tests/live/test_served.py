@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -219,7 +220,7 @@ def test_only_folders_with_work_are_asked_for(real: Real, http: Server) -> None:
     query = "select directory from work where began >= :since_ms or changed >= :recent_ms"
     served.told_as("http", {"artifact": "all.db", "query": "select 1"}, folders=query)
     now = time.time() * 1000
-    with sqlite3.connect(http.store / "all.db") as database:
+    with closing(sqlite3.connect(http.store / "all.db")) as database, database:
         database.execute("create table work (directory text, began real, changed real)")
         rows = [("/long/ago", 0, 0), ("/now", now + 60_000, 0), ("/just/now", 0, now)]
         database.executemany("insert into work values (?, ?, ?)", rows)
@@ -258,7 +259,7 @@ def test_the_password_is_kept_nowhere(real: Real, locked: Server) -> None:
     locked.begin()
     told = [adopted(real), *real.list(), real.show(), answer(real.stop())]
     kept = [real.registry.read_bytes(), json.dumps(told).encode()]
-    with sqlite3.connect(real.registry.with_suffix(".db")) as books:
+    with closing(sqlite3.connect(real.registry.with_suffix(".db"))) as books:
         kept.append("\n".join(books.iterdump()).encode())
     assert [one for one in kept if b"sesame" in one] == []
 
