@@ -276,4 +276,23 @@ HISTORIES: dict[str, list[Step]] = {
         ("live", "a", "plain", 0, "", {**CALM, "exit_delay_s": 4.0, "ignores": ("SIGHUP",)}),
         ("act", "adopt", "a", "", (), ""),
     ],
+    "an old copy comes back after a new life has ended": [
+        ("live", "a", "plain", 0, "script", {**STUBBORN, "leaves": False, "exit_delay_s": 0.5}),
+        ("row", "a", "full"),
+        ("tool", "copy"),
+        ("act", "kill", "a", AGENT, (), ""),
+        ("time", 12.0),
+        ("act", "start", "a", ("demo", "always", False), (), ""),
+        ("time", 2.0),
+        ("deed", "dies", "a", 0),
+        ("act", "watch", "b", None, (), ""),
+        ("tool", "put_back"),
+        ("time", 12.0),
+    ],
+    "an agent with a draft is adopted under the name of another": [
+        ("live", "a", "demo", 0, "", {**CALM, "exit_delay_s": 4.0}),
+        ("act", "adopt", "a", "plain", (), ""),
+        ("deed", "types", "a", 3),
+        ("act", "kill", "a", AGENT, (), ""),
+    ],
 }

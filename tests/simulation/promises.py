@@ -90,12 +90,16 @@ class Judge:
         if life is None:
             return
         self.is_over(life, told, old, pane_only=row.get("scope") == "pane")
+        # Where an old copy was put back, the newest end is written over an older life.
+        written = self.world.life_of(dict(row)) or life
         lost = row.get("termination_mode") == "lost"
-        undone = {one for one in life.killers if one.verb in ("stop", "kill") and self.is_open(one)}
+        undone = {
+            one for one in written.killers if one.verb in ("stop", "kill") and self.is_open(one)
+        }
         blind = self.world.blind or any(one.broken for one in undone)
         self.world.check(not (lost and undone) or blind, 5, f"{told}: it was ended by {undone}")
-        forgotten = lost and life.ended and not self.world.blind
-        self.world.check(not forgotten, 5, f"{told}, although {life.ended}")
+        forgotten = lost and written.ended and not self.world.blind
+        self.world.check(not forgotten, 5, f"{told}, although {written.ended}")
 
     def is_open(self, actor: Actor) -> bool:
         """Tell whether it never came to an answer."""
@@ -197,13 +201,22 @@ class Judge:
             if life is not None and self.world.stands(life):
                 life.seen |= set(self.world.alive(life))
 
+    def is_misnamed(self, life: Life) -> bool:
+        """Tell whether a person has recorded it as an agent without a profile: nobody knows where
+        that shows a draft."""
+        rows = [row for row in self.rows.values() if self.world.life_of(dict(row)) is life]
+        named = {row.get("agent") for row in rows}
+        return bool(named) and named.isdisjoint((None, life.kind))
+
     def keeps_drafts(self, actor: Actor, told: str) -> None:
         """Check that what was half-typed when it began is in the ledger."""
         world = self.world
         taken = [
             draft
             for life, draft in actor.facts.get("taken", {}).items()
-            if life.agent is not None and not world.processes.alive(life.agent.process)
+            if life.agent is not None
+            and not world.processes.alive(life.agent.process)
+            and not self.is_misnamed(life)
         ]
         if not taken or actor.broken or world.blind or world.tmux.hung:
             return
