@@ -18,6 +18,7 @@ from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import QUEUED, SITUATIONS
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
+from tmuxreap.ending.ending import UNREAD
 
 LATE_S = 30.0  # a dialog that was open opens again, where the agent has kept it
 
@@ -88,6 +89,8 @@ def _hold(
     more = len(bench.turns(asked)) if situation.watched_s else 0
     # A frozen agent opens no editor for us: what it showed is kept, and told to be a part.
     hands_over = state in bench.setup.whole and not bench.conditions.frozen_s
+    # And nobody can tell what stood on a screen that it was drawing.
+    half_drawn = bench.conditions.frozen_s and any(UNREAD in it for it in item["warnings"])
     must: list[tuple[str, Callable[[], bool]]] = [
         (
             f"it is {item['outcome']}",
@@ -115,7 +118,7 @@ def _hold(
         ),
         (
             f"a draft was lost that there was not: {item['warnings']}",
-            lambda: not lost(item) or bool(situation.typed),
+            lambda: not lost(item) or bool(situation.typed) or half_drawn,
         ),
         (
             f"the conversation is {item['conversation']}",
