@@ -45,6 +45,9 @@ class Budget:
 # for its folder, and opens a lock file that is there twice. Module counts are for Python 3.11:
 # other versions load a few more.
 SPARE = 0 if sys.version_info[:2] == (3, 11) else 6
+# Imported where a tmux server begins or ends at that moment: its client gets no answer, and a
+# connection tells why. On a busy machine that comes now and then.
+WITHOUT_ANSWER = {"socket", "_socket", "array"}
 LEDGER = ("sqlite3",)
 LOOK = (*LEDGER, "typer")
 BOTH = ("yaml", *LEDGER, "typer")
@@ -144,7 +147,8 @@ def counted(folder: Path, entry: str, *words: str) -> Counts:
 
 def keeps_to(budget: Budget, counts: Counts) -> None:
     assert counts.exit == 0
-    assert len(counts.modules) <= budget.modules + SPARE, counts.modules
+    modules = set(counts.modules) - WITHOUT_ANSWER
+    assert len(modules) <= budget.modules + SPARE, counts.modules
     assert len(counts.processes) <= budget.processes, counts.processes
     assert len(counts.written) <= budget.written, counts.written
     assert len(counts.changes) <= budget.changes, counts.changes
