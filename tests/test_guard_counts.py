@@ -103,7 +103,7 @@ LIFE = {
     # one for all screens.
     "list": Budget(modules=196, processes=2, written=1, changes=1, may_import=LOOK),
     "show shop": Budget(
-        modules=218, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
+        modules=215, processes=2, written=1, changes=1, may_import=(*LOOK, "psutil")
     ),
     "reconcile": Budget(modules=221, processes=1, written=1, changes=1, may_import=LOOK),
     "stop shop --dry-run": Budget(modules=216, processes=2, written=1, changes=1, may_import=LOOK),
@@ -112,12 +112,12 @@ LIFE = {
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
     "stop shop": Budget(
-        modules=283, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
+        modules=280, processes=11, written=6, changes=4, fsyncs=2, may_import=WRITE
     ),
     "start shop --confirm 0.2": Budget(
-        modules=282, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
+        modules=279, processes=7, written=4, changes=5, fsyncs=2, may_import=WRITE
     ),
-    "kill shop": Budget(modules=283, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
+    "kill shop": Budget(modules=280, processes=5, written=5, changes=4, fsyncs=2, may_import=WRITE),
     "events": Budget(modules=183, written=1, changes=1, may_import=LOOK),
     "forget shop": Budget(modules=251, written=3, changes=3, fsyncs=2, may_import=WRITE),
 }
