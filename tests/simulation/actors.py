@@ -144,6 +144,9 @@ class Stage(Turns):
     def went_on(self, actor: Actor) -> None:
         """Hear of a command that has gone one piece further."""
 
+    def looks(self, actor: Actor, socket: str) -> None:
+        """Hear of a command that is about to look at a server."""
+
     def call(
         self,
         call: tuple[str, str],
@@ -161,6 +164,8 @@ class Stage(Turns):
             before = self._suffer(actor, fault, call)
             if before:
                 return NO_ANSWER[call](*words, **more)
+        if call == ("tmux", "look"):
+            self.looks(actor, *words)
         done = actor.wait(*words) if call == ("processes", "wait") else port(*words, **more)
         if fault == "killed":
             actor.crash()

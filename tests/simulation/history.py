@@ -218,6 +218,7 @@ class Play:
         self.judge = Judge(self.world)
         self.world.went_on = self._went_on  # type: ignore[method-assign]
         self.world.answered = self._answered  # type: ignore[method-assign]
+        self.world.looks = self._looks  # type: ignore[method-assign]
 
     def _went_on(self, actor: Actor) -> None:
         self.judge.went_on(actor)
@@ -226,6 +227,13 @@ class Play:
     def _answered(self, actor: Actor) -> None:
         self.judge.answered(actor)
         self._check()
+
+    def _looks(self, actor: Actor, socket: str) -> None:
+        """Give up what it takes with the session: the plan is what its first look shows."""
+        takes = actor.facts.get("takes")
+        if takes is not None and socket not in actor.facts["seen"]:
+            actor.facts["seen"].add(socket)
+            people.gives_up(self.world, takes, socket)
 
     def _check(self) -> None:
         if self.world.wrongs:
@@ -273,9 +281,9 @@ class Play:
         names = () if verb in OF_ALL else (name,)
         work = VERBS[verb](name, more)
         replaces = verb == "start" and more[2]
+        facts: dict[str, Any] = {"text": more} if verb == "send" else {}
         if replaces or verb == "adopt" or (verb in ("stop", "kill") and more[0] == "session"):
-            people.gives_up(world, name)
-        facts = {"text": more} if verb == "send" else {}
+            facts |= {"takes": name, "seen": set()}
         facts["lives"] = {name: self.judge.bound(name)}
         facts["drafts"] = world.drafts()
         facts["full"] = world.full

@@ -295,4 +295,9 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "types", "a", 3),
         ("act", "kill", "a", AGENT, (), ""),
     ],
+    "a pane is joined to a session before a stop looks at it": [
+        ("act", "start", "b", ("demo", "always", False), (), ""),
+        ("act", "stop", "b", ("session", True, 1.0), (), ""),
+        ("deed", "joins", "b", 1),
+    ],
 }

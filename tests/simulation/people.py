@@ -48,13 +48,15 @@ def theirs(world: World, life: Life, number: int) -> FakePane | None:
     return found[number % len(found)] if found else None
 
 
-def gives_up(world: World, name: str) -> None:
-    """Give up what is in a session that is ended as a whole, and what carries its mark."""
+def gives_up(world: World, name: str, socket: str | None = None) -> None:
+    """Give up what is in a session that is ended as a whole, and what carries its mark; on one
+    server, or on all."""
     life = world.newest(name)
-    sessions = [session_of(world, life)] if life is not None else []
-    sessions += [
-        one for it in world.tmux.servers.values() for one in it.sessions if one.name == name
-    ]
+    named = life is not None and socket in (None, life.socket)
+    sessions = [session_of(world, life)] if named else []
+    for at, server in world.tmux.servers.items():
+        if socket in (None, at):
+            sessions += [one for one in server.sessions if one.name == name]
     leaders = {pane.process.pid for one in sessions if one is not None for pane in one.panes}
     marks = {one.mark for one in world.lives if one.name == name} - {None}
     for process, owner in list(world.owner.items()):
