@@ -33,7 +33,7 @@ ROOMS = {
         "context caller look conversation editors results elsewhere registries configuration"
         " under_way"
     ),
-    "ending": "end interrupt hold send policy ending own_ends",
+    "ending": "end interrupt hold send policy ending_state own_ends",
     "commands": "*",
     "hosts": "*",
     "app": "*",
@@ -52,7 +52,7 @@ PURE = """
 core.* registry.rows registry.targets registry.transitions registry.edits
 registry.yaml.* agents.build agents.profiles agents.programs agents.screens agents.blocks
 agents.hooks.* agents.conversations.command_lines system.tmux.versions proof.ownership proof.panes
-proof.identity proof.sight proof.see proof.reach ending.policy ending.plan ending.ending
+proof.identity proof.sight proof.see proof.reach ending.policy ending.plan ending.ending_state
 ending.ladder.climb ending.ladder.keys ending.ladder.prompts ending.ladder.requests
 ending.ladder.turns hosts.choose hosts.wire commands.reap.verdicts interfaces.python.options
 """

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands import resume
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.resume import ResumeRequest
 from tmuxreap.commands.targets import known_sets
@@ -131,8 +131,8 @@ def test_a_set_is_kept_when_another_process_finishes_the_ending(story: Story) ->
     row = app.registry.look().named("a")
     assert row is not None
     policy = Policy(EndVerb.STOP, "night", set_name="evening")
-    endings_of(app).planning.begin(
-        endings_of(app).planning.prepare([row], policy), policy, lambda _: None
+    ender_of(app).planning.begin(
+        ender_of(app).planning.prepare([row], policy), policy, lambda _: None
     )
     app.books.release([app.books.latest_intent()])
     story.processes.die(agent.process)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import Story
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
 from tmuxreap.ending import end, prepare
@@ -19,7 +19,7 @@ from tmuxreap.sessions.context import Context
 def ended(story: Story, app: Context | None = None) -> list[Item]:
     app = app or story.app()
     look = app.registry.look()
-    return endings_of(app).end(look.usable, STOP)
+    return ender_of(app).end(look.usable, STOP)
 
 
 def facts(items: list[Item]) -> list[tuple[object, object]]:
@@ -40,7 +40,7 @@ def test_a_row_that_was_renewed_since_the_look_is_planned_again(story: Story) ->
     story.path.write_text(
         story.path.read_text().replace('"status": "running"', '"status": "stopped"')
     )
-    (answer,) = endings_of(app).end(look.usable, STOP)
+    (answer,) = ender_of(app).end(look.usable, STOP)
     assert answer.error is not None
     assert answer.error.code == "session_alive"
 
@@ -50,7 +50,7 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
     app = story.app()
     look = app.registry.look()
     story.path.write_text("tmux_sessions: []\n")
-    (answer,) = endings_of(app).end(look.usable, STOP)
+    (answer,) = ender_of(app).end(look.usable, STOP)
     assert answer.error is not None
     assert answer.error.code == "session_not_registered"
     assert story.processes.alive(agent.process)
@@ -74,7 +74,7 @@ def test_an_interruption_answers_for_each_unfinished_target(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(end.Endings, "run_ladders", interrupted)
+    monkeypatch.setattr(end.Ender, "run_ladders", interrupted)
     codes = [item.error.code for item in ended(story) if item.error]
     assert codes == ["interrupted", "interrupted"]
     with story.ledger() as ledger:
@@ -87,7 +87,7 @@ def test_an_unregistered_session_is_ended_and_not_recorded(story: Story) -> None
     vim = story.tmux.open(story.SOCKET, "stray", "vim").panes[0].process
     row = Row("stray")
     before = story.path.read_bytes()
-    answer: Any = endings_of(app).end_unregistered(row, KILL).as_json()
+    answer: Any = ender_of(app).end_unregistered(row, KILL).as_json()
     assert (answer["outcome"], answer["status"]) == ("killed", None)
     assert not story.processes.alive(vim)
     assert story.path.read_bytes() == before

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import OWN_PID, Story, row_of
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.core.model import Status
 from tmuxreap.core.results import failure_in
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.hold import POLICY, end_and_hold, prepared
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.ledger.records import Intent
@@ -28,9 +28,9 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 def held(story: Story, app: Context) -> tuple[dict[str, str | None], list[EndingState]]:
-    endings, _ = prepared(endings_of(app).planning, [row_of(story)])
+    endings, _ = prepared(ender_of(app).planning, [row_of(story)])
     with under_way(app.books) as mark:
-        answers, found = end_and_hold(endings_of(app), endings, mark)
+        answers, found = end_and_hold(ender_of(app), endings, mark)
     failures = {name: failure_in(answer) for name, answer in answers.items()}
     return {name: it.code.text if it else None for name, it in failures.items()}, found
 
@@ -63,10 +63,10 @@ def test_a_pane_is_held_even_without_keys(story: Story) -> None:
 def test_a_hold_does_not_disturb_another_ending(story: Story) -> None:
     agent = story.agent()
     other = story.app(story.processes.add("tmuxreap").pid)
-    endings, _ = prepared(endings_of(other).planning, [row_of(story)])
+    endings, _ = prepared(ender_of(other).planning, [row_of(story)])
 
     with under_way(other.books) as mark:
-        endings_of(other).planning.begin(endings, POLICY, mark)
+        ender_of(other).planning.begin(endings, POLICY, mark)
     codes, found = held(story, story.app(OWN_PID))
     assert (codes, found, agent.heard) == ({"acme": "still_running"}, [], [])
 
@@ -74,11 +74,11 @@ def test_a_hold_does_not_disturb_another_ending(story: Story) -> None:
 def test_a_row_that_changed_since_the_plan_gets_no_key(story: Story) -> None:
     agent = story.agent()
     app = story.app()
-    endings, _ = prepared(endings_of(app).planning, [row_of(story)])
+    endings, _ = prepared(ender_of(app).planning, [row_of(story)])
     text = story.path.read_text()
     story.path.write_text(text.replace('"status": "running"', '"status": "stopped"'))
     with under_way(app.books) as mark:
-        answers, found = end_and_hold(endings_of(app), endings, mark)
+        answers, found = end_and_hold(ender_of(app), endings, mark)
     failure = failure_in(answers["acme"])
     assert (failure and failure.code.text, found, agent.heard) == ("lock_timeout", [], [])
 

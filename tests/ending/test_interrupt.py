@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import OWN_PID, FakeAgent, Story
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.ending.interrupt import interrupt_rows
 from tmuxreap.ledger.records import Heartbeat
 
@@ -24,7 +24,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def told(story: Story, *, pid: int = OWN_PID, dry_run: bool = False) -> dict[str, Any]:
     app = story.app(pid)
     rows = [row for row in app.registry.look().usable if row.name == "acme"]
-    (item,) = interrupt_rows(endings_of(app), rows, dry_run=dry_run)
+    (item,) = interrupt_rows(ender_of(app), rows, dry_run=dry_run)
     return item.as_json()
 
 

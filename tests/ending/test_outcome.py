@@ -12,7 +12,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.results import Draft, Ending
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState, RungReport
+from tmuxreap.ending.ending_state import EndingState, RungReport
 from tmuxreap.ending.outcome import (
     changes_of,
     event_of,

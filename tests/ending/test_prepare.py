@@ -6,14 +6,14 @@ from typing import Any
 
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
-from tmuxreap.commands.endings import endings_of
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.commands.endings import ender_of
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.policy import Policy
 
 
 def ending(story: Story, policy: Policy = STOP) -> EndingState:
     app = story.app()
-    (prepared,) = endings_of(app).planning.prepare(app.registry.look().usable, policy)
+    (prepared,) = ender_of(app).planning.prepare(app.registry.look().usable, policy)
     return prepared
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.ending.test_plan import STOP
 from tests.ending.test_prepare import answer
 from tests.fakes import CONVERSATION, Story
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.core.values import replace
 
 
@@ -19,7 +19,7 @@ def test_a_purge_needs_a_conversation_of_this_row_alone(story: Story, has_it: bo
         story.add_row({"name": "other", "status": "stopped", "agent": "demo", field: CONVERSATION})
     app = story.app()
     (row,) = (row for row in app.registry.look().usable if row.name == "acme")
-    (prepared,) = endings_of(app).planning.prepare([row], replace(STOP, purge=True))
+    (prepared,) = ender_of(app).planning.prepare([row], replace(STOP, purge=True))
     if has_it:
         error = answer(prepared)["error"]
         assert (error["code"], error["hint"]) == (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import OWN_PID, FakeAgent, Story
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Failure
 from tmuxreap.ending.send import send_prompt
@@ -31,7 +31,7 @@ def told(
     app = story.app(pid)
     row = app.registry.look().named("acme")
     assert row is not None
-    return send_prompt(endings_of(app), app.states, row, text, 3.0, dry_run=dry_run).item.as_json()
+    return send_prompt(ender_of(app), app.states, row, text, 3.0, dry_run=dry_run).item.as_json()
 
 
 def refused(story: Story, agent: FakeAgent, code: str = "not_idle") -> dict[str, Any]:

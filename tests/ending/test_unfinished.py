@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.fakes import Story
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.core.values import replace
@@ -41,12 +41,12 @@ def left(story: Story, **plan: object) -> Intent:
 def seen_to(story: Story, **plan: object) -> Context:
     intent, context = left(story, **plan), story.app()
     row = context.registry.look().usable[0]
-    endings_of(context).finish_recorded([], [(row, intent)])
+    ender_of(context).finish_recorded([], [(row, intent)])
     return context
 
 
 def finish_ending(story: Story, name: str, policy: Policy) -> str:
-    return endings_of(story.app()).finish_ending(name, policy, spares_lost=None)
+    return ender_of(story.app()).finish_ending(name, policy, spares_lost=None)
 
 
 def test_reconcile_finishes_a_kill_that_was_begun(story: Story) -> None:
@@ -96,7 +96,7 @@ def test_without_the_list_of_spared_programs_a_kill_is_finished_and_a_stop_is_no
 ) -> None:
     agent = story.agent()
     lost = Failure(Code.CONFIG_INVALID, "agents.yaml, line 3")
-    endings = endings_of(story.app())
+    endings = ender_of(story.app())
     told = endings.finish_ending("acme", Policy(EndVerb.STOP, "enough"), spares_lost=lost)
     assert "agents.yaml, line 3" in told
     assert story.processes.alive(agent.process)

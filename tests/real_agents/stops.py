@@ -18,7 +18,7 @@ from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import QUEUED, SITUATIONS
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
-from tmuxreap.ending.ending import UNREAD
+from tmuxreap.ending.ending_state import UNREAD
 
 LATE_S = 30.0  # a dialog that was open opens again, where the agent has kept it
 

@@ -44,7 +44,7 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
     ],
     "an equal pid is not the same pane": [
         (
-            "ending/ending.py",
+            "ending/ending_state.py",
             "    first = ending.first\n    if first.session is None or first.pane is None:",
             "    if row.pane.pid == ending.row.pane.pid:\n        return True\n"
             "    first = ending.first\n    if first.session is None or first.pane is None:",

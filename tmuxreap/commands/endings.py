@@ -5,12 +5,12 @@ ledger."""
 from __future__ import annotations
 
 from tmuxreap.core.results import Item, Result
-from tmuxreap.ending.end import Endings, from_text, wait_for_caller
+from tmuxreap.ending.end import Ender, from_text, wait_for_caller
 from tmuxreap.sessions.context import Context
 
 
-def endings_of(context: Context) -> Endings:
-    return Endings(
+def ender_of(context: Context) -> Ender:
+    return Ender(
         sights=context.sights,
         finder=context.finder,
         active=context.active,
@@ -27,7 +27,7 @@ def finish(context: Context, number: int, policy: str) -> Result:
     intent = wait_for_caller(context.books, context.processes, context.clock, me, number)
     items: list[Item]
     if intent is not None:
-        items = endings_of(context).finish(intent, from_text(policy))
+        items = ender_of(context).finish(intent, from_text(policy))
     else:
         items = []
     return context.result("finish", items)

@@ -77,9 +77,9 @@ def _forgotten(context: Context, rows: Sequence[Row], request: ForgetRequest) ->
             now = [row]
             if is_lost(row) and wants_restart(row) and not request.dry_run:
                 # late: few rows wait for a restart
-                from tmuxreap.commands.endings import endings_of
+                from tmuxreap.commands.endings import ender_of
 
-                now = endings_of(context).cancel_restarts(now, "forget")
+                now = ender_of(context).cancel_restarts(now, "forget")
             _check(context, now[0], request)
         except Failure as failure:
             failures[row.name] = failure

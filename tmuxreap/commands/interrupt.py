@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.answers import Interrupted
@@ -37,7 +37,7 @@ def run(context: Context, request: InterruptRequest) -> Result:
         and not _agreed(context, request, chosen.rows, rest)
     ):
         return context.result("interrupt", [], failure=declined("interrupt"))
-    items = interrupt_rows(endings_of(context), chosen.rows, dry_run=request.dry_run)
+    items = interrupt_rows(ender_of(context), chosen.rows, dry_run=request.dry_run)
     return context.result("interrupt", [*items, *rest])
 
 
@@ -46,7 +46,7 @@ def _agreed(
 ) -> bool:
     """Decide as for a stop: ask the user, allow scripts, require --yes of registered agents."""
     if request.ask is not None:
-        plan = interrupt_rows(endings_of(context), rows, dry_run=True)
+        plan = interrupt_rows(ender_of(context), rows, dry_run=True)
         return request.ask(context.result("interrupt", [*plan, *rest]))
     if is_inside(context):
         reason = "for more than named sessions an agent has to confirm"

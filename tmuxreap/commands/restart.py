@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.starting.comeback import Comeback, Way, way_back
 from tmuxreap.commands.starting.row import CONFIRM_S
 from tmuxreap.commands.stop import is_inside
@@ -19,7 +19,7 @@ from tmuxreap.core.errors import Code, Failure, LockIsHeld, command, could_not, 
 from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Ending, Item, Restarted, Result, failure_in, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.hold import check_recordable, end_and_hold, note_job_over, prepared
 from tmuxreap.ending.send import type_draft
 from tmuxreap.registry.targets import Wanted
@@ -89,7 +89,7 @@ def _unconfirmed(
 
 
 def _planned(context: Context, rows: Sequence[Row]) -> list[Item]:
-    first, later = prepared(endings_of(context).planning, rows, remembers=False)
+    first, later = prepared(ender_of(context).planning, rows, remembers=False)
     endings = [*first, *later]
     items = {ending.name: _plan_of(context, ending) for ending in endings}
     fit = [ending for ending in endings if items[ending.name].error is None]
@@ -166,7 +166,7 @@ class _Rolling:
         look = context.registry.look()
         current = [look.named(row.name) or row for row in rows]
         # Of two rows of one pane the second is looked at again, once the first is back.
-        endings, _ = prepared(endings_of(context).planning, current)
+        endings, _ = prepared(ender_of(context).planning, current)
         ways: dict[str, Way] = {}
         for ending in endings:
             try:
@@ -175,7 +175,7 @@ class _Rolling:
                 self._answers[ending.name] = _answer(ending, Outcome.REFUSED, failure)
         fit = [ending for ending in endings if ending.name in ways]
         with under_way(context.books) as mark_in_progress:
-            ended, held = end_and_hold(endings_of(context), fit, mark_in_progress)
+            ended, held = end_and_hold(ender_of(context), fit, mark_in_progress)
             for ending in fit:
                 if ending not in held:
                     self._answers[ending.name] = _not_ended(ending, ended[ending.name])
@@ -240,7 +240,7 @@ class _Rolling:
         row = self._context.registry.look().named(name)
         if row is None:
             return "its row is gone"
-        return type_draft(endings_of(self._context), row, text)
+        return type_draft(ender_of(self._context), row, text)
 
 
 def _fit(context: Context, ending: EndingState) -> Way:

@@ -3,7 +3,7 @@ types it twice."""
 
 from __future__ import annotations
 
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.wait import SCREENS_EVERY_S, AnyWaiter, pause
 from tmuxreap.core.answers import Sent
@@ -74,7 +74,7 @@ def _sent(
     until = began + request.when_idle_s
     while True:
         attempt = send_prompt(
-            endings_of(context),
+            ender_of(context),
             context.states,
             row,
             text,

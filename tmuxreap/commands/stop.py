@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.targets import (
     check_spares,
     check_targets,
@@ -73,7 +73,7 @@ def run(context: Context, request: EndRequest) -> Result:
             rest.append(item)
     rest += [failed_target(name, failure) for name, failure in starting.items()]
     if request.dry_run:
-        items = endings_of(context).dry_run(chosen.rows, request.policy)
+        items = ender_of(context).dry_run(chosen.rows, request.policy)
     else:
         many = chosen.sweeping or request.policy.purge
         must_ask = bool(chosen.rows) and many and not request.yes
@@ -104,10 +104,10 @@ def _nobody(context: Context, look: RegistryLook, verb: EndVerb) -> str:
 def _ended(context: Context, rows: Sequence[Row], policy: Policy) -> list[Item]:
     """End these sessions. What an agent's own daemon runs below a row has none: its `index` is
     negative."""
-    items = endings_of(context).end([row for row in rows if row.index >= 0], policy)
+    items = ender_of(context).end([row for row in rows if row.index >= 0], policy)
     return [
         *items,
-        *(endings_of(context).end_unregistered(row, policy) for row in rows if row.index < 0),
+        *(ender_of(context).end_unregistered(row, policy) for row in rows if row.index < 0),
     ]
 
 
@@ -122,7 +122,7 @@ def _after_starts(
     for name in meant:
         row = look.named(name)
         if row is not None:
-            endings_of(context).cancel_restarts([row], request.policy.verb.value)
+            ender_of(context).cancel_restarts([row], request.policy.verb.value)
         failure = active.wait_for_start(name, lock_held=context.lock_held)
         if failure is not None:
             waiting[name] = failure
@@ -226,7 +226,7 @@ def _unconfirmed(
     the answer if nothing is to be ended."""
     if request.ask is None and not is_inside(context):
         return None
-    plan = [*endings_of(context).dry_run(rows, request.policy), *rest]
+    plan = [*ender_of(context).dry_run(rows, request.policy), *rest]
     if request.ask is not None:
         agreed = request.ask(_result(context, request, plan))
         return None if agreed else _declined(context, request)
@@ -269,8 +269,8 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
         identity = context.place.identity_of(server, session)
     row = Row(name, tmux=identity)
     if session is None or request.dry_run:  # a plan, or why nothing can be seen
-        return endings_of(context).dry_run([row], request.policy)[0]
-    return endings_of(context).end_unregistered(row, request.policy)
+        return ender_of(context).dry_run([row], request.policy)[0]
+    return ender_of(context).end_unregistered(row, request.policy)
 
 
 def _not_found(name: str) -> Failure:

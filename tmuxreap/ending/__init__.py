@@ -5,5 +5,5 @@ tmux a session name, only ids that were checked, and never records an end withou
 
 Doors: `end` (with the handover to a finisher outside the session, and endings whose owner died),
 `interrupt` (ends a turn, not a session), `hold` (ends, and keeps the pane), `send` (gives a
-prompt), `policy`, `ending`, `own_ends` (agents' own commands). Main types: `Endings`,
+prompt), `policy`, `ending_state`, `own_ends` (agents' own commands). Main types: `Ender`,
 `EndingState`, `Plan`, `Policy`."""

@@ -17,7 +17,7 @@ from tmuxreap.core.model import EndVerb, Live, Outcome, Process, Row, Terminal
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Ending, Item, problem_of
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.ending import EndingState, out_of_reach
+from tmuxreap.ending.ending_state import EndingState, out_of_reach
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.proof.observe import Place

@@ -27,7 +27,7 @@ from tmuxreap.core.results import Ending, Item, failed_target, plain_json, probl
 from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.ending.clean_up import CleanUp, note_removed, set_task
 from tmuxreap.ending.delegation import report_finished, report_started
-from tmuxreap.ending.ending import EndingState, one_of_each_pane
+from tmuxreap.ending.ending_state import EndingState, one_of_each_pane
 from tmuxreap.ending.outcome import dry_run_answers, pending_result, result_of
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ending.prepare import Planning, check_lock
@@ -59,7 +59,7 @@ def in_new_set(policy: Policy) -> Policy:
 
 
 @frozen
-class Endings:
+class Ender:
     """Ends the sessions of one registry. `warnings`: those of the command."""
 
     sights: Sights
@@ -219,9 +219,9 @@ class Endings:
 class _Run:
     """The endings of one command, with their answers so far, by name."""
 
-    def __init__(self, endings: Endings, policy: Policy) -> None:
+    def __init__(self, by: Ender, policy: Policy) -> None:
         self.answers: dict[str, Item] = {}
-        self._by = endings
+        self._by = by
         self._policy = policy
 
     def end(self, rows: Sequence[Row], mark_in_progress: MarkInProgress) -> list[Row]:

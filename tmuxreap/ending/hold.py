@@ -12,8 +12,8 @@ from tmuxreap.core.model import EndVerb, Row, Scope, Status
 from tmuxreap.core.ports import Clock
 from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.ending.delegation import report_ended
-from tmuxreap.ending.end import Endings
-from tmuxreap.ending.ending import EndingState, one_of_each_pane
+from tmuxreap.ending.end import Ender
+from tmuxreap.ending.ending_state import EndingState, one_of_each_pane
 from tmuxreap.ending.policy import REASONS, Policy
 from tmuxreap.ending.prepare import Planning, recordable
 from tmuxreap.ledger.books import Books
@@ -48,7 +48,7 @@ def note_job_over(books: Books, clock: Clock, ending: EndingState, ended: Item) 
 
 
 def end_and_hold(
-    by: Endings, endings: Sequence[EndingState], mark_in_progress: MarkInProgress
+    by: Ender, endings: Sequence[EndingState], mark_in_progress: MarkInProgress
 ) -> tuple[dict[str, Item], list[EndingState]]:
     """End these agents. Return the answer of each, and those that are stopped and may come back."""
     begun, busy, stale = by.planning.begin(endings, POLICY, mark_in_progress)

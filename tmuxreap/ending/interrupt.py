@@ -12,8 +12,8 @@ from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope
 from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import REFUSALS, Item, failure_in, problem_of
 from tmuxreap.core.values import replace
-from tmuxreap.ending.end import Endings
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.end import Ender
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.turns import RESTING, end_turn, not_interruptible, why_not_interruptible
 from tmuxreap.ending.outcome import draft_warning
 from tmuxreap.ending.policy import Policy
@@ -27,7 +27,7 @@ from tmuxreap.sessions.under_way import ActiveIntents
 POLICY = Policy(EndVerb.INTERRUPT, "interrupted", scope=Scope.PANE)
 
 
-def interrupt_rows(by: Endings, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
+def interrupt_rows(by: Ender, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
     """Interrupt the agents of these rows; return the answers in the order of the rows."""
     endings = by.planning.prepare(rows, POLICY)
     busy = by.active.busy()

@@ -13,7 +13,7 @@ from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Conversation, Ending, Item, Process, Rung, megabytes, problem_of
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import UNREAD, EndingState, RungReport, as_answer, out_of_reach
+from tmuxreap.ending.ending_state import UNREAD, EndingState, RungReport, as_answer, out_of_reach
 from tmuxreap.ending.plan import foreign_panes
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ending.prepare import Planning, recordable

@@ -21,7 +21,7 @@ from tmuxreap.core.ports import Clock, Processes, Tmux
 from tmuxreap.core.results import Ending, Item, failed_target
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import rows_beside, why_no_purge_yet
-from tmuxreap.ending.ending import EndingState, screen_for_keys
+from tmuxreap.ending.ending_state import EndingState, screen_for_keys
 from tmuxreap.ending.plan import ENDING_VERBS, Plan, make_plan, refusal
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books

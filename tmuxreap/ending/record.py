@@ -18,7 +18,7 @@ from tmuxreap.core.results import Ending, Item, Problem
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.clean_up import CleanUp, purge_now
 from tmuxreap.ending.delegation import report_ended
-from tmuxreap.ending.ending import EndingState, rows_by_place, twins_of
+from tmuxreap.ending.ending_state import EndingState, rows_by_place, twins_of
 from tmuxreap.ending.outcome import changes_of, event_of, event_record, last_screen, result_of
 from tmuxreap.ending.policy import Policy
 from tmuxreap.ledger.books import Books

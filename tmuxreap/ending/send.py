@@ -14,8 +14,8 @@ from tmuxreap.core.model import AgentState, EndVerb, Live, Outcome, Row, Scope, 
 from tmuxreap.core.results import REFUSALS, failure_in, problem_of
 from tmuxreap.core.text import would_be_obeyed
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.end import Endings
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.end import Ender
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.prompts import (
     Delivery,
     deliver,
@@ -50,7 +50,7 @@ class Attempt:
 
 
 def send_prompt(
-    by: Endings, states: States, row: Row, text: str, confirm_s: float, *, dry_run: bool = False
+    by: Ender, states: States, row: Row, text: str, confirm_s: float, *, dry_run: bool = False
 ) -> Attempt:
     """Give the prompt, if the agent is idle and its input empty now; raise a Failure for a text
     that is a command to the agent."""
@@ -83,7 +83,7 @@ def send_prompt(
     return Attempt(item, ending.outcome is Outcome.REFUSED)
 
 
-def type_draft(by: Endings, row: Row, text: str) -> str | None:
+def type_draft(by: Ender, row: Row, text: str) -> str | None:
     """Type a draft into the input of an agent that has just begun, without Enter, as soon as that
     is idle and empty. Return why it could not be done, or None."""
     if would_be_obeyed(text):
@@ -102,7 +102,7 @@ def type_draft(by: Endings, row: Row, text: str) -> str | None:
         by.active.processes.wait((), DRAFT_STEP_S)
 
 
-def _typed(by: Endings, row: Row, text: str) -> tuple[EndingState, str | None]:
+def _typed(by: Ender, row: Row, text: str) -> tuple[EndingState, str | None]:
     (ending,) = by.planning.prepare([row], POLICY)
     ending.plan = replace(ending.plan, options=())
     delivery = Delivery(text, 0.0)
@@ -190,7 +190,7 @@ def _state_of(states: States, ending: EndingState) -> AgentState:
 
 
 @contextlib.contextmanager
-def _intent(by: Endings, ending: EndingState, confirm_s: float) -> Iterator[None]:
+def _intent(by: Ender, ending: EndingState, confirm_s: float) -> Iterator[None]:
     """Hold the row for the time of the send: of two sends, or a send and an ending, one waits."""
     active = by.active
     name = ending.name
@@ -237,7 +237,7 @@ def _intent(by: Endings, ending: EndingState, confirm_s: float) -> Iterator[None
             by.books.close_intents([Closing(answer.intent.id, ending.outcome)])
 
 
-def _note(by: Endings, ending: EndingState, delivery: Delivery) -> None:
+def _note(by: Ender, ending: EndingState, delivery: Delivery) -> None:
     facts = {
         "outcome": ending.outcome.value,
         "chars": len(delivery.text),

@@ -20,7 +20,7 @@ from tmuxreap.core.model import Live, Outcome, Row, StoppedBy
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.core.results import Conversation, Draft
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import (
     Capture,

@@ -19,7 +19,7 @@ from tmuxreap.core.errors import Code
 from tmuxreap.core.model import EndVerb, Live, NoServer, Outcome, Process, ProcessId, StoppedBy
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import (
     BeginOwnEnd,

@@ -14,7 +14,7 @@ from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.keys import CLOSES_S, OPENS_S
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,

@@ -13,7 +13,7 @@ from tests.fakes import FakeClock
 from tmuxreap.agents.profiles import Key, Pause, Profile, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,
     KeepDraft,

@@ -20,7 +20,7 @@ from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.keys import REPEATS, confirmed_screen
 from tmuxreap.ending.ladder.requests import (
     PARTIAL,

@@ -10,7 +10,7 @@ from tests.fakes import FakeClock
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.results import Conversation
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.requests import (
     Capture,
     KeepDraft,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.reap.candidates import Candidate, find_leftovers, judge_rows
 from tmuxreap.commands.reap.leaks import Leak, find_leaks, told
 from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits
@@ -202,7 +202,7 @@ def _judged(
 
 def _planned(context: Context, one: Candidate, request: ReapRequest) -> Item:
     past = {one.row.name: one.past} if one.past else None
-    (plan,) = endings_of(context).dry_run([one.row], request.policy_for(one.verdict.kind), past)
+    (plan,) = ender_of(context).dry_run([one.row], request.policy_for(one.verdict.kind), past)
     return _item(one, plan)
 
 
@@ -214,13 +214,13 @@ def _ended(
     for kind in Kind:
         same = [one for one in found if one.verdict.kind is kind and one.past is None]
         if same:
-            ended = endings_of(context).end([one.row for one in same], request.policy_for(kind))
+            ended = ender_of(context).end([one.row for one in same], request.policy_for(kind))
             items += map(_item, same, warned_of_children(look, ended))
     return [*items, *(_swept(context, one, request) for one in found if one.past is not None)]
 
 
 def _swept(context: Context, one: Candidate, request: ReapRequest) -> Item:
-    item = endings_of(context).end_unregistered(one.row, request.policy_for(Kind.ORPHAN), one.past)
+    item = ender_of(context).end_unregistered(one.row, request.policy_for(Kind.ORPHAN), one.past)
     evidence = {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
     context.books.note(one.row.name, "reaped", evidence)
     return _item(one, item)

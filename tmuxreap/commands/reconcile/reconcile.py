@@ -7,7 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.reconcile import held
 from tmuxreap.commands.reconcile.drift import (
     DriftKind,
@@ -346,10 +346,10 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[RowDrift]) ->
     for one, it in closed:
         if _has_ended(rows, one):
             ended.append((rows[one.name], it))
-    endings_of(context).finish_recorded(dead, ended)
+    ender_of(context).finish_recorded(dead, ended)
     finished = [
         _action(
-            drift, endings_of(context).finish_ending(drift.name, drift.finish, context.spares_lost)
+            drift, ender_of(context).finish_ending(drift.name, drift.finish, context.spares_lost)
         )
         for drift in drifts
         if drift.finish

@@ -18,7 +18,7 @@ from tmuxreap.agents.conversations.find import Clues, with_path
 from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import SHELLS
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.starting.launch import BEGINNING_S, agent_failed, existing_folder
 from tmuxreap.commands.starting.row import (
     Launch,
@@ -43,7 +43,7 @@ from tmuxreap.core.model import (
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace, slotted
 from tmuxreap.ending.end import restore_options
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.policy import EndingOptions, make_policy
 from tmuxreap.ledger.records import Closing, Intent, RecordedStart
 from tmuxreap.proof.sight import Sight
@@ -412,7 +412,7 @@ class Comeback:
 def close_pane(context: Context, row: Row, verb: EndVerb = EndVerb.KILL) -> bool:
     """End what is in the pane of this provisional row, and close it; tell whether it is gone."""
     options = EndingOptions("start_failed", grace=1.0, pane_only=True)
-    return endings_of(context).end_unregistered(row, make_policy(verb, options, {})).error is None
+    return ender_of(context).end_unregistered(row, make_policy(verb, options, {})).error is None
 
 
 # The agent is a job of the shell, in its own process group, as if it had been typed there. A C-z

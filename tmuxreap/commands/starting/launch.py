@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import SHELLS
-from tmuxreap.commands.endings import endings_of
+from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.starting.outside import process_of, with_process
 from tmuxreap.commands.starting.row import (
     Launch,
@@ -60,7 +60,6 @@ from tmuxreap.system.git import Worktree, add_worktree, undo_add_worktree
 from tmuxreap.system.machine import defer_interrupts
 
 if TYPE_CHECKING:
-    from tmuxreap.ending.end import Endings
     from tmuxreap.ending.policy import Policy
 
 
@@ -80,18 +79,14 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     if past is None and not row.tmux.known:
         return False
     options = EndingOptions("start_failed", grace=1.0)
-    ended = _endings(context).end_unregistered(row, make_policy(EndVerb.KILL, options, {}), past)
+    ended = ender_of(context).end_unregistered(row, make_policy(EndVerb.KILL, options, {}), past)
     error = ended.error
     if error is not None and error.code == Code.FOREIGN_PANES.text:
         # Somebody has brought panes into it meanwhile: they are none of the start's.
         alone = replace(options, pane_only=True)
         policy = make_policy(EndVerb.KILL, alone, {})
-        error = _endings(context).end_unregistered(row, policy, past).error
+        error = ender_of(context).end_unregistered(row, policy, past).error
     return error is None
-
-
-def _endings(context: Context) -> Endings:
-    return endings_of(context)
 
 
 def agent_failed(spec: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
@@ -199,7 +194,7 @@ def make_way(
                 raise _lives_on(spec.name, outlived)
             if not replace:
                 raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
-            _raise_if_failed(_endings(context).end([row], _replacing(context))[0])
+            _raise_if_failed(ender_of(context).end([row], _replacing(context))[0])
             ended = sight.session
     if spec.terminal is not Terminal.TMUX:
         _check_no_remains(context, spec)
@@ -215,7 +210,7 @@ def make_way(
 
         tmux = context.place.identity_of(server, session)
         existing = Row(spec.name, agent=spec.agent, tmux_server=spec.server, tmux=tmux)
-        _raise_if_failed(_endings(context).end_unregistered(existing, _replacing(context)))
+        _raise_if_failed(ender_of(context).end_unregistered(existing, _replacing(context)))
 
 
 def _replacing(context: Context) -> Policy:

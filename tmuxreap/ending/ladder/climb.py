@@ -14,7 +14,7 @@ from tmuxreap.core.errors import Code
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import SignalSent
-from tmuxreap.ending.ending import EndingState, RungReport
+from tmuxreap.ending.ending_state import EndingState, RungReport
 from tmuxreap.ending.ladder.daemons import end_at_server, end_in_daemon
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (

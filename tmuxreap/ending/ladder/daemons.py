@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Code, Failure, could_not
 from tmuxreap.core.model import Outcome
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.requests import BeginOwnEnd, Follow, Look, ReadServed, Steps, Wait, ask
 from tmuxreap.ending.plan import PlannedRung
 

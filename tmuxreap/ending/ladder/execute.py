@@ -16,7 +16,7 @@ from tmuxreap.core import faults, model
 from tmuxreap.core.model import Deed, ProcessId
 from tmuxreap.core.ports import DRAW_S, PaneQuestion, Processes, Progress, SignalSent, Tmux
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import EndingState, screen_for_keys
+from tmuxreap.ending.ending_state import EndingState, screen_for_keys
 from tmuxreap.ending.ladder import requests
 from tmuxreap.ending.ladder.climb import FAULT_OF_RUNG, climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait

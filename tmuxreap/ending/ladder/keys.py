@@ -10,7 +10,7 @@ from functools import partial
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.ending.ending import UNREAD, EndingState
+from tmuxreap.ending.ending_state import UNREAD, EndingState
 from tmuxreap.ending.ladder.requests import (
     LOOK_S,
     PARTIAL,

@@ -14,7 +14,7 @@ from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import AgentState, Outcome
 from tmuxreap.core.text import visible
 from tmuxreap.core.values import slotted
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.keys import confirmed_screen
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,

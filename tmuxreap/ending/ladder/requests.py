@@ -13,7 +13,7 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.core.results import Draft
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.plan import SETTLE_S, RungKind
 from tmuxreap.proof.sight import Sight
 from tmuxreap.sessions.conversation import ConversationTrace, Known

@@ -12,7 +12,7 @@ from tmuxreap.agents.profiles import Key, KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
-from tmuxreap.ending.ending import EndingState
+from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.daemons import end_turn_at_server
 from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
 from tmuxreap.ending.ladder.requests import (

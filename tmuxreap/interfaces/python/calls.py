@@ -130,7 +130,7 @@ def answers_of(registry: Path, kind: type[T], work: Callable[[Context], Result])
     return results
 
 
-def endings_of(
+def ender_of(
     registry: Path, work: Callable[[Context], Result], targets: Iterable[object], *, check: bool
 ) -> list[Ending]:
     """Call a verb that ends; without `check`, a failure of the call is the error of each result."""

@@ -17,7 +17,7 @@ from tmuxreap.interfaces.python.calls import (
     Target,
     answers_of,
     check_free,
-    endings_of,
+    ender_of,
     listed,
     words_of,
 )
@@ -175,7 +175,7 @@ class Stopping:
             )
             return verb.run(context, request)
 
-        return endings_of(self.path, work, (), check=check)
+        return ender_of(self.path, work, (), check=check)
 
     def _end(
         self,
@@ -196,5 +196,5 @@ class Stopping:
             words = words_of(context, targets)
             return stop.run(context, stop.EndRequest(words, policy, dry_run, yes))
 
-        ended = endings_of(self.path, work, targets, check=check)
+        ended = ender_of(self.path, work, targets, check=check)
         return ended if several else ended[0]

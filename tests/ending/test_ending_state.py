@@ -6,7 +6,7 @@ from tests.ending.ladder.test_climb import an_ending
 from tests.ending.test_plan import AGENT, OTHER, SIGHT, TROUBLE
 from tmuxreap.core.model import Outcome, ProcessId, StoppedBy
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ending import RungReport
+from tmuxreap.ending.ending_state import RungReport
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.proof.ownership import Belonging, Owned
 from tmuxreap.proof.panes import Carried
