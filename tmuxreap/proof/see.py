@@ -58,9 +58,14 @@ from tmuxreap.proof.reach import (
     unproven_of,
 )
 from tmuxreap.proof.sight import Past, Sight
+from tmuxreap.registry.rows import recorded_conversation
 
 if TYPE_CHECKING:
-    from tmuxreap.agents.conversations.jobs import Job
+    from tmuxreap.agents.conversations.jobs import Job, Jobs
+
+    Listed = tuple[Jobs | None, Job | None]  # a list, and the session in it
+
+NOTHING = (None, None)
 
 
 def see(
@@ -127,8 +132,12 @@ def see(
         others += [pane for pane in whole.panes if not was_made_in(whole, pane, world)]
     agent = _agent_left_behind(row, belongings, others, profile, world, past)
     if session is None:
-        job = _continued(row, profile, world)
-        if job is not None and not agent:
+        jobs, job = NOTHING
+        if not agent:
+            jobs, job = _continued(row, profile, world)
+        if jobs is not None and not jobs.is_known:
+            return Sight(Live.UNKNOWN, socket, server, trouble=_unlisted(row))
+        if job is not None:
             seat = replace(row, pane=replace(row.pane, id=job.id))
             return _see_job(seat, socket, profile, spares, world, past)
         unproven = unproven_of(row, server, belongings, spares, world, past)
@@ -233,12 +242,23 @@ def _with_agent(
     keyed = on_terminal(pane, agent, world)
     if carrier:
         keyed = (carrier.process,)
-    job, daemon = _parked(row, agent, profile, world)
+    live = Live.ALIVE if carrier else live_in(pane, agent, world)
+    jobs, job = _parked(agent, row, profile, world)
+    if live is Live.AGENT_GONE and (profile is None or profile.own_server is None):
+        # A shell is left where its agent was. A server is asked once that pane is gone.
+        jobs, job = _continued(row, profile, world)
+    if job is not None and live is Live.AGENT_GONE:
+        live = Live.ALIVE
+    if live is Live.AGENT_GONE and jobs is not None and not jobs.is_known:
+        return replace(sight, live=Live.UNKNOWN, pane=pane, trouble=_unlisted(row))
+    daemon = None
+    if jobs is not None and job is not None:
+        daemon = jobs.daemon
     return replace(
         sight,
         job=job,
         daemon=daemon,
-        live=Live.ALIVE if carrier else live_in(pane, agent, world),
+        live=live,
         pane=pane,
         agent=agent,
         keyed=keyed,
@@ -246,24 +266,24 @@ def _with_agent(
     )
 
 
-def _parked(
-    row: Row, agent: tuple[Process, ...], profile: Profile | None, world: World
-) -> tuple[Job | None, int | None]:
+def _parked(agent: tuple[Process, ...], row: Row, profile: Profile | None, world: World) -> Listed:
     """Return the session in its own daemon that the agent in the pane moved its conversation to."""
     if profile is None or not profile.parks:
-        return None, None
+        return NOTHING
     jobs, job = world.lists().parked(row, profile, tuple(process.id for process in agent))
     if job is None or not job.lives:
-        return None, None
-    return job, jobs.daemon
+        return jobs, None
+    return jobs, job
 
 
-def _continued(row: Row, profile: Profile | None, world: World) -> Job | None:
+def _continued(row: Row, profile: Profile | None, world: World) -> Listed:
     """Return the session in its own daemon in which the agent continued a running row's
-    conversation, and left the pane."""
+    conversation, and left the pane. A list that cannot be read may have it."""
     if row.status.ended or profile is None or profile.background is None:
-        return None
-    return world.lists().continued(row, profile)[1]
+        return NOTHING
+    if recorded_conversation(row, profile.name) is None:
+        return NOTHING
+    return world.lists().continued(row, profile)
 
 
 def _judge_first(

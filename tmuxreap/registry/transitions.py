@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from tmuxreap.core.model import EndVerb, Row, Status, StoppedBy
+from tmuxreap.core.model import EndVerb, Row, Status, StoppedBy, Terminal
 from tmuxreap.core.results import Conversation
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
@@ -230,10 +230,14 @@ def newer_lives(row: Row, lives: Sequence[Life], before: Sequence[Life]) -> list
 
 
 def is_same_process(row: Row, life: Life) -> bool:
-    """Tell whether both mean one process: by its pid, and by its start where both have it."""
+    """Tell whether both mean one process: by its pid, and by its start where both have it; of a
+    session that a server runs without a process, by its seat."""
     pane = _inner(life, "pane")
     tmux = _inner(life, "tmux")
-    if row.pane.pid is None or row.pane.pid != pane.get("pid"):
+    if row.pane.pid != pane.get("pid"):
+        return False
+    seat = row.pane.id if row.terminal is Terminal.BACKGROUND else None
+    if row.pane.pid is None and (seat is None or seat != pane.get("id")):
         return False
     for mine, known in ((row.tmux.host, tmux.get("host")), (row.tmux.boot_id, tmux.get("boot_id"))):
         if None not in (mine, known) and mine != known:

@@ -183,6 +183,10 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         return [RowDrift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=hint)]
     if sight.owned.own:
         return [_survivors(row, sight, "kill", intent)]
+    if sight.job is not None:
+        evidence = f"the row is {row.status.value}, and its agent's own server works on it again"
+        hint = command("adopt", row.name, "--background", sight.job.seat)
+        return [RowDrift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=hint)]
     if intent is None:
         return []
     changes: Changes = {}
