@@ -10,11 +10,11 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.fake_processes import FakeProcesses
 from tests.turns import Crash, Turn, Turns
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.errors import Failure, NoAnswer
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId, Unreachable
 from tmuxreap.core.ports import SignalSent
@@ -23,6 +23,13 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.system import lock
 
 PAUSE_S = 0.4
+SILENT = "demo-ctl gave no answer in 10 s"
+
+
+def _no_answer() -> NoReturn:
+    raise NoAnswer("it gave no answer in time")
+
+
 # What a port answers if it got no answer itself; other calls are never broken so.
 NO_ANSWER: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("tmux", "look"): lambda socket: Unreachable(socket, "no answer in 5 s", "it may be stopped"),
@@ -31,6 +38,9 @@ NO_ANSWER: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("tmux", "capture"): lambda *_, **__: None,
     ("tmux", "create"): lambda *_, **__: "no answer",
     ("processes", "signal"): lambda *_: SignalSent.DENIED,
+    ("program", "run"): lambda *_: ("", SILENT),
+    ("server", "connect"): lambda *_: _no_answer(),
+    ("server", "call"): lambda *_: _no_answer(),
 }
 INTERRUPTED = {("tmux", "look"), ("processes", "wait")}
 # Steps without access to a file: no disk fails there.

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from tests.simulation import people
 from tests.simulation.actors import KINDS as FAULTS
 from tests.simulation.actors import Actor
+from tests.simulation.daemons import LIST, SERVER, Daemon, reached
 from tests.simulation.lives import KINDS, SOCKETS, Wrong
 from tests.simulation.promises import Judge
 from tests.simulation.unavailable import unavailable
@@ -82,6 +83,8 @@ def _start(name: str, more: Any) -> Work:
 
 def _adopt(name: str, more: Any) -> Work:
     request = adopt.AdoptRequest(name, more or None)
+    if more.startswith("w"):
+        request = adopt.AdoptRequest(name, None, background=f"demo:{more}")
     return lambda context: adopt.run(context, request)
 
 
@@ -118,14 +121,28 @@ def draw(seed: int) -> list[Step]:
     """Draw a history."""
     random = Random(seed)
     steps: list[Step] = []
+    daemon = random.random() < 0.25
+    if daemon:
+        steps.append(_daemon(random))
     for name in NAMES if random.random() < 0.5 else NAMES[:1]:
-        steps += _life(random, name)
+        steps += _life(random, name, daemon=daemon)
     for _ in range(random.randint(3, 12)):
-        steps += _next(random)
+        steps += _next(random, daemon=daemon)
     return steps
 
 
-def _life(random: Random, name: str) -> list[Step]:
+def _daemon(random: Random) -> Step:
+    how = {
+        "respawn_s": random.choice((0.0, 0.3, 2.0)),
+        "slow_s": random.choice((0.0, 0.0, 0.5, 4.0, 15.0)),
+        "deaf": random.random() < 0.1,
+        "revives_s": random.choice((None, None, None, 0.5, 4.0)),
+        "late_s": random.choice((0.0, 0.0, 1.0, 3.0)),
+    }
+    return ("daemon", random.choice((LIST, LIST, SERVER)), how)
+
+
+def _life(random: Random, name: str, *, daemon: bool) -> list[Step]:
     kind = random.choice(("demo", "demo", "demo", "plain", "mystery"))
     how: dict[str, Any] = {
         "leaves": random.random() < 0.8,
@@ -137,7 +154,8 @@ def _life(random: Random, name: str) -> list[Step]:
     if random.random() < 0.5:
         how["marked"] = True
     socket = 0 if random.random() < 0.8 else 1
-    steps: list[Step] = [("live", name, kind, socket, random.choice(WRAPS), how)]
+    wrap = random.choice((*WRAPS, *(["daemon"] * 4 if daemon else [])))
+    steps: list[Step] = [("live", name, kind, socket, wrap, how)]
     steps.append(("row", name, random.choice(ROWS)))
     return steps
 
@@ -163,8 +181,12 @@ def _scene(random: Random, name: str) -> list[Step]:
     )
 
 
-def _next(random: Random) -> list[Step]:
+def _next(random: Random, *, daemon: bool) -> list[Step]:
     name = random.choice(NAMES)
+    if daemon and random.random() < 0.35:
+        of_daemons = [*people.OF_DAEMONS, "goes_to_its_daemon", "goes_to_its_daemon"]
+        wait = ("time", random.choice((0.0, 0.1, 0.5, 2.0)))
+        return [("deed", random.choice(of_daemons), name, random.randrange(4)), wait]
     if random.random() < 0.2:
         return _scene(random, name)
     what = random.random()
@@ -179,7 +201,7 @@ def _next(random: Random) -> list[Step]:
     if what < 0.91:
         return [("ledger", random.random() < 0.5)]
     if what < 0.95:
-        return _life(random, name)
+        return _life(random, name, daemon=daemon)
     return [("time", random.choice((0.1, 0.5, 2.0, 12.0, 40.0)))]
 
 
@@ -197,7 +219,7 @@ def _command(random: Random, name: str) -> Step:
         kind = random.choice(("demo", "demo", "plain", "mystery"))
         more = (kind, random.choice(("", "on-failure", "always")), random.random() < 0.3)
     elif verb == "adopt":
-        more = random.choice(("demo", "", "plain"))
+        more = random.choice(("demo", "", "plain", f"w{name}0", f"w{name}1"))
     elif verb == "send":
         more = f"prompt {random.randrange(1_000_000)}"
     elif verb == "protect":
@@ -250,9 +272,17 @@ class Play:
         marks = {"TMUXREAP_ID": mark} if how.pop("marked", False) else {}
         self.world.live(name, kind, SOCKETS[socket], wrap, ignores=ignores, marks=marks, **how)
 
+    def do_daemon(self, kind: str, how: dict[str, Any]) -> None:
+        """Give the demo agent a daemon of its own, from now on."""
+        if not self.world.daemon.seats:
+            self.world.daemon = Daemon(self.world, kind, how)
+            self.world.daemon.tell()
+
     def do_row(self, name: str, how: str) -> None:
         life = self.world.newest(name)
-        headless = life is not None and life.session is None and self.world.alive(life)
+        world = self.world
+        runs = life is not None and (world.alive(life) or world.daemon.runs(life))
+        headless = runs and life is not None and life.session is None
         if (
             life is not None
             and how
@@ -313,6 +343,7 @@ class Play:
         world = self.world
         world.tmux.hung.clear()
         world.full = False
+        world.daemon.mend()
         world.ending = True
         world.pass_time(LAST_S)
         assert not world.actors, f"never ends: {world.actors}"
@@ -343,7 +374,7 @@ def play(steps: Sequence[Step]) -> None:
     try:
         armed = Play(folder)
         faults.at = armed.world.at
-        with unavailable(armed.world):
+        with unavailable(armed.world), reached(armed.world):
             for step in steps:
                 armed.step(step)
             armed.end()

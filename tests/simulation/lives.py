@@ -69,12 +69,26 @@ class SimAgent(FakeAgent):
         told = f"{actor} pressed {key!r} in {self.life}"
         self.world.check(not self.approved or held[0], 6, f"{told}: a dialog was approved")
         if len(self.submitted) > held[1]:
-            self.world.submitted(actor, self, told)
+            self._submitted(actor, told)
         if draft and draft != "/exit" and self.draft == "" and draft not in self.submitted:
-            self.world.cleared(actor, draft, told)
+            self._cleared(actor, draft, told)
         if busy and self.state == "busy" and key == "Escape":
             self.state = "idle"
         self._write()
+
+    def _submitted(self, actor: Actor, told: str) -> None:
+        text = self.submitted[-1]
+        wanted = actor.verb == "send" and text == actor.facts.get("text")
+        self.world.check(wanted, 6, f"{told}: {text!r} was submitted")
+        once = self.submitted.count(text) == 1
+        self.world.check(once, 6, f"{told}: {text!r} was submitted twice")
+
+    def _cleared(self, actor: Actor, draft: str, told: str) -> None:
+        if actor.verb == "send" or self.world.blind:
+            return
+        with self.world.story.ledger() as ledger:
+            kept = [event.data for event in ledger.events() if event.kind == "draft"]
+        self.world.check(draft in str(kept), 6, f"{told}: the draft {draft!r} was lost")
 
     def _write(self) -> None:
         if self.submitted and not self.life.said:

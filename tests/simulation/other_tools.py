@@ -11,12 +11,15 @@ import yaml
 from tests import plain_yaml
 from tests.fakes import Story
 from tests.simulation.actors import Stage
+from tests.simulation.daemons import Daemon, Seat
 from tests.simulation.lives import SOCKETS, Life
 
 PLANTED, CLAIMING = "planted", "c"  # rows that other hands bring
 
 
 class OtherTools(Stage):
+    daemon: Daemon
+
     def __init__(self, story: Story) -> None:
         super().__init__(story.processes)
         self.story, self.clock = story, story.clock
@@ -55,7 +58,9 @@ class OtherTools(Stage):
     def write_row(self, life: Life, how: str) -> None:
         """Record a life as our own tools, or as others do."""
         if life.session is None:
-            self._add(self._headless_row(life))
+            seat = self.daemon.seat_of(life)
+            row = self._headless_row(life) if seat is None else self._daemon_row(seat)
+            self._add(row)
             return
         if life.name in self.rows() or life.session.panes[0] is not life.pane:
             return
@@ -82,6 +87,18 @@ class OtherTools(Stage):
         tmux = {"host": self.story.HOST, "boot_id": self.story.BOOT}
         row: dict[str, Any] = {"name": life.name, "status": "running", "terminal": "none"}
         return {**row, "agent": life.kind, "pane": {**pane, "cwd": "/"}, "tmux": tmux}
+
+    def _daemon_row(self, seat: Seat) -> dict[str, Any]:
+        """Record a session in the agent's own daemon, as `adopt` does."""
+        pane: dict[str, Any] = {"id": seat.id, "cwd": "/"}
+        if seat.holder is not None:
+            started = self.processes.started_epoch(seat.holder)
+            pane |= {"pid": seat.holder.pid, "created_epoch": started}
+            pane["start_ticks"] = seat.holder.start
+        tmux = {"host": self.story.HOST, "boot_id": self.story.BOOT}
+        row: dict[str, Any] = {"name": seat.life.name, "status": "running", "agent": "demo"}
+        row["demo_conversation_id_own"] = seat.life.conversation
+        return {**row, "terminal": "background", "pane": pane, "tmux": tmux}
 
     def plant(self) -> None:
         """Bring a row from elsewhere, of a lost session that asks to be started again."""

@@ -10,11 +10,13 @@ from signal import Signals
 
 from tests.fake_processes import TICKS
 from tests.fakes import FakePane, FakeSession
+from tests.simulation.daemons import LIST
 from tests.simulation.lives import Life
 from tests.simulation.world import GIVEN, HALF, PERSON, SHARED, SHELL, World
 
 Deed = Callable[[World, Life, int], None]
 DEEDS: dict[str, Deed] = {}
+OF_DAEMONS: dict[str, Deed] = {}  # only where the agent has a daemon of its own
 
 
 def deed(done: Deed) -> Deed:
@@ -22,10 +24,15 @@ def deed(done: Deed) -> Deed:
     return done
 
 
+def deed_of_daemon(done: Deed) -> Deed:
+    OF_DAEMONS[done.__name__] = done
+    return done
+
+
 def do(world: World, name: str, of: str, number: int) -> None:
     life = world.newest(of)
     if life is not None:
-        DEEDS[name](world, life, number)
+        {**DEEDS, **OF_DAEMONS}[name](world, life, number)
 
 
 def session_of(world: World, life: Life) -> FakeSession | None:
@@ -266,3 +273,65 @@ def opens_it_again(world: World, life: Life, number: int) -> None:
     """Open another session of the same name, by hand."""
     if life.socket is not None:
         world.live(life.name, life.kind, life.socket)
+
+
+# The agent's own daemon
+
+
+@deed_of_daemon
+def goes_to_its_daemon(world: World, life: Life, number: int) -> None:
+    """Go on in the agent's own daemon: the pane is left, or stays as what only shows it. Of a
+    server, the turn that it works on."""
+    agent = life.agent
+    if agent is None or not world.processes.alive(agent.process) or world.slowed:
+        return
+    seat = world.daemon.take(life)
+    if seat is None:
+        return
+    if number % 2:
+        agent._gone()
+    elif world.daemon.kind == LIST:
+        world.write_pidfile(life, parked=seat.id)
+
+
+@deed_of_daemon
+def comes_back_in_its_daemon(world: World, life: Life, number: int) -> None:
+    seat = world.daemon.seat_of(life)
+    if seat is not None:
+        world.daemon.revive(seat)
+
+
+@deed_of_daemon
+def ends_in_its_daemon(world: World, life: Life, number: int) -> None:
+    seat = world.daemon.seat_of(life)
+    if seat is not None:
+        world.daemon.ended(seat)
+
+
+@deed_of_daemon
+def its_worker_dies(world: World, life: Life, number: int) -> None:
+    for process in world.daemon.processes_of(life):
+        world.processes.die(process)
+
+
+@deed_of_daemon
+def its_daemon_dies(world: World, life: Life, number: int) -> None:
+    if world.daemon.process is not None:
+        world.processes.die(world.daemon.process)
+
+
+@deed_of_daemon
+def its_daemon_begins(world: World, life: Life, number: int) -> None:
+    world.daemon.begin()
+
+
+@deed_of_daemon
+def its_daemon_says_nothing(world: World, life: Life, number: int) -> None:
+    """Leave half of its list, or no answer."""
+    world.daemon.torn = True
+    world.daemon.write()
+
+
+@deed_of_daemon
+def its_daemon_speaks(world: World, life: Life, number: int) -> None:
+    world.daemon.mend()

@@ -78,7 +78,9 @@ class Judge:
             life = world.life_of(dict(old))
             same = life is world.life_of(dict(row))
             agent = life.agent.process if life is not None and life.agent is not None else None
-            lives = life is not None and agent in self.known(life, old)
+            lives = life is not None and (
+                agent in self.known(life, old) or world.daemon.goes_on(life, old)
+            )
             world.check(same or not lives, 1, f"{told} over {life}, which lives")
         if old.get("status") == "running" and row["status"] != "running":
             self.ended(actor, name, old, row)
@@ -115,16 +117,26 @@ class Judge:
         names = [world.processes.table[one.pid].argv for one in left]
         world.check(not left, 1, f"{told}, and {names} {left} of {life} live")
         world.check(pane_only or not world.stands(life), 1, f"{told}, and its session stands")
+        goes_on = world.daemon.goes_on(life, row)
+        world.check(pane_only or not goes_on, 1, f"{told}, and its agent's own daemon runs it")
 
     def known(self, life: Life, row: Row) -> list[ProcessId]:
         """Return what lives of it. Another tool's row ties to it only its own kernel session, and
         what was seen before."""
         alive, table = self.world.alive(life), self.world.processes.table
+        if not self.world.daemon.is_tied(life, row):
+            alive = [one for one in alive if one not in self.world.daemon.processes_of(life)]
+        elif row.get("terminal") == "background":
+            return alive
         if (row.get("tmux") or {}).get("session_id"):
             return alive
         return [
             one for one in alive if one in life.seen or table[one.pid].now.sid == life.leader.pid
         ]
+
+    def is_there(self, life: Life, row: Row) -> bool:
+        world = self.world
+        return bool(self.known(life, row)) or world.stands(life) or world.daemon.goes_on(life, row)
 
     def conversation(self, told: str, name: str, old: Row, row: Row) -> None:
         world = self.world
@@ -164,9 +176,7 @@ class Judge:
                         life.ended = f"{told}: {outcome}"
             if actor.verb in ("list", "show") and getattr(item, "live", None) == "gone":
                 life = self.bound(name)
-                alive = life is not None and bool(
-                    self.known(life, self.rows[name]) or world.stands(life)
-                )
+                alive = life is not None and self.is_there(life, self.rows[name])
                 named = getattr(item, "drift", None) == "survivors"
                 running = self.rows[name]["status"] == "running"
                 world.check(named or not (alive and running), 1, f"{told}: gone")
@@ -183,7 +193,7 @@ class Judge:
         life, world = self.bound(name), self.world
         if life is None or life.agent is None or life.kind == "mystery" or world.moved(life):
             return
-        if actor.paused:
+        if actor.paused or world.daemon.goes_on(life, self.rows[name]):
             return  # what it saw may be over by now
         gone = not world.processes.alive(life.agent.process)
         left = [world.processes.table[one.pid].argv[0] for one in world.alive(life)]
@@ -258,7 +268,7 @@ class Judge:
             life = self.bound(name)
             if life is None or name in told:
                 continue
-            alive = bool(self.known(life, row)) or world.stands(life)
+            alive = self.is_there(life, row)
             running = row["status"] == "running"
             pane_only = row.get("scope") == "pane"
             # Of an agent that nobody knows, the shell that is left may be all that there was.

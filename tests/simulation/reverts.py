@@ -244,6 +244,77 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
             "                pass\n            gone",
         )
     ],
+    "a list that cannot be read may have what left its pane": [
+        (
+            "proof/see.py",
+            "        if jobs is not None and not jobs.is_known:\n",
+            "        if False:\n",
+        )
+    ],
+    "an agent that left a shell behind may go on in its daemon": [
+        (
+            "proof/see.py",
+            "        jobs, job = _continued(row, profile, world)\n    if job is not None and live",
+            "        pass\n    if job is not None and live",
+        )
+    ],
+    "one that its daemon has not brought back yet lives": [
+        (
+            "proof/see.py",
+            "if job is not None and (job.lives or comes_back):",
+            "if job and job.lives:",
+        )
+    ],
+    "what its daemon has still is not signalled": [
+        (
+            "ending/ladder/climb.py",
+            '    return None if alone else "its agent\'s own daemon has it still"\n',
+            "    return None\n",
+        )
+    ],
+    "a session that its daemon brings back is not ended": [
+        (
+            "ending/ladder/daemons.py",
+            "    until = ending.now + (background.respawn_s if background is not None else 0.0)\n",
+            "    until = ending.now\n",
+        )
+    ],
+    "a server that does not answer proves no end": [
+        (
+            "ending/ladder/daemons.py",
+            "clean + 1 if found is None and jobs.is_known else 0",
+            "clean + 1 if found is None else 0",
+        )
+    ],
+    "what a server may go on with is ended with its pane": [
+        (
+            "sessions/conversation.py",
+            "        if jobs.is_known and served.among(jobs) is None:\n            return None\n"
+            "        return served\n",
+            "        return None\n",
+        )
+    ],
+    "what is below a shared daemon is spared with it": [
+        (
+            "proof/ownership.py",
+            "                _spare_tree(index, pid, reason, spared)\n",
+            "                spared[pid] = reason\n",
+        )
+    ],
+    "what a server works on again is told": [
+        (
+            "commands/reconcile/drift.py",
+            '    if sight.job is not None:\n        evidence = f"the row is',
+            '    if False and sight.job is not None:\n        evidence = f"the row is',
+        )
+    ],
+    "what a server ran is known by its seat": [
+        (
+            "registry/transitions.py",
+            "if row.terminal is Terminal.BACKGROUND else None",
+            "if False else None",
+        )
+    ],
 }
 
 

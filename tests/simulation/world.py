@@ -14,6 +14,7 @@ from typing import Any
 from tests import plain_yaml
 from tests.fakes import FakePane, FakeSession, Story
 from tests.simulation.actors import Actor, Port
+from tests.simulation.daemons import LIST, Daemon
 from tests.simulation.lives import BANNER, KINDS, PROFILES, SOCKETS, STORE, Life, SimAgent
 from tests.simulation.other_tools import PLANTED, OtherTools
 from tests.simulation.watching import adopted_by
@@ -43,6 +44,7 @@ class World(OtherTools):
         self.locked = False
         self.ending = False  # a watch ends
         self.undo = adopted_by(self)
+        self.daemon = Daemon(self, LIST, {})  # nobody needs it, unless a history says so
         self.processes.when_born.append(self._born)
         self.processes.when_gone.append(self._gone)
         self.tmux.when_created.append(self._created)
@@ -79,6 +81,8 @@ class World(OtherTools):
     def life_of(self, row: dict[str, Any]) -> Life | None:
         """Return the life that a row means, by what its writer knew."""
         pane, tmux = row.get("pane") or {}, row.get("tmux") or {}
+        if row.get("terminal") == "background":
+            return self.daemon.life_at(pane.get("id"))
         wanted = [life for life in self.lives if life.leader.pid == pane.get("pid")]
         if not tmux.get("session_id") and pane.get("start_ticks") is None:
             named = [life for life in wanted if life.name == row["name"]]
@@ -188,7 +192,7 @@ class World(OtherTools):
         pane.on_key = self._hears(pane, it)
         if kind == "demo":
             it.draw()
-            self._write_pidfile(life)
+            self.write_pidfile(life)
         if said:
             self.say(life)
         return life
@@ -248,13 +252,14 @@ class World(OtherTools):
         path = self.store / "conversations" / f"{conversation}.jsonl"
         return path.exists() and '"user"' in path.read_text()
 
-    def _write_pidfile(self, life: Life) -> None:
+    def write_pidfile(self, life: Life, **more: str) -> None:
         folder = self.store / "sessions"
         folder.mkdir(parents=True, exist_ok=True)
         agent = life.agent
         assert agent is not None
         facts = {"sessionId": life.conversation, "procStart": str(agent.process.start)}
-        (folder / f"{agent.process.pid}.json").write_text(json.dumps({**facts, "status": "idle"}))
+        facts |= {"status": "idle", **more}
+        (folder / f"{agent.process.pid}.json").write_text(json.dumps(facts))
 
     # Setting up
 
@@ -286,14 +291,16 @@ class World(OtherTools):
         self, name: str, kind: str, socket: str, wrap: str = "", *, said: bool = True, **how: Any
     ) -> Life | None:
         """Let a person open a session with an agent in it. `wrap`: shell, script or nothing."""
-        if wrap == "headless":
+        if wrap == "headless" or (wrap == "daemon" and not self.daemon.is_told):
             return self._headless(name, kind, **how)
+        if wrap == "daemon":
+            return self.daemon.open(name, self._fresh_conversation(name), said=said)
         server = self.tmux.servers.get(socket)
         if server is not None and any(one.name == name for one in server.sessions):
             return None
         self.server(socket)
         agent = {key: how.pop(key) for key in ("leaves", "exit_delay_s", "works") if key in how}
-        words, conversation = KINDS[kind], f"{len(self.lives):08x}-0000-4000-8000-{name * 12}"
+        words, conversation = KINDS[kind], self._fresh_conversation(name)
         marks = how.pop("marks", {})
         leader: tuple[str, ...] = words
         if wrap:
@@ -314,6 +321,9 @@ class World(OtherTools):
         for one in (session.panes[0].process, process):
             self.owner[one] = life
         return life
+
+    def _fresh_conversation(self, name: str) -> str:
+        return f"{len(self.lives):08x}-0000-4000-8000-{name * 12}"
 
     def _headless(self, name: str, kind: str, **how: Any) -> Life:
         """Let an agent run without tmux."""
@@ -420,10 +430,12 @@ class World(OtherTools):
         fake = self.processes.table.get(process.pid)
         told = f"{actor} {how} {fake.argv if fake else ''} {process.pid} of {owner}"
         self.check(not actor.crashed, 5, f"{told}, although it is dead")
+        brought_back = how.startswith("sent") and self.daemon.keeps(process)
+        self.check(not brought_back, 1, f"{told}: its daemon will bring it back")
         if isinstance(owner, Life):
             owner.struck.add(actor)
             self.check(owner is not actor.facts["inside"], 2, f"{told}, in which it runs itself")
-            self.check(self._meant(actor, owner), 2, f"{told}: nobody named it")
+            self.check(self.meant(actor, owner), 2, f"{told}: nobody named it")
             self._strikes_a_life(actor, owner, told)
         else:
             self.check(owner in (None, GIVEN, SHELL), promise, told)
@@ -452,14 +464,15 @@ class World(OtherTools):
                 found[life] = life.agent.draft
         return found
 
-    def _meant(self, actor: Actor, life: Life) -> bool:
+    def meant(self, actor: Actor, life: Life) -> bool:
         if not actor.names:
             return True
         rows = [row for name, row in self.rows().items() if name in actor.names]
         if life.name in actor.names:
             own = [self.life_of(row) for row in rows if row["name"] == life.name]
             others = [it for it in own if it is not None and it is not life]
-            return actor.verb in NAMING or not any(map(self.is_known, others))
+            known = any(self.is_known(it) or self.daemon.runs(it) for it in others)
+            return actor.verb in NAMING or not known
         return any(self.life_of(row) is life or self.may_be(row, life) for row in rows)
 
     def may_be(self, row: dict[str, Any], life: Life) -> bool:
@@ -470,19 +483,6 @@ class World(OtherTools):
         server = self.tmux.servers.get(life.socket or "")
         named = [one for one in (server.sessions if server else ()) if one.name == row["name"]]
         return any(pane is life.pane for one in named for pane in one.panes)
-
-    def submitted(self, actor: Actor, agent: SimAgent, told: str) -> None:
-        text = agent.submitted[-1]
-        wanted = actor.verb == "send" and text == actor.facts.get("text")
-        self.check(wanted, 6, f"{told}: {text!r} was submitted")
-        self.check(agent.submitted.count(text) == 1, 6, f"{told}: {text!r} was submitted twice")
-
-    def cleared(self, actor: Actor, draft: str, told: str) -> None:
-        if actor.verb == "send" or self.blind:
-            return
-        with self.story.ledger() as ledger:
-            kept = [event.data for event in ledger.events() if event.kind == "draft"]
-        self.check(draft in str(kept), 6, f"{told}: the draft {draft!r} was lost")
 
     # The ledger
 
