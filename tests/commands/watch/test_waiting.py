@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import time
 from collections.abc import Iterator
@@ -47,6 +48,23 @@ def test_a_file_that_comes_and_one_that_changes_are_reported(waiter: Waiter, fil
     file.write_text("b")
     assert waiter.wait([], 10.0).changed
     assert not waiter.wait([], 0.0).changed
+
+
+def test_a_wait_of_days_makes_no_new_classes(waiter: Waiter) -> None:
+    def classes() -> int:
+        return sum(isinstance(one, type) for one in gc.get_objects())
+
+    waiter.arm()
+    waiter.wait([], 0.001)
+    before = classes()
+    gc.disable()
+    try:
+        for _ in range(5):
+            waiter.arm()
+            waiter.wait([], 0.001)
+        assert classes() == before
+    finally:
+        gc.enable()
 
 
 def test_a_timeout_ends_the_wait_silently(waiter: Waiter) -> None:

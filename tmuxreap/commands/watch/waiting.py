@@ -15,6 +15,7 @@ import select
 import signal
 import struct
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -194,6 +195,7 @@ def _exit_status(pidfd: int) -> int | None:
     return None
 
 
+@cache  # each time it is loaded, it makes a new class
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
