@@ -62,10 +62,13 @@ class Ledger(Database):
             return []
         return self.use("ledger_not_read", lambda db: _events(db, {name}))
 
-    def lives(self, names: Iterable[str]) -> dict[str, list[RecordedEvent]]:
+    def lives(self, names: Sequence[str]) -> dict[str, list[RecordedEvent]]:
         """Return, in their order, the events that tell when these sessions began and ended."""
-        found = {name: self.rows(schema.LIVES, (name,)) for name in names}
-        return {name: list(map(records.event_of, rows)) for name, rows in found.items()}
+        found: dict[str, list[RecordedEvent]] = {name: [] for name in names}
+        for row in self._of_names(schema.LIVES, names, order="ORDER BY id"):
+            event = records.event_of(row)
+            found[event.name].append(event)
+        return found
 
     def end_keys(self, names: Sequence[str]) -> dict[str, str]:
         """Return what the rows of these sessions show since their newest ends, in short."""

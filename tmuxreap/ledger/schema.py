@@ -179,8 +179,8 @@ def listed(kinds: Sequence[str]) -> str:
 
 EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
 # Each of them may hold the row's `life` after it.
-LIVES = f"""{EVENT} WHERE name = ? AND kind IN ({listed((*BEGINNINGS, *ENDS))}, 'id_changed',
-    'moved', 'intent', 'reverted') ORDER BY id"""
+LIVES = f"""{EVENT} WHERE kind IN ({listed((*BEGINNINGS, *ENDS))}, 'id_changed',
+    'moved', 'intent', 'reverted')"""
 # Of each session. Endings without `row_kept` are those that a row was ended by; one that another
 # process finished stands in an event of `reconcile`.
 NEWEST_ENDS = f"""{EVENT} WHERE id IN (SELECT max(id) FROM events WHERE (
