@@ -194,6 +194,7 @@ TYPED = {
     "hint": f"{MKDIR} nobody would know  (Esc to",
     "keys": f"{MKDIR}\nnobody would know what it is for: a folder can hold many things",
 }
+VIEWS = ("menu-", "transcript-", "search-")  # they hide the input, and claude's Escape leaves them
 PARTS = ("part", "last", "hint", "keys", "burnt", "wood")
 
 
@@ -219,6 +220,7 @@ def test_a_recorded_screen_is_read_as_what_it_was(
     drafts = {"draft-1": "1. then the second thing", "draft-2": "2. Yes (esc to interrupt)"}
     assert screen.state.value == state
     assert bool(screen.queued) is name.startswith("queued")
+    assert bool(screen.view) is (agent == "claude" and name.startswith(VIEWS))
     assert screen.draft == drafts.get(name.rpartition("-")[0], screen.draft)
     if name.startswith("words-"):
         kind = name.split("-")[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from signal import SIGSTOP
 from typing import Any
 
@@ -25,7 +26,12 @@ from tmuxreap.interfaces.popup import view
 from tmuxreap.ledger.records import Heartbeat
 
 AGES = 1000.0
-LIMITED = {"screens": {"limited": r"^· limit reached, resets (?P<until>\S+)\n>"}}
+LIMITED = {
+    "screens": {
+        "limited": r"^· limit reached, resets (?P<until>\S+)\n>",
+        "view": r"^│ the transcript",
+    }
+}
 QUESTION = "Allow the tool `rm -rf build`?"
 
 
@@ -88,6 +94,11 @@ def limited(story: Story, agent: FakeAgent) -> None:
     agent.pane.screen = "demo agent\n\n· limit reached, resets 3pm\n>"
 
 
+def transcript(story: Story, agent: FakeAgent, *, status: str | None = "idle") -> None:
+    agent.pane.screen = "demo agent\n\n╭────────────────╮\n│ the transcript │\n╰────────────────╯"
+    record(story, agent, status=status)
+
+
 SITUATIONS: dict[str, tuple[Callable[[Story, FakeAgent], None], str, str]] = {
     "idle": (shows("idle"), "idle", "screen"),
     "a draft": (shows("idle", "half"), "idle", "screen"),
@@ -105,6 +116,9 @@ SITUATIONS: dict[str, tuple[Callable[[Story, FakeAgent], None], str, str]] = {
     ),
     "stopped": (stops, "unknown", "process"),
     "a limit": (limited, "limited", "screen"),
+    "a transcript": (transcript, "idle", "record"),
+    "a transcript of a turn": (partial(transcript, status="busy"), "working", "record"),
+    "a transcript without a record": (partial(transcript, status=None), "unknown", "screen"),
 }
 
 
@@ -258,3 +272,11 @@ def test_a_turn_reported_by_a_hook_is_interrupted_once_its_screen_shows_it(
     story.processes.after(1.0, lambda: shows("busy")(story, agent))
     one = first(interrupt.run(story.app(), InterruptRequest(("acme",))))
     assert (one["outcome"], agent.heard) == ("interrupted", ["Escape"])
+
+
+def test_an_interrupt_sends_no_key_to_a_transcript_of_an_idle_agent(
+    story: Story, agent: FakeAgent
+) -> None:
+    transcript(story, agent)
+    one = first(interrupt.run(story.app(), InterruptRequest(("acme",))))
+    assert (one["outcome"], one["state"], agent.heard) == ("already_idle", "idle", [])

@@ -191,6 +191,14 @@ def test_an_idle_record_outweighs_a_report_of_work() -> None:
     assert (report.state, report.source) == (IDLE, "hook")
 
 
+def test_a_record_is_believed_where_a_view_hides_the_input() -> None:
+    """Of another screen that no pattern knows it may be old."""
+    idle = Record(State.IDLE)
+    for is_view, state, source in ((True, IDLE, "record"), (False, UNKNOWN, "screen")):
+        report = judge(None, ScreenState(is_view=is_view), NOW - 1, NOW, idle)
+        assert (report.state, report.source) == (state, source)
+
+
 def test_a_turn_that_its_conversation_records_counts_until_its_end(story: Story) -> None:
     """Of an agent that streams without a word on its screen."""
     agent = story.agent()

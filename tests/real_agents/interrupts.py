@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -27,6 +27,14 @@ REST = {"idle": "", "draft": DRAFT}
 UNDER_WAY = (State.BUSY, State.DIALOG)
 RESTING = (State.IDLE.value, State.DRAFT.value)
 SLEEP = "sleep 77"
+# The keys to each page, and whether it waits for the person.
+VIEWS = (
+    (("/config",), True),
+    (("/config", "a"), True),
+    (("/config", "Escape"), True),
+    (("C-r",), False),
+    (("C-o",), False),
+)
 CHOOSES = ("gemini",)  # no key closes its question but an answer
 
 
@@ -43,6 +51,7 @@ def jobs() -> Iterator[Job]:
             yield Job(agent, "interrupt, limited", _limited)
     for agent in UNANSWERED:
         yield Job(agent, "interrupt, asks first", _asks_first)
+    yield Job("claude", "interrupt, views", _views)
 
 
 def _played(bench: Bench, *, state: str) -> str:
@@ -187,6 +196,43 @@ def _limited(bench: Bench) -> str:
     assert item["outcome"] == ("interrupted" if held else "already_idle"), item
     _lives_at_rest(bench, before, asked)
     return _word(item)
+
+
+def _views(bench: Bench) -> str:
+    """Behind a page of a menu, a search or a transcript the turn is ended, too. A view that asks
+    nothing leaves an idle agent idle: it gets no key."""
+    brought(bench, "idle")
+    for pages, asks in VIEWS:
+        for turn in (False, True):
+            if turn:
+                SITUATIONS["busy"].bring(bench)
+                bench.becomes(State.BUSY, "the turn")
+            _open(bench, pages)
+            shown, before, asked = bench.seen().view, _agent(bench), len(bench.model.asked)
+            assert shown, bench.screen()
+            due = "waiting" if asks else "working" if turn else "idle"
+            assert bench.one_state() == due, pages
+            item = bench.reap("interrupt", NAME)
+            left = turn or asks
+            assert item["outcome"] == ("interrupted" if left else "already_idle"), (pages, item)
+            assert (bench.seen().view != shown) is left, bench.screen()
+            if not left:
+                bench.keys("Escape")
+            bench.until("its rest", lambda: bench.seen().state in (State.IDLE, State.DRAFT), 20)
+            assert (_agent(bench), bench.turns(asked)) == (before, []), bench.screen()
+            bench.keys("C-u")
+            bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
+    _taken_up(bench)
+    return f"{len(VIEWS)} views"
+
+
+def _open(bench: Bench, pages: Sequence[str]) -> None:
+    for page in pages:
+        if page.startswith("/"):
+            bench.say(page)
+        else:
+            bench.keys(*page.split())
+        bench.settle()
 
 
 def _asks_first(bench: Bench) -> str:

@@ -33,7 +33,7 @@ UNDER_WAY = frozenset({State.DIALOG, State.BUSY})
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
     *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
-    *("suggested", "live", "edge", "words", "armed", "deaf"),
+    *("suggested", "live", "edge", "words", "armed", "deaf", "view"),
 )
 LAST_BLOCK = re.compile(r"^.*\S.*(?:\n.*\S.*)*\s*\Z", re.MULTILINE)
 SPARE_ROWS = 2  # rows around the input, within its share of the screen
@@ -66,6 +66,7 @@ class Screen:
     armed: bool = field(default=False, compare=False)  # the first of two keys was heard
     deaf: bool = field(default=False, compare=False)  # a dialog that only an answer closes
     asks: str = field(default_factory=str, compare=False)  # the question of a dialog, in one line
+    view: str = field(default_factory=str, compare=False)  # a menu or view that hides the input
 
 
 def read_screen(
@@ -118,6 +119,7 @@ def read_screen(
                     partial = words is not None and words.groupdict().get("part") is not None
             armed = _shows(marks.get("armed"), around)
             deaf = _shows(marks.get("deaf"), around)
+            view = _view(marks.get("view"), around)
             return Screen(
                 state,
                 draft,
@@ -128,10 +130,13 @@ def read_screen(
                 armed=armed,
                 deaf=deaf,
                 asks=asks,
+                view=view,
             )
     scrolled = _typed_draft(more, "scrolled", live, width, splits_words)
-    state = State.DRAFT if scrolled else State.UNKNOWN
-    return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)
+    if scrolled:
+        return Screen(State.DRAFT, scrolled, queued, partial=True, stashed=stashed, limit=limit)
+    view = _view(marks.get("view"), live)
+    return Screen(State.UNKNOWN, "", queued, stashed=stashed, limit=limit, view=view)
 
 
 def live_region(
@@ -227,6 +232,12 @@ def _search(pattern: re.Pattern[str] | None, text: str) -> re.Match[str] | None:
 
 def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:
     return pattern is not None and pattern.search(text) is not None
+
+
+def _view(pattern: re.Pattern[str] | None, text: str) -> str:
+    """Return what a menu or a view shows: it changes when a key is heard."""
+    match = _search(pattern, text)
+    return match.group() if match else ""
 
 
 def _limit(pattern: re.Pattern[str] | None, text: str, live_start: int) -> str | None:

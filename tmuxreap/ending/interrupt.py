@@ -66,10 +66,12 @@ def _early_answer(
         else:
             outcome = Outcome.FAILED
         return _item(ending, outcome, failure=failure)
-    if not dry_run:
-        return None
     screen = ending.plan.screen
     doing = report.state
+    if screen is not None and screen.view and doing is AgentState.IDLE:
+        return _item(ending, Outcome.ALREADY_IDLE, doing)
+    if not dry_run:
+        return None
     if ending.in_daemon:
         return _item(ending, Outcome.PLANNED, doing)
     if report.is_stopped:

@@ -67,6 +67,7 @@ class ScreenState:
     state: AgentState = AgentState.UNKNOWN
     until: str | None = None
     asks: str | None = None  # the question of a dialog, masked
+    is_view: bool = False  # it hides the agent's input and asks nothing
 
 
 NOTHING = StateReport()
@@ -107,7 +108,7 @@ def judge(
         and (shown is None or _is_current(pulse, drawn_at, now))
     ):
         return StateReport(word, pulse.at, "heartbeat" if pulse.kind == HEARTBEAT else "hook")
-    if shown is not None:
+    if shown is not None and not (shown.is_view and record.state is not None):
         return _on_screen(shown, pulse, drawn_at)
     if record.state is not None:
         return _on_record(STATE_OF_SCREEN[record.state], record, pulse)
@@ -144,7 +145,9 @@ def screen_state(screen: Screen) -> ScreenState:
     whether to retry."""
     if screen.limit is not None:
         return ScreenState(AgentState.LIMITED, screen.limit or None)
-    return ScreenState(STATE_OF_SCREEN[screen.state], asks=_in_a_line(screen.asks))
+    is_view = screen.state is State.UNKNOWN and bool(screen.view)
+    asks = _in_a_line(screen.asks)
+    return ScreenState(STATE_OF_SCREEN[screen.state], asks=asks, is_view=is_view)
 
 
 def _in_a_line(question: str) -> str | None:
@@ -458,7 +461,7 @@ def _key(sight: Sight) -> str:
 
 def _entry(sight: Sight, shown: ScreenState | None) -> list[object]:
     one = shown or ScreenState()
-    return [_drawn_at(sight), one.state.value, one.until, one.asks]
+    return [_drawn_at(sight), one.state.value, one.until, one.asks, one.is_view]
 
 
 def _stamp(profiles: Iterable[Profile | None]) -> str:

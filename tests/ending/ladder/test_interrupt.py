@@ -136,6 +136,60 @@ def test_a_key_that_empties_a_field_of_the_dialog_is_sent_again_where_the_profil
     assert ended.kept == ["neither but violet"]
 
 
+def in_view(*pages: str) -> list[Screen]:
+    return [replace(DIALOG, view=page) for page in pages]
+
+
+def test_each_page_of_a_menu_is_left_by_a_key_of_its_own() -> None:
+    search, settings = in_view("Esc to clear", "Esc to close")
+    ended, asked = done([search], after={ESCAPE: iter([settings, IDLE])})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE, ESCAPE])
+
+
+@pytest.mark.parametrize("hidden", [BUSY, DIALOG])
+def test_a_turn_or_dialog_that_a_view_had_hidden_gets_its_own_key(hidden: Screen) -> None:
+    view = replace(BUSY, view="Showing detailed transcript")
+    ended, asked = done([view], after={ESCAPE: iter([hidden, IDLE])})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE, ESCAPE])
+
+
+def test_a_turn_revealed_by_a_view_gets_its_key_once() -> None:
+    view = replace(BUSY, view="Showing detailed transcript")
+    ended, asked = done([view], after={ESCAPE: BUSY})
+    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE, ESCAPE])
+
+
+@pytest.mark.parametrize("looks", [0, 10, 25, 40])
+def test_the_next_page_gets_its_key_only_when_the_screen_shows_it(looks: int) -> None:
+    """The agent may be frozen: it hears two keys at once then, and the second is one too many."""
+    search, settings = in_view("Esc to clear", "Esc to close")
+    after = {ESCAPE: iter([[search] * looks + [settings], [settings] * looks + [IDLE]])}
+    ended, asked = done([search], after=after)  # type: ignore[arg-type]
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE, ESCAPE])
+
+
+def test_a_view_that_does_not_change_gets_its_key_once() -> None:
+    ended, asked = done(in_view("Esc to close"))
+    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE])
+
+
+def test_a_queue_behind_a_view_comes_back_before_the_turn_is_ended() -> None:
+    view, queued = replace(BUSY, view="Search prompts"), replace(BUSY, queued="run it")
+    after: dict[Key, Any] = {
+        ESCAPE: iter([[BUSY, queued], Screen(State.DRAFT, "run it")]),
+        UP: Screen(State.BUSY, "run it"),
+    }
+    ended, asked = done([view], after=after)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE, UP, ESCAPE])
+    assert ended.kept == ["run it"]
+
+
+def test_a_queue_behind_a_view_that_does_not_come_back_is_not_started() -> None:
+    view, queued = replace(BUSY, view="Search prompts"), replace(BUSY, queued="run it")
+    ended, asked = done([view], after={ESCAPE: queued})
+    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE, UP])
+
+
 @pytest.mark.parametrize("draft", ["neither but violet", ""])
 def test_a_dialog_that_does_not_change_gets_its_key_once(draft: str) -> None:
     """The agent may be slow, and hear both keys at once."""

@@ -25,10 +25,11 @@ from tmuxreap.ending.ladder.requests import (
     Steps,
     Wait,
     ask,
+    settled_screen,
     type_keys,
     wait_for_screen,
 )
-from tmuxreap.ending.plan import REPEATS
+from tmuxreap.ending.plan import REPEATS, SETTLE_S
 
 LOOK_S = 0.15
 IDLE_LOOKS = 2  # between two steps of a turn a screen may look idle for a moment
@@ -81,6 +82,7 @@ def _look_again(ending: EndingState) -> Steps[None]:
     ending.looked_at = ending.now
 
 
+KEYS_SENT = 6  # at most: a menu may have several pages
 TURN_ENDS_S = 8.0  # how long a turn may take to end after its key, at most
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
 PAUSE_S = 2.0  # how long a screen may look idle while hooks say "working"
@@ -139,32 +141,53 @@ def not_interruptible(name: str, reason: str) -> Failure:
 
 
 def _press_keys(ending: EndingState, screen: Screen) -> Steps[bool]:
-    """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn,
-    which has keys of its own. The same keys are sent again only if the profile allows it: a slow
-    agent shows the screen before the key, and some exit when it is doubled. Or if the first emptied
-    a field of the dialog, and the screen shows that."""
+    """Send the keys and tell whether any was sent. Closing a dialog or a view may reveal a running
+    turn, which has keys of its own. The same keys are sent again only if the profile allows it: a
+    slow agent shows the screen before the key, and some exit when it is doubled. Or if the screen
+    shows that it heard them: a field of the dialog is empty, or a view is another one."""
     sent: list[tuple[KeyStep, ...]] = []
-    emptied = False
-    for _ in range(REPEATS):
-        if screen.state not in UNDER_WAY or screen.setup:
-            break
+    heard = False
+    until = ending.now
+    while len(sent) < KEYS_SENT and screen.state in UNDER_WAY and not screen.setup:
         steps = ending.keys.turn_keys_in(screen.state)
-        if steps in sent and not ending.keys.turn_again and not emptied:
-            break
-        if not (yield from _send_turn_keys(ending, steps)):
+        again = heard or (ending.keys.turn_again and len(sent) < REPEATS)
+        if (steps in sent and not again) or not (yield from _send_turn_keys(ending, steps)):
             break
         sent.append(steps)
+        until = ending.now + max(TURN_ENDS_S, ending.keys.leave_s)
         before = screen
-        screen = yield from wait_for_screen(ending, partial(_is_done, ending.keys, before))
-        emptied = _is_emptied(ending.keys, before, screen)
+        done = partial(_is_done, ending.keys, before)
+        wait_s = TURN_ENDS_S if before.view else SETTLE_S
+        screen = yield from wait_for_screen(ending, done, wait_s)
+        heard = _is_emptied(ending.keys, before, screen)
+        if _is_left(before, screen):
+            shown = yield from _behind_view(ending)
+            if shown is None:
+                break
+            screen = shown
+            heard = True
     if screen.state not in RESTING:  # a command may be ending, or the agent be slow
-        wait_s = max(TURN_ENDS_S, ending.keys.leave_s)
-        yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, wait_s)
+        left_s = max(until - ending.now, 0.0)
+        yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, left_s)
     return bool(sent)
 
 
+def _behind_view(ending: EndingState) -> Steps[Screen | None]:
+    """Return the screen that a view had hidden, once it is drawn; None if a prompt is queued there
+    that cannot be taken back."""
+    screen = yield from ask(ReadScreen())
+    screen = yield from settled_screen(ending, screen, Screen(State.UNKNOWN))
+    return (yield from take_back_queued(ending, screen))
+
+
+def _is_left(before: Screen, seen: Screen) -> bool:
+    """Tell whether a page of a menu, or a view, was left, and something is under way behind it."""
+    return bool(before.view) and seen.view != before.view and seen.state in UNDER_WAY
+
+
 def _is_done(profile: Profile, before: Screen, seen: Screen) -> bool:
-    return seen.state in RESTING or _is_emptied(profile, before, seen)
+    ended = seen.state in RESTING or _is_emptied(profile, before, seen)
+    return ended or _is_left(before, seen)
 
 
 def _is_emptied(profile: Profile, before: Screen, seen: Screen) -> bool:
