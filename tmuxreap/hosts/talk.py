@@ -205,8 +205,7 @@ def _answer(host: Host, talk: Talk) -> Reply:
         if line.say is Say.UNKNOWN:
             return _outcome_unknown(host, "it ended there without an answer")
         if line.say is Say.NEVER:
-            reason = "the connection broke before anything was started there; nothing was done"
-            raise unreachable(host, reason)
+            raise _never_arrived(host)
 
 
 def _ask_for_outcome(host: Host, request: WireRequest, settings: Settings, reason: str) -> Reply:
@@ -230,6 +229,12 @@ def _outcome_unknown(host: Host, reason: str) -> Reply:
     hint = f"see what is true there: tmuxreap list --host {host.name}"
     failure = Failure(Code.HOST_UNREACHABLE, message, hint)
     return Reply(host, failure=failure, unknown=True)
+
+
+def _never_arrived(host: Host) -> Failure:
+    """Return the host's own word that it began nothing: it is final, and not asked for again."""
+    reason = "the connection broke before anything was started there; nothing was done"
+    return Failure(Code.HOST_UNREACHABLE, f"could not reach {host.name}: {reason}", "try again")
 
 
 class Unreached(Failure):

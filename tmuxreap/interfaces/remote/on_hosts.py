@@ -174,9 +174,19 @@ class OnHosts:
             return choose.drop_sets_found_elsewhere(matched)
         return matched
 
-    def _ask(self, wanted: HostTargets, request: WireRequest, *, changing: bool) -> Reply:
+    def _ask(
+        self,
+        wanted: HostTargets,
+        request: WireRequest,
+        *,
+        changing: bool,
+        names: Sequence[str] | None = None,
+    ) -> Reply:
+        """Ask one host. `names`: the sessions of a plan, else the targets that are names."""
         reply = ask(wanted.host, request, self.context.settings, changing=changing)
-        return choose.filled(reply, [target for target in wanted.targets if _is_name(target)])
+        if names is None:
+            names = [target for target in wanted.targets if _is_name(target)]
+        return choose.filled(reply, names)
 
     def _run_at_once(self, wanted: HostTargets) -> Reply:
         return self._ask(wanted, self.request(wanted), changing=self._is_changing)
@@ -194,7 +204,8 @@ class OnHosts:
         for n in names:
             if n in plan.identities:
                 identities[n] = plan.identities[n]
-        return self._ask(wanted, replace(request, identities=identities), changing=True)
+        request = replace(request, identities=identities)
+        return self._ask(wanted, request, changing=True, names=names)
 
     def _plan_and_carry_out(self, wanted: HostTargets) -> tuple[Reply, Reply]:
         plan = self._plan(wanted)
