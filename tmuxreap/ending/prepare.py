@@ -273,7 +273,8 @@ def _early_answer(
         answer = failed_target(row.name, failure)
         return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
     was_purged = row.termination_mode == MODES[RowEvent.PURGED]
-    if row.status.ended and not sight.owned.own and (not policy.purge or was_purged):
+    is_over = row.status.ended and not sight.owned.own and sight.job is None
+    if is_over and (not policy.purge or was_purged):
         return already_stopped(ending)
     return None
 

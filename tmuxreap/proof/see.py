@@ -249,7 +249,7 @@ def _with_agent(
         jobs, job = _continued(row, profile, world)
     if job is not None and live is Live.AGENT_GONE:
         live = Live.ALIVE
-    if live is Live.AGENT_GONE and jobs is not None and not jobs.is_known:
+    if jobs is not None and not jobs.is_known:
         return replace(sight, live=Live.UNKNOWN, pane=pane, trouble=_unlisted(row))
     daemon = None
     if jobs is not None and job is not None:
