@@ -147,11 +147,11 @@ class Story:
     SOCKET = f"/tmp/tmux-{UID}/default"
     HOST, BOOT = "here", "this-boot"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
         self.folder = folder
         self.path = folder / "agent-sessions.yaml"
         self.store = folder / "store"
-        self.clock = FakeClock()
+        self.clock = clock or FakeClock()
         self.processes = FakeProcesses(self.clock)
         self.tmux = FakeTmux(self.processes)
         self.processes.add("tmuxreap", pid=OWN_PID)

@@ -75,6 +75,7 @@ class Actor(Turn):
         self.facts: dict[str, Any] = {}  # what the judges remember of it
         self.result: Result | None = None
         self.failure: Failure | None = None
+        self.apps: list[Context] = []
         self._work = work
         super().__init__(stage, process)
 
@@ -91,13 +92,13 @@ class Actor(Turn):
             self.failure = failure
 
     def close(self) -> None:
-        if self.app is not None:
+        for app in self.apps:
             with suppress(Crash):
-                self.app.close()
+                app.close()
         self.stage.processes.die(self.process)
 
     def forget_ledger(self) -> None:
-        for books in self.app._opened if self.app is not None else ():
+        for books in [books for app in self.apps for books in app._opened]:
             if books._connection is not None:
                 with suppress(Exception):
                     books._connection.rollback()
@@ -139,6 +140,7 @@ class Stage(Turns):
     def __init__(self, processes: FakeProcesses) -> None:
         super().__init__(processes)
         self.actors: list[Actor] = []
+        self.stages: list[Stage] = [self]  # of all machines
         self.slowed = 0  # commands that pause between a look and what follows from it
         self.full = False  # the disk, for all, and for as long as it says so
 
@@ -234,20 +236,23 @@ class Stage(Turns):
         clock = self.processes.clock
         until = clock.monotonic() + seconds
         for _ in range(5_000):
-            ready = [actor for actor in self.actors if actor.ready]
-            for actor in ready:
-                self.let(actor)
+            ready = [(one, actor) for one in self.stages for actor in one.actors if actor.ready]
+            for stage, actor in ready:
+                stage.let(actor)
             if ready:
                 continue
             if clock.monotonic() >= until:
                 return
             moment = self._next(until)
-            self.processes.wait((), moment - clock.monotonic())
+            for stage in self.stages:
+                stage.processes.wait((), moment - clock.monotonic())
             clock.move_to(moment)
-        raise AssertionError(f"never ends: {self.actors}")
+        raise AssertionError(f"never ends: {[stage.actors for stage in self.stages]}")
 
     def _next(self, until: float) -> float:
         """Return the time of the next thing that happens."""
-        events = self.processes._events
-        wanted = [actor.awaited[1] for actor in self.actors if actor.awaited is not None]
-        return min([until, *wanted, *(one[0] for one in events[:1])])
+        moments = [until]
+        for stage in self.stages:
+            moments += [one.awaited[1] for one in stage.actors if one.awaited is not None]
+            moments += [event[0] for event in stage.processes._events[:1]]
+        return min(moments)

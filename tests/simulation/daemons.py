@@ -342,7 +342,11 @@ class Daemon:
         if not late_s or actor is None or threading.current_thread() is not actor.thread:
             return
         if not actor.holds_lock:
-            actor.pause((), self.world.clock.monotonic() + min(late_s, limit_s))
+            self.world.slowed += 1  # the answer may be over when it comes
+            try:
+                actor.pause((), self.world.clock.monotonic() + min(late_s, limit_s))
+            finally:
+                self.world.slowed -= 1
         if late_s >= limit_s:
             raise NoAnswer("it gave no answer in time")
 

@@ -7,7 +7,8 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from signal import Signals
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 from tests.simulation import people
 from tests.simulation.actors import KINDS as FAULTS
 from tests.simulation.actors import Actor
+from tests.simulation.afar import LINKS, Ask, Far, connected
 from tests.simulation.daemons import LIST, SERVER, Daemon, reached
 from tests.simulation.lives import KINDS, SOCKETS, Wrong
 from tests.simulation.promises import Judge
@@ -43,6 +45,7 @@ WRAPS = ("", "", "", "shell", "shell", "script", "script", "headless")
 ROWS = ("full", "full", "foreign", "foreign with its id", "")
 SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 LAST_S = 60.0
+LONGEST_TALK_S = 400.0
 
 
 def _end(verb: EndVerb) -> Callable[[str, Any], Work]:
@@ -124,11 +127,32 @@ def draw(seed: int) -> list[Step]:
     daemon = random.random() < 0.25
     if daemon:
         steps.append(_daemon(random))
+    host = random.random() < 0.15
+    if host:
+        steps.append(("host",))
     for name in NAMES if random.random() < 0.5 else NAMES[:1]:
         steps += _life(random, name, daemon=daemon)
     for _ in range(random.randint(3, 12)):
         steps += _next(random, daemon=daemon)
+        if host and random.random() < 0.4:
+            steps += [_from_afar(random), ("time", random.choice((0.0, 0.1, 2.0, 12.0, 40.0)))]
     return steps
+
+
+AFAR = {"stop": 6, "kill": 4, "list": 2, "resume": 2, "reconcile": 1, "interrupt": 1}
+
+
+def _from_afar(random: Random) -> Step:
+    verb = random.choices([*AFAR], [*AFAR.values()])[0]
+    words: dict[str, Any] = {}
+    if verb in ("stop", "kill", "resume", "interrupt"):
+        words["targets"] = (random.choice((*NAMES, *NAMES, "all")),)
+    if words.get("targets") == ("all",):
+        words["yes"] = True
+    links = [random.choice(("", *LINKS)) for _ in range(random.choice((0, 1, 1, 2, 3, 4)))]
+    here = _broken(random)
+    there = _broken(random)
+    return ("afar", verb, words, tuple(links), here, there)
 
 
 def _daemon(random: Random) -> Step:
@@ -224,12 +248,17 @@ def _command(random: Random, name: str) -> Step:
         more = f"prompt {random.randrange(1_000_000)}"
     elif verb == "protect":
         more = random.random() < 0.3
+    broken = _broken(random)
+    inside = name if random.random() < 0.06 else ""
+    return ("act", verb, name, more, broken, inside)
+
+
+def _broken(random: Random) -> tuple[tuple[int, str], ...]:
     broken: list[tuple[int, str]] = []
     if random.random() < 0.5:
         for _ in range(random.choice((1, 1, 2, 4))):
             broken.append((int(2 ** random.uniform(0, 8)), random.choice(FAULTS)))
-    inside = name if random.random() < 0.06 else ""
-    return ("act", verb, name, more, tuple(broken), inside)
+    return tuple(broken)
 
 
 class Play:
@@ -238,6 +267,9 @@ class Play:
     def __init__(self, folder: Path) -> None:
         self.world = World(folder)
         self.judge = Judge(self.world)
+        self.far: Far | None = None
+        self.near: Judge | None = None
+        self.stack = ExitStack()
         self.world.went_on = self._went_on  # type: ignore[method-assign]
         self.world.answered = self._answered  # type: ignore[method-assign]
         self.world.looks = self._looks  # type: ignore[method-assign]
@@ -258,8 +290,43 @@ class Play:
             people.gives_up(self.world, takes, socket)
 
     def _check(self) -> None:
-        if self.world.wrongs:
-            raise Wrong(self.world.wrongs[0])
+        for stage in self.world.stages:
+            if isinstance(stage, World) and stage.wrongs:
+                raise Wrong(stage.wrongs[0])
+
+    def at(self, step: faults.Step) -> None:
+        for stage in self.world.stages:
+            stage.at(step)
+
+    def do_host(self) -> None:
+        """Bring a second machine, with neighbors of the same names."""
+        if self.far is not None:
+            return
+        far = self.far = Far(self.world, self._facts)
+        self.near = near = Judge(far.here)
+
+        def answered(actor: Actor) -> None:
+            (far if "links" in actor.facts else near).answered(actor)
+            self._check()
+
+        def went_on(actor: Actor) -> None:
+            near.went_on(actor)
+            self._check()
+
+        far.here.went_on = went_on  # type: ignore[method-assign]
+        far.here.answered = answered  # type: ignore[method-assign]
+        self.stack.enter_context(connected(far))
+
+    def do_afar(
+        self, verb: str, words: dict[str, Any], links: Iterable[str], here: Any, there: Any
+    ) -> None:
+        """Run a verb here that means the machine there."""
+        if self.far is not None:
+            self.far.ask(Ask(verb, words, list(links), list(there)), list(here))
+
+    def _facts(self, names: Collection[str]) -> dict[str, Any]:
+        facts: dict[str, Any] = {"lives": {name: self.judge.bound(name) for name in names}}
+        return {**facts, "drafts": self.world.drafts(), "full": self.world.full}
 
     def step(self, step: Step) -> None:
         getattr(self, f"do_{step[0]}")(*step[1:])
@@ -311,12 +378,11 @@ class Play:
         names = () if verb in OF_ALL else (name,)
         work = VERBS[verb](name, more)
         replaces = verb == "start" and more[2]
-        facts: dict[str, Any] = {"text": more} if verb == "send" else {}
+        facts = self._facts((name,))
+        if verb == "send":
+            facts["text"] = more
         if replaces or verb == "adopt" or (verb in ("stop", "kill") and more[0] == "session"):
             facts |= {"takes": name, "seen": set()}
-        facts["lives"] = {name: self.judge.bound(name)}
-        facts["drafts"] = world.drafts()
-        facts["full"] = world.full
         world.act(verb, names, work, list(broken), within, facts)
 
     def do_time(self, seconds: float) -> None:
@@ -345,18 +411,31 @@ class Play:
         world.full = False
         world.daemon.mend()
         world.ending = True
-        world.pass_time(LAST_S)
-        assert not world.actors, f"never ends: {world.actors}"
+        world.pass_time(LAST_S if self.far is None else LONGEST_TALK_S)
         world.locked = False
+        self._settle(world, self.judge)
+        if self.far is not None and self.near is not None:
+            self._settle(self.far.here, self.near)
+            self.far.settled()
+            self._check()
+
+    def _settle(self, world: World, judge: Judge) -> None:
+        """Let two reconciles run on a machine where everything has ended."""
+        assert not world.actors, f"never ends: {world.actors}"
         last: Actor | None = None
         for _ in range(2):
             last = world.act("reconcile", (), reconcile.run)
-            world.pass_time(LAST_S)
+            self.world.pass_time(LAST_S)
         assert last is not None
-        self.judge.settled(last)
+        judge.settled(last)
         self._check()
         world.story.apps.clear()
         world.story.close()
+
+    def abandon(self) -> None:
+        if self.far is not None:
+            self.far.here.abandon()
+        self.world.abandon()
 
 
 def _start_nothing(*_: object) -> NoReturn:
@@ -373,8 +452,8 @@ def play(steps: Sequence[Step]) -> None:
     headless.start_program = _start_nothing
     try:
         armed = Play(folder)
-        faults.at = armed.world.at
-        with unavailable(armed.world), reached(armed.world):
+        faults.at = armed.at
+        with unavailable(armed.world), reached(armed.world), armed.stack:
             for step in steps:
                 armed.step(step)
             armed.end()
@@ -382,5 +461,5 @@ def play(steps: Sequence[Step]) -> None:
         faults.at, files.SETTLES_S = faults_at, settles
         headless.start_program = start_program
         if armed is not None:
-            armed.world.abandon()
+            armed.abandon()
         shutil.rmtree(folder, ignore_errors=True)

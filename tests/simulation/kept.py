@@ -7,6 +7,7 @@ from tests.simulation.history import Step
 CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
 SLOW = {**CALM, "exit_delay_s": 0.5}
 STUBBORN = {**CALM, "ignores": ("SIGHUP", "SIGTERM")}
+EVERY = {"targets": ("all",), "yes": True}
 AGENT, PANE, WHOLE = ("agent", True, None), ("pane", True, 1.0), ("session", True, None)
 
 HISTORIES: dict[str, list[Step]] = {
@@ -328,6 +329,46 @@ HISTORIES: dict[str, list[Step]] = {
         ("live", "a", "demo", 0, "daemon", CALM),
         ("row", "a", "full"),
         ("act", "kill", "a", AGENT, (), ""),
+    ],
+    "the list that a pane shows cannot be read": [
+        ("daemon", "list", {}),
+        ("live", "a", "demo", 0, "", CALM),
+        ("row", "a", "full"),
+        ("deed", "its_daemon_says_nothing", "a", 0),
+        ("deed", "goes_to_its_daemon", "a", 0),
+        ("act", "kill", "a", AGENT, (), ""),
+    ],
+    "what a server works on again is stopped again": [
+        ("daemon", "server", {"revives_s": 0.5}),
+        ("live", "a", "demo", 0, "daemon", CALM),
+        ("row", "a", "full"),
+        ("act", "stop", "a", AGENT, (), ""),
+        ("time", 12.0),
+        ("act", "stop", "a", AGENT, (), ""),
+    ],
+    "a connection breaks before its request arrives": [
+        ("host",),
+        ("live", "a", "demo", 0, "", CALM),
+        ("row", "a", "full"),
+        ("afar", "stop", {"targets": ("a",)}, ("cut before",), (), ()),
+    ],
+    "the answer of another machine is lost": [
+        ("host",),
+        ("live", "a", "demo", 0, "", CALM),
+        ("row", "a", "full"),
+        ("afar", "stop", {"targets": ("a",)}, ("lost", "refused", "silent"), (), ()),
+    ],
+    "the answer about all sessions of another machine is lost for good": [
+        ("host",),
+        ("live", "a", "demo", 0, "", CALM),
+        ("row", "a", "full"),
+        ("afar", "kill", EVERY, ("", "lost", "silent", "silent", "silent"), (), ()),
+    ],
+    "the process on another machine dies in the middle of a stop": [
+        ("host",),
+        ("live", "a", "demo", 0, "", SLOW),
+        ("row", "a", "full"),
+        ("afar", "stop", {"targets": ("a",)}, (), (), ((60, "killed"),)),
     ],
     "an old copy comes back after the end of what a server ran": [
         ("daemon", "server", {}),

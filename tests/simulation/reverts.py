@@ -251,6 +251,13 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
             "        if False:\n",
         )
     ],
+    "a list that cannot be read may have what a pane shows": [
+        (
+            "proof/see.py",
+            "    if jobs is not None and not jobs.is_known:\n        return replace(",
+            "    if live is Live.AGENT_GONE and jobs and not jobs.is_known:\n        return replace(",
+        )
+    ],
     "an agent that left a shell behind may go on in its daemon": [
         (
             "proof/see.py",
@@ -299,6 +306,65 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
             "proof/ownership.py",
             "                _spare_tree(index, pid, reason, spared)\n",
             "                spared[pid] = reason\n",
+        )
+    ],
+    "what a server works on again is not stopped already": [
+        (
+            "ending/prepare.py",
+            "    is_over = row.status.ended and not sight.owned.own and sight.job is None\n",
+            "    is_over = row.status.ended and not sight.owned.own\n",
+        )
+    ],
+    "a host's word that it began nothing is final": [
+        (
+            "hosts/talk.py",
+            "            raise _never_arrived(host)\n",
+            '            raise unreachable(host, "nothing was done")\n',
+        )
+    ],
+    "a verb is not sent twice": [
+        (
+            "hosts/talk.py",
+            "    if not changing:\n        raise unreachable(host, reason)\n",
+            "    if changing:\n        return _ask(host, request, settings, False)\n"
+            "    if not changing:\n        raise unreachable(host, reason)\n",
+        )
+    ],
+    "what came of a plan is unknown for each of its sessions": [
+        (
+            "interfaces/remote/on_hosts.py",
+            "        return choose.filled(reply, names)\n",
+            "        return choose.filled(reply, [it for it in wanted.targets if _is_name(it)])\n",
+        )
+    ],
+    "an answer that is lost is asked for": [
+        (
+            "hosts/talk.py",
+            "    return _ask_for_outcome(host, request, settings, reason)\n",
+            "    raise unreachable(host, reason)\n",
+        )
+    ],
+    "a request that may still arrive is forbidden before it is told as nothing": [
+        (
+            "interfaces/remote/there.py",
+            "if requests.forbid(context.books, request_id, _ourselves(context), boot_id):",
+            "if requests.find(context.books, request_id) is None:",
+        )
+    ],
+    "what changed since a plan was confirmed is not ended there": [
+        (
+            "interfaces/remote/there.py",
+            "if row is None or plain_json(_identity(row)) != identity:",
+            "if row is None:",
+        )
+    ],
+    "an outcome there is unknown once its process is dead": [
+        (
+            "interfaces/remote/there.py",
+            "            if not is_owned(record, context.processes, boot_id):\n"
+            "                return output.say(Say.UNKNOWN)\n",
+            "            if not is_owned(record, context.processes, boot_id):\n"
+            "                return output.say(Say.NEVER)\n",
         )
     ],
     "what a server works on again is told": [

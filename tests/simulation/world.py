@@ -12,7 +12,7 @@ from signal import Signals
 from typing import Any
 
 from tests import plain_yaml
-from tests.fakes import FakePane, FakeSession, Story
+from tests.fakes import FakeClock, FakePane, FakeSession, Story
 from tests.simulation.actors import Actor, Port
 from tests.simulation.daemons import LIST, Daemon
 from tests.simulation.lives import BANNER, KINDS, PROFILES, SOCKETS, STORE, Life, SimAgent
@@ -33,8 +33,8 @@ PERSON, SHELL, SHARED, OURS, SERVER, GIVEN = "person", "shell", "shared", "ours"
 class World(OtherTools):
     """A story with many hands in it."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(Story(folder))
+    def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
+        super().__init__(Story(folder, clock))
         self.folder = folder
         self.tmux = self.story.tmux
         self.owner: dict[ProcessId, object] = {}
@@ -356,6 +356,7 @@ class World(OtherTools):
         app.tmux = Port(self, "tmux", app.tmux)  # type: ignore[assignment]
         app.processes = Port(self, "processes", app.processes)  # type: ignore[assignment]
         app.clock = Port(self, "clock", app.clock)  # type: ignore[assignment]
+        actor.apps.append(app)
         return app
 
     def act(
