@@ -1,15 +1,16 @@
 """`python -m tests.mutants COUNT [SEED] [WORKERS]`: changes one place of the package at a time, in
-a copy, and runs the tests that are near it, then those of promises and histories. What no test
-notices is printed, for somebody to judge.
+a copy, and runs the tests that reach it, the quickest first, live ones too. What no test notices is
+printed, for somebody to judge.
 
 Draws from each room in the shares of `ROOMS`. Never changes this checkout."""
 
 from __future__ import annotations
 
 import ast
+import compileall
 import os
+import py_compile
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random, SystemRandom
 
+from tests.reached import Recorded, alone, copied, modules, recorded
+
 TOP = Path(__file__).resolve().parent.parent
-LEFT = shutil.ignore_patterns(".venv", ".git", "__pycache__", ".hypothesis", ".mypy_cache", "dist")
 # What share of the mutants each room gets; a folder inside one counts as a room of its own.
 ROOMS = {
     "ending/ladder": 22,
@@ -36,12 +38,9 @@ ROOMS = {
     "interfaces": 16,
 }
 NONES = 2  # mutants of a room that only answer None
-CPU_S, WALL_S = 240, 1200  # of one run of the tests
-FAR = ("live", "real_agents", "soak", "old_answers")
-WIDER = (
-    ("tests/simulation/test_simulation.py", "tests/test_histories.py"),
-    ("tests/test_histories_people.py", "tests/promises"),
-)
+GROUPS_S = (5, 30)  # of tests, as they were recorded; then all others
+SLOWER, MORE_S = 6, 60  # than when recorded a run of tests may be
+BY_CONTENT = py_compile.PycInvalidationMode.CHECKED_HASH  # times do not tell two mutants apart
 OPPOSITES: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
     ast.NotEq: "==",
@@ -191,104 +190,118 @@ def draw(count: int, seed: int) -> list[Mutant]:
     return drawn
 
 
-def importers(path: str, tests: Path) -> Iterator[str]:
-    """Yield the test files that import this module."""
-    name = f"tmuxreap.{path.removesuffix('.py').replace('/', '.')}"
-    room, _, last = name.rpartition(".")
-    words = f"from {name} import", f"import {name}", f"from {room} import {last}"
-    for file in sorted(tests.rglob("test_*.py")):
-        inside = file.relative_to(tests)
-        if inside.parts[0] not in FAR and any(it in file.read_text() for it in words):
-            yield f"tests/{inside.as_posix()}"
+class Near:
+    """Knows which tests reach a mutant."""
+
+    def __init__(self) -> None:
+        self.tests = recorded(TOP, tuple(ROOMS))
+        self.modules = {it.path: it for it in modules(TOP / "tmuxreap", tuple(ROOMS))}
+
+    def tests_of(self, mutant: Mutant) -> list[Recorded]:
+        """Return them as they are to be run: those of its own file first, then the quickest."""
+        keys, names = self.modules[mutant.path].around(mutant.line)
+        if names:
+            for module in self.modules.values():
+                keys |= set(module.mentioning(names))
+        own = f"tests/{mutant.path.rpartition('/')[0]}/test_{mutant.path.rpartition('/')[2]}"
+        found = [
+            it for it in self.tests if it.name.startswith(own) or not keys.isdisjoint(it.reached)
+        ]
+        return sorted(found, key=lambda it: (not it.name.startswith(own), it.seconds))
 
 
-def near(path: str, top: Path) -> list[list[str]]:
-    """Return the tests of this module, and then those of its room."""
-    folder, _, name = path.rpartition("/")
-    own = f"tests/{folder}/test_{name}"
-    first = [own] if (top / own).is_file() else []
-    first += [it for it in importers(path, top / "tests") if it not in first]
-    room = f"tests/{path.split('/')[0]}"
-    inside = f"tests/{folder}" if (top / "tests" / folder).is_dir() else room
-    return [first, [inside]]
+def grouped(tests: Iterable[Recorded]) -> Iterator[list[Recorded]]:
+    """Yield the tests in groups, a short one first."""
+    limits = [*GROUPS_S, float("inf")]
+    group: list[Recorded] = []
+    for test in tests:
+        if group and sum(it.seconds for it in group) + test.seconds > limits[0]:
+            yield group
+            group = []
+            limits.pop(0)
+        group.append(test)
+    if group:
+        yield group
 
 
-def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
-
-
-def fails(tests: Sequence[str], top: Path) -> str | None:
-    """Return what failed first; None if all tests pass."""
-    words = [sys.executable, "-m", "pytest", "-x", "-n", "0", "--tb=no", "-rfE", *tests]
-    base = tempfile.mkdtemp(prefix="m", dir=top.parent)
-    environ = {**os.environ, "PYTHONPATH": str(top), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        run = subprocess.run(
-            [*words, "--basetemp", f"{base}/p"],
-            cwd=top,
-            env=environ,
-            preexec_fn=limited,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=WALL_S,
-        )
-    except subprocess.TimeoutExpired:
-        return "no end"
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
+def fails(tests: Sequence[Recorded], top: Path) -> str | None:
+    """Return what failed first, by its name if it is one of them; None if all tests pass."""
+    seconds = MORE_S + SLOWER * int(sum(it.seconds for it in tests))
+    with tempfile.TemporaryDirectory(
+        prefix="m", dir=top.parent, ignore_cleanup_errors=True
+    ) as base:
+        listed = Path(base) / "tests"
+        listed.write_text("\n".join(it.name for it in tests))
+        words = ["-x", "-n", "0", "--tb=no", "-rfE", "--basetemp", f"{base}/p", f"@{listed}"]
+        try:
+            run = subprocess.run(
+                [*alone(), sys.executable, "-m", "pytest", *words],
+                cwd=top,
+                env={**os.environ, "PYTHONPATH": str(top)},
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=2 * seconds,
+            )
+        except subprocess.TimeoutExpired:
+            return "no end"
     if run.returncode == 0:
         return None
-    told = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return told[0][:150] if told else f"exit {run.returncode}: {run.stdout[-100:]!r}"
+    for line in run.stdout.splitlines():
+        name = line.removeprefix("FAILED ").removeprefix("ERROR ")
+        named = [it.name for it in tests if f"{name} ".startswith(f"{it.name} ")]
+        if name != line:
+            return max(named, key=len, default=name)
+    return f"exit {run.returncode}: {run.stdout[-100:]!r}"
 
 
-def copied(into: Path) -> Path:
-    return Path(shutil.copytree(TOP, into / "copy", ignore=LEFT, symlinks=True))
-
-
-def noticed(mutant: Mutant, top: Path, groups: Iterable[Sequence[str]]) -> str:
+def noticed(mutant: Mutant, top: Path, tests: Iterable[Recorded]) -> str:
     """Return which test notices it, empty if none does. A test that fails without it does not."""
     file = top / "tmuxreap" / mutant.path
     source = file.read_bytes()
-    for tests in groups:
-        file.write_bytes(mutant.of(source))
-        told = fails(tests, top) if tests else None
-        file.write_bytes(source)
-        if told is None:
-            continue
-        test = told.split(" ")[1].partition("[")[0] if told.startswith(("FAILED", "ERROR")) else ""
-        if test and fails([test], top) is not None:
-            told = f"{test} fails without it, too"
-            print(told, flush=True)
-            continue
-        return told
+    for group in grouped(tests):
+        while group:
+            file.write_bytes(mutant.of(source))
+            told = fails(group, top)
+            file.write_bytes(source)
+            if told is None:
+                break
+            failed = [it for it in group if it.name == told]
+            if not failed or fails(failed, top) is None:
+                return told
+            print(f"{told} fails without it, too", flush=True)
+            group.remove(failed[0])
     return ""
 
 
 class Round:
     """Tries all mutants, each worker in a copy of its own."""
 
-    def __init__(self, drawn: Iterable[Mutant]) -> None:
+    def __init__(self, drawn: Iterable[Mutant], near: Near) -> None:
         self.waiting = deque(drawn)
+        self.near = near
         self.dead: dict[Mutant, str] = {}
         self.living: list[Mutant] = []
 
-    def work(self, wider: bool) -> None:
+    def work(self) -> None:
         with tempfile.TemporaryDirectory(prefix="mutants") as folder:
-            top = copied(Path(folder))
+            top = copied(TOP, Path(folder))
+            compileall.compile_dir(top / "tmuxreap", quiet=2, invalidation_mode=BY_CONTENT)
             while self.waiting:
                 mutant = self.waiting.popleft()
-                groups = WIDER if wider else near(mutant.path, top)
-                told = noticed(mutant, top, groups)
+                tests = self.near.tests_of(mutant)
+                told = noticed(mutant, top, tests)
                 if told:
                     self.dead[mutant] = told
                 else:
                     self.living.append(mutant)
-                print(f"{'dead ' if told else 'LIVES'} {mutant}  {told}", flush=True)
+                    told = f"{len(tests)} tests reach it"
+                state = "dead " if mutant in self.dead else "LIVES"
+                print(f"{state} {mutant}  {told}", flush=True)
 
-    def run(self, workers: int, *, wider: bool = False) -> None:
-        threads = [threading.Thread(target=self.work, args=(wider,)) for _ in range(workers)]
+    def run(self, workers: int) -> None:
+        threads = [threading.Thread(target=self.work) for _ in range(workers)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -302,16 +315,13 @@ def main(words: Sequence[str]) -> int:
     workers = numbers[2] if len(numbers) > 2 else 1
     drawn = draw(count, seed)
     print(f"{len(drawn)} mutants of seed {seed}", flush=True)
-    first = Round(drawn)
-    first.run(workers)
-    print(f"{len(first.living)} live after the tests near them", flush=True)
-    second = Round(first.living)
-    second.run(workers, wider=True)
+    tried = Round(drawn, Near())
+    tried.run(workers)
     for room in ROOMS:
         every = [mutant for mutant in drawn if room_of(mutant.path) == room]
-        living = [mutant for mutant in second.living if mutant in every]
+        living = [mutant for mutant in tried.living if mutant in every]
         print(f"{room:15} {len(every):4} drawn {len(living):4} live")
-    dead = len(drawn) - len(second.living)
+    dead = len(drawn) - len(tried.living)
     print(f"{dead} of {len(drawn)} die: {100 * dead / len(drawn):.0f} %")
     return 0
 
