@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tmuxreap.agents.conversations.jobs import filled
+from tmuxreap.agents.conversations.jobs import Job, filled
 from tmuxreap.commands.targets import choose_rows
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Live, Row, Server, SwitchClient, Terminal
@@ -27,7 +27,7 @@ def run(
     if sight.trouble is not None:
         raise sight.trouble
     if sight.job is not None and sight.session is None:
-        return _own_attach(context, row, sight)
+        return _own_attach(context, row, sight, sight.job)
     if sight.session is None or not isinstance(sight.server, Server):
         if row.resumable is True and resume is not None and resume():
             return run(context, name)
@@ -44,16 +44,14 @@ def run(
     raise could_not("attach to", name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
-def _own_attach(context: Context, row: Row, sight: Sight) -> tuple[str, ...]:
+def _own_attach(context: Context, row: Row, sight: Sight, job: Job) -> tuple[str, ...]:
     """Return the agent's own command that shows a session of its daemon."""
     profile = context.agents.profile(row, sight)
-    job = sight.job
-    background = profile.background if profile is not None else None
-    if profile is None or background is None or job is None or not background.attach:
+    if profile is None or profile.background is None or not profile.background.attach:
         raise _nothing_to_attach_to(context, row)
     environment = own_environment(profile, job, context.settings.home)
     before = ("env", *(f"{name}={value}" for name, value in environment.items()))
-    words = filled(background.attach, job)
+    words = filled(profile.background.attach, job)
     return (*before, *words) if environment else words
 
 

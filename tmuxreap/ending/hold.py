@@ -34,8 +34,7 @@ def prepared(
 
 def check_recordable(registry: RegistryFile, endings: Sequence[EndingState]) -> None:
     """Answer the endings that could not be written."""
-    if endings:
-        recordable(registry, registry.look(), endings, POLICY)
+    recordable(registry, registry.look(), endings, POLICY)
 
 
 def note_job_over(books: Books, clock: Clock, ending: EndingState, ended: Item) -> None:

@@ -394,7 +394,7 @@ def _asked_in(entry: Entry, server: OwnServer) -> str:
     said = value_at(entry, server.asks)
     if isinstance(said, list):
         return ", ".join(str(one) for one in said)
-    return said if isinstance(said, str) else ""
+    return word_at(entry, server.asks)
 
 
 def _questions(asked: Asked, folder: str) -> dict[str, str]:

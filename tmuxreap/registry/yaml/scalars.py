@@ -158,9 +158,7 @@ def _escape(match: re.Match[str]) -> str:
         return char
     if code < 0x100:
         return f"\\x{code:02x}"
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    return f"\\U{code:08x}"
+    return f"\\u{code:04x}"  # all above these are raw
 
 
 def _float(value: float) -> str:
