@@ -7,6 +7,7 @@ import pytest
 from tests.fakes import OWN_PID, Story
 from tmuxreap.commands import heartbeat
 from tmuxreap.core.errors import Failure
+from tmuxreap.core.values import replace
 
 
 def beat(
@@ -31,6 +32,17 @@ def test_a_heartbeat_without_a_name_belongs_to_the_callers_session(story: Story)
     agent = story.agent()
     inside = story.processes.add("sh", parent=agent.process)
     assert beat(story, pid=inside.pid) == "acme"
+
+
+def test_a_mark_says_whose_heartbeat_it_is_wherever_it_runs(story: Story) -> None:
+    story.agent("other")
+    story.agent()
+    with story.ledger() as ledger:
+        ledger.remember_mark("acme", "mark-of-acme", 1.0)
+    app = story.app()
+    app.settings = replace(app.settings, environ={"TMUXREAP_ID": "mark-of-acme"})
+    (item,) = heartbeat.run(app, None, None).results
+    assert item.as_json()["name"] == "acme"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from tests.schemas import checked
 from tmuxreap.commands import restart
 from tmuxreap.commands.restart import RestartRequest
 from tmuxreap.commands.watch.waiting import Woken
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Result
+from tmuxreap.registry.file import RegistryFile, RegistryLook
 
 
 @pytest.fixture
@@ -235,6 +236,18 @@ def test_an_agent_that_stays_busy_is_left_alone(story: Story) -> None:
     (one,) = when_idle(story, 5.0).results
     assert (one.as_json()["outcome"], code(one.as_json())) == ("refused", "not_idle")
     assert agent.heard == []
+
+
+def test_a_plan_tells_that_the_registry_cannot_be_written(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: RegistryFile, look: RegistryLook) -> None:
+        raise Failure(Code.REGISTRY_UNWRITABLE, "could not write: no space left", "")
+
+    some(story, "acme")
+    monkeypatch.setattr(RegistryFile, "check_space", full)
+    with pytest.raises(Failure, match="no space left"):
+        story.restart(dry_run=True)
 
 
 def test_a_plan_touches_nothing(story: Story) -> None:

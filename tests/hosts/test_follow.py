@@ -20,7 +20,8 @@ import pytest
 from tests.hosts.conftest import PROGRAM, Fleet
 from tests.real import until
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.wire import WireRequest
+from tmuxreap.hosts.talk import EndedError
+from tmuxreap.hosts.wire import Line, Say, WireRequest
 from tmuxreap.interfaces.remote import near
 
 
@@ -169,6 +170,21 @@ def test_watch_over_hosts_refuses_exec_reap_and_notify(fleet: Fleet) -> None:
     for flag in (["--exec", "true"], ["--reap", "idle"], ["--notify"]):
         result = fleet.run("watch", "--host", "a", *flag, "--json")
         assert (result.exit, result.json["error"]["code"]) == (2, "usage")
+
+
+def test_a_line_without_an_item_is_skipped() -> None:
+    lines = [
+        Line(Say.ITEM, {"item": "text"}),
+        Line(Say.BEAT, {"item": {"name": "beat"}}),
+        Line(Say.ITEM, {"item": {"name": "a"}}),
+        Line(Say.ANSWER, {}),
+    ]
+    talk = Mock(line=Mock(side_effect=lines))
+    items = near._items(talk)
+    assert next(items) == {"name": "a"}
+    with pytest.raises(EndedError):
+        next(items)
+    talk.send.assert_called_once_with("")
 
 
 def test_a_host_that_floods_is_read_no_faster_than_it_is_printed(

@@ -7,7 +7,7 @@ import pytest
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Row
 from tmuxreap.registry.rows import BadRow, is_protected, read_row
-from tmuxreap.registry.targets import AnyRow, Chosen, Questions, Wanted, choose
+from tmuxreap.registry.targets import AnyRow, Chosen, Questions, Wanted, choose, unknown
 
 
 def row(index: int, name: str, status: str = "running", **fields: object) -> Row:
@@ -186,6 +186,10 @@ def test_all_includes_ended_rows_with_leftovers() -> None:
 def test_a_near_name_is_offered() -> None:
     (missing,) = pick("acme").missing
     assert missing.failure.hint.startswith("did you mean acme-1, acme-2, acme-bad? ")
+    (missing,) = pick("acmx").missing
+    assert missing.failure.hint.startswith("did you mean acme-1, ")
+    many = [Row(f"web-{number}") for number in range(4)]
+    assert unknown("web", many).hint.startswith("did you mean web-0, web-1, web-2? ")
     (missing,) = pick("zzz*").missing
     assert missing.failure.hint == "see all sessions with: tmuxreap list"
 

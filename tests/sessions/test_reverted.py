@@ -7,7 +7,9 @@ import pytest
 from tests.fakes import Story, row_of
 from tmuxreap.commands import show
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.sessions.look import Newer, newer_rows
+from tmuxreap.core.model import Row, Status
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.look import Newer, newer_rows, why_reverted
 
 
 def newer(story: Story, name: str = "acme") -> Newer | None:
@@ -62,6 +64,24 @@ def test_without_a_ledger_nothing_is_known(gone_back: Story) -> None:
     for file in gone_back.folder.glob("*.db*"):
         file.unlink()
     assert newer(gone_back) is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "mode", "said"),
+    [
+        ("done", "hard_kill", "(done)"),
+        (None, "hard_kill", "(hard_kill)"),
+        (None, None, "(no reason is recorded)"),
+    ],
+)
+def test_a_row_that_went_back_names_the_reason_of_its_end(
+    gone_back: Story, reason: str | None, mode: str | None, said: str
+) -> None:
+    found = newer(gone_back)
+    assert found is not None
+    row = Row("acme", Status.STOPPED, stop_reason=reason, data={"termination_mode": mode})
+    told = why_reverted(row_of(gone_back), replace(found, row=row))
+    assert told.endswith(f" {said}, and the registry went back to before that")
 
 
 def test_show_says_that_a_row_went_back_in_time(gone_back: Story) -> None:

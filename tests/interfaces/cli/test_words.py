@@ -69,6 +69,7 @@ def test_a_usage_error_names_the_help_of_its_verb(registry: Path) -> None:
         tmuxreap("stop", "--all", "--json").error["hint"]
         == "to stop every session: tmuxreap stop all"
     )
+    assert tmuxreap("config", "--all", "--json").error["hint"] == "see: tmuxreap config --help"
     assert tmuxreap("list", "--nope", "--json").error["hint"] == "see: tmuxreap list --help"
     assert tmuxreap("stop", "acme", "--grace", "5x", "--json").error["hint"] == "as in: --grace 90s"
 
