@@ -220,6 +220,15 @@ def test_lines_that_a_person_broke_stay_apart(prompt: str, draft: str) -> None:
     assert seen("hermes", HERMES.format(above="", prompt=f"❯ {prompt}")).draft == draft
 
 
+@pytest.mark.parametrize("screen", ["menu draft 60", "menu draft 80", "menu-low draft 100"])
+def test_the_input_of_cn_is_known_behind_its_menu_of_all_commands(screen: str) -> None:
+    """At 24 rows the menu takes the whole screen: the draft is its sign, and nothing is unread."""
+    recorded = _recorded("cn", screen)
+    assert seen("cn", recorded) == Screen(State.DRAFT, "/")
+    quoted = f"{recorded}\n\n{CN.format(above='', prompt='│ ● half    │')}"
+    assert seen("cn", quoted) == Screen(State.DRAFT, "half")
+
+
 @pytest.mark.parametrize(("name", "deaf"), [("question", True), ("command", False)])
 def test_a_question_of_cn_hears_no_key_and_its_other_dialog_does(name: str, deaf: bool) -> None:
     screens = {"question": _recorded("cn", "words-short-question dialog 120"), "command": CN_ASKS}
