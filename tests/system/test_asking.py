@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -206,3 +208,10 @@ def test_a_call_that_is_refused_says_why(unix: Callable[[Speak], str]) -> None:
     with pytest.raises(Refused, match="no such thread"):
         wire.call("read", {})
     wire.close()
+
+
+def test_a_socket_is_asked_without_loading_http() -> None:
+    """A stop of codex asks one: http.client loads ssl and email, two starts of Python long."""
+    code = "import sys, tmuxreap.system.asking; print({'ssl', 'http.client'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

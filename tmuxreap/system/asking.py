@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import http.client
 import json
 import os
 import socket
@@ -21,6 +20,7 @@ from typing import Protocol
 from tmuxreap.core.errors import NoAnswer, NobodyListens, Refused
 
 MOST_BYTES = 1 << 24  # an answer is cut off by its end: nobody reads half of it
+OK = 200  # the status of HTTP
 # In the place of a frame's length: two or eight bytes of it follow.
 SHORT = 126
 LONG = 127
@@ -54,6 +54,10 @@ class HttpWire:
         login: tuple[str, str] | None = None,
     ) -> None:
         """`is_proven`: asked once the connection stands; `login`: sent only then."""
+        # late: it loads ssl and email, and a socket of codex needs none of them
+        import http.client
+
+        self._faults = (OSError, http.client.HTTPException)
         self._limit_s = limit_s
         self._connection = http.client.HTTPConnection(*address, timeout=limit_s)
         self._headers = {"Accept": "application/json"}
@@ -79,11 +83,11 @@ class HttpWire:
             connection.request(method, f"{path}?{query}" if query else path, headers=self._headers)
             answer = connection.getresponse()
             said = answer.read(MOST_BYTES)
-        except (OSError, http.client.HTTPException) as error:
+        except self._faults as error:
             raise NoAnswer(str(error) or type(error).__name__) from None
         if answer.length:
             raise NoAnswer("its answer is not whole")
-        if answer.status != http.client.OK:
+        if answer.status != OK:
             raise Refused(f"it answered {answer.status}")
         return _parsed(said)
 
