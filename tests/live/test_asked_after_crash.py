@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tmuxreap as program
+from tests import warm
 from tests.live.asked import Typed
 from tests.mcp_client import calls
 from tests.real import DEMO, until
@@ -29,7 +29,7 @@ def real(tmux_socket: str, tmp_path: Path) -> Typed:
 @contextmanager
 def watched(real: Typed, *more: str) -> Iterator[None]:
     """The monitor that the document puts into its orchestrator."""
-    words = [sys.executable, "-m", "tmuxreap", "watch", "--quiet", "--registry", str(real.registry)]
+    words = [warm.program(), "watch", "--quiet", "--registry", str(real.registry)]
     watch = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL)
     try:
         yield

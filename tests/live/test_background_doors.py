@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests import stub_daemon
+from tests import stub_daemon, warm
 from tests.background import Daemon
 from tests.mcp_client import calls
 from tests.real import PATIENCE_S, Real, alive, answer, until
@@ -106,9 +106,7 @@ def watched(real: Real) -> Iterator[Callable[[], dict[str, Any]]]:
     """Yield what waits for the next death that a watch reports. When its first look is does not
     matter: a death before it is reported as well."""
     words = ["watch", "--json", "--registry", str(real.registry), "--interval", "0.5s"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tmuxreap", *words], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([warm.program(), *words], stdout=subprocess.PIPE, text=True)
     lines = process.stdout
     assert lines is not None
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.live.test_reverted import later, settled
 from tests.real import Real, alive, answer, until
 from tmuxreap.commands.list import ListRequest
@@ -77,7 +78,7 @@ def orchestrated(real: Real, manner: str) -> Iterator[Path]:
     given = [real.registry, lost, manner, stop]
     writer = subprocess.Popen([sys.executable, "-c", ORCHESTRATOR, *given])
     until("its first dump", lambda: real.registry.read_text().count("beat: ") == len(NAMES))
-    line = [sys.executable, "-m", "tmuxreap", "watch", "--interval", "1"]
+    line = [warm.program(), "watch", "--interval", "1"]
     quiet = subprocess.DEVNULL
     watch = subprocess.Popen([*line, "--registry", real.registry], stdout=quiet, stderr=quiet)
     try:

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests import warm
 from tests.real import Real, alive, until
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.faults import Step
@@ -36,17 +37,8 @@ STEPS = [step for step in Step if step not in OTHERS]
 
 def crash(real: Real, step: Step, fault: str) -> int:
     environ = {**os.environ, "TMUXREAP_FAULT": f"{step.value}={fault}"}
-    words = [
-        sys.executable,
-        "-m",
-        "tmuxreap",
-        "stop",
-        "acme",
-        "--reason",
-        "night",
-        "--registry",
-        str(real.registry),
-    ]
+    given = ["stop", "acme", "--reason", "night", "--registry", str(real.registry)]
+    words = [warm.program(), *given]
     return subprocess.run(
         words, env=environ, capture_output=True, timeout=60, check=False
     ).returncode

@@ -12,6 +12,7 @@ from pathlib import Path
 import libtmux
 import pytest
 
+from tests import warm
 from tests.real import BURST_S, DEMO, Real, alive, answer, until
 from tmuxreap.commands import adopt
 from tmuxreap.core.errors import Code
@@ -40,7 +41,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 def cli(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tmuxreap", *words]
+    command = [warm.program(), *words]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=60, check=False)
 
 

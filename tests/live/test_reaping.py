@@ -7,7 +7,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.command_line import tmuxreap
 from tests.ledger_records import Ledger
 from tests.real import DEMO, PATIENCE_S, Real, alive, until
@@ -272,9 +272,7 @@ def test_watch_reaps_the_kinds_that_were_chosen(real: Real) -> None:
         "--registry",
         str(real.registry),
     ]
-    watch = subprocess.Popen(
-        [sys.executable, "-m", "tmuxreap", *words], stdout=subprocess.PIPE, text=True
-    )
+    watch = subprocess.Popen([warm.program(), *words], stdout=subprocess.PIPE, text=True)
     try:
         assert watch.stdout is not None
         assert select.select([watch.stdout], [], [], PATIENCE_S)[0], "no event came"

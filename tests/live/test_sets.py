@@ -47,7 +47,7 @@ def test_sessions_stopped_in_the_evening_are_resumed_in_the_morning(real: Real) 
     real.stop("all")
 
 
-@pytest.mark.parametrize(("limit", "tried"), [(3, 3), (2, 2), (0, 5)])
+@pytest.mark.parametrize(("limit", "tried"), [(2, 2), (0, 5)])
 def test_a_resume_of_several_halts_when_starts_fail(real: Real, limit: int, tried: int) -> None:
     program = real.folder / "python3"
     program.write_text(WORKS)

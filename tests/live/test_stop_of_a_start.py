@@ -6,19 +6,22 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
+from tests import warm
 from tests.real import DEMO, Real, freeze, until
 from tmuxreap.core.results import Result
 from tmuxreap.sessions import under_way
 
 pytestmark = pytest.mark.live
+WHOLE = [sys.executable, "-m", "tmuxreap"]  # a process of its own, which may be frozen
 
 
-def begin(real: Real, verb: str) -> subprocess.Popen[bytes]:
+def begin(real: Real, verb: str, program: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Begin a start or a resume that takes a while, and wait until it is in progress."""
-    words = [sys.executable, "-m", "tmuxreap", verb, "acme", "--registry", str(real.registry)]
+    words = [*(program or [warm.program()]), verb, "acme", "--registry", str(real.registry)]
     if verb == "start":
         words += ["--agent", "demo", "--cwd", str(real.folder), "--server", real.socket]
     command = ["--", *DEMO] if verb == "start" else []
@@ -52,7 +55,7 @@ def test_a_start_that_hangs_is_named_after_a_while(
 ) -> None:
     real.bystander()
     monkeypatch.setattr(under_way, "START_WAIT_S", 0.3)
-    begun = begin(real, "start")
+    begun = begin(real, "start", WHOLE)
     freeze(begun.pid)
     told = real.stop()
     os.kill(begun.pid, signal.SIGCONT)

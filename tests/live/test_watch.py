@@ -256,7 +256,7 @@ def test_a_reader_that_does_not_read_blocks_no_record(real: Real) -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, b"x" * 4096)
-    words = [sys.executable, "-m", "tmuxreap", "watch", "--json", "--registry", str(real.registry)]
+    words = [warm.program(), "watch", "--json", "--registry", str(real.registry)]
     process = subprocess.Popen(words, stdout=writer)
     try:
         for _ in range(3):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.real import CONFIRM_S, DEMO, Real, alive, answer, until
 from tmuxreap.agents.demo import Store
 from tmuxreap.commands import adopt, attach, forget, interrupt, start, stop
@@ -186,7 +187,7 @@ def test_a_start_that_died_is_reported_until_it_is_recorded(real: Real, step: st
     words = ["start", "acme", "--agent", "demo", "--terminal", "none", "--confirm", "0"]
     environ = {**os.environ, "TMUXREAP_FAULT": f"{step}=kill"}
     died = subprocess.run(
-        [*TMUXREAP, *words, "--registry", str(real.registry)],
+        [warm.program(), *words, "--registry", str(real.registry)],
         env=environ,
         cwd=real.folder,
         check=False,
