@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from random import Random
 import pytest
 
 import tmuxreap
-from tests.command_line import Child
+from tests.command_line import Child, temporaries
 from tests.command_line import tmuxreap as program
 from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.registry.file import RegistryFile, RegistryLook, edited
@@ -129,9 +130,12 @@ def unordered(history: Sequence[Done]) -> list[str]:
 def test_answers_of_many_clients_are_those_of_one_sequence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [f"  - name: {name}\n    status: stopped\n    stop_reason: {FIRST}\n" for name in NAMES]
+    rows = "".join(
+        f"  # of {name}\n  - name: {name}\n    status: stopped\n    stop_reason: {FIRST}\n"
+        for name in NAMES
+    )
     path = tmp_path / "rows.yaml"
-    path.write_text("tmux_sessions:\n" + "".join(rows))
+    path.write_text(f"tmux_sessions:\n{rows}")
     monkeypatch.setattr(lock, "WAIT_S", 280.0)
     monkeypatch.setattr(Ledger, "busy_s", 280.0)
     children = [Child(client(path, number)) for number in range(CLIENTS)]
@@ -143,6 +147,9 @@ def test_answers_of_many_clients_are_those_of_one_sequence(
     assert len(history) > CLIENTS * EACH
     for name in NAMES:
         assert unordered([one for one in history if one.name == name]) == []
+    kept = re.sub("stop_reason: .*", f"stop_reason: {FIRST}", path.read_text())
+    assert kept == f"tmux_sessions:\n{rows}"
+    assert temporaries(tmp_path) == []
 
 
 def test_a_lost_update_and_a_stale_answer_are_seen() -> None:

@@ -16,10 +16,9 @@ from tests import plain_yaml
 from tests.command_line import Child, command, temporaries
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.ledger.ledger import Ledger
-from tmuxreap.registry.file import RegistryFile, RegistryLook, edited
+from tmuxreap.registry.file import RegistryFile, edited
 from tmuxreap.system import lock
 
-AT_ONCE = 50
 ROWS = 100
 
 
@@ -52,26 +51,6 @@ def statuses(path: Path) -> dict[str, str]:
     }
 
 
-def together(works: list[Callable[[], int]]) -> list[int]:
-    """Start all of them at one barrier; return their exit codes."""
-    reader, writer = os.pipe()
-
-    def behind_the_gate(work: Callable[[], int]) -> Callable[[], int]:
-        def start() -> int:
-            os.close(writer)
-            os.read(reader, 1)
-            return work()
-
-        return start
-
-    children = [Child(behind_the_gate(work)) for work in works]
-    os.close(writer)
-    ends = [child.answer() for child in children]
-    os.close(reader)
-    assert all(end.exit == 0 for end in ends), next(end.err for end in ends if end.exit != 0)
-    return [end.exit for end in ends]
-
-
 def stopping(path: Path, name: str) -> Callable[[], int]:
     def work() -> int:
         RegistryFile(path).change(
@@ -80,34 +59,6 @@ def stopping(path: Path, name: str) -> Callable[[], int]:
         return 0
 
     return work
-
-
-def test_a_hundred_processes_change_a_hundred_rows(registry: Path) -> None:
-    works = [stopping(registry, f"s{n}") for n in range(ROWS)]
-    for start in range(0, ROWS, AT_ONCE):  # half of them at a time, to spare the machine
-        together(works[start : start + AT_ONCE])
-    assert statuses(registry) == {f"s{n}": "stopped" for n in range(ROWS)}
-    written = plain_yaml.load(registry.read_text())["tmux_sessions"]
-    assert len({row["by"] for row in written}) == ROWS
-    lines = [line for line in registry.read_text().splitlines() if " by: " not in line]
-    assert "\n".join(lines) + "\n" == text(ROWS).replace("running", "stopped")
-    assert temporaries(registry.parent) == []
-
-
-def test_the_same_row_is_changed_one_after_the_other(registry: Path) -> None:
-    registry.write_text("tmux_sessions:\n  - name: a\n    status: running\n    count: 0\n")
-
-    def count() -> int:
-        def one_more(look: RegistryLook) -> str:
-            row = look.named("a")
-            assert row is not None
-            return edited(look, {"a": {("count",): int(str(row.data["count"])) + 1}})
-
-        RegistryFile(registry).change(one_more)
-        return 0
-
-    together([count] * 40)
-    assert plain_yaml.load(registry.read_text())["tmux_sessions"][0]["count"] == 40
 
 
 def test_whole_commands_can_run_at_once(registry: Path) -> None:
