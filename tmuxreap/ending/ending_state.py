@@ -90,6 +90,7 @@ class EndingState:
     looked_at: float = 0.0
     answer: Item | None = None  # set when there is nothing to do
     served: Served | None = None  # what its agent's own server runs for the session in the pane
+    seats: frozenset[str] | None = None  # of its conversation in the agent's own daemon, before
     undone: Row | None = None  # the row as the registry has it, if that went back in time
     # Set when the intent is recorded
     intent: Intent | None = None

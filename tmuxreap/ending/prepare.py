@@ -154,6 +154,9 @@ class Planning:
         served = None
         if sight.session is not None and sight.job is None and policy.verb in ENDING_VERBS:
             served = self.finder.served(known, row, profile)
+        seats = None
+        if sight.session is not None and policy.verb in ENDING_VERBS:
+            seats = self.finder.seats(known, profile)
         pane = sight.pane.id if sight.pane else ""
         options = tuple(
             PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
@@ -180,6 +183,7 @@ class Planning:
                 doing=doing.state,
             ),
             served=served,
+            seats=seats,
             editor_screen=screen if editor is not None else None,
             sight=sight,
             past=past,

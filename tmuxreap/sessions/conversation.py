@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations import find
 from tmuxreap.agents.conversations.background import (
+    Bond,
     Forked,
     Lingering,
+    bond_of,
     follow,
     launched_sessions,
     lingering,
@@ -198,6 +200,21 @@ class Finder:
         if jobs.is_known and served.among(jobs) is None:
             return None
         return served
+
+    def seats(self, known: Known, profile: Profile | None) -> frozenset[str] | None:
+        """Return the sessions of the agent's own daemon that are in this conversation now; None
+        without a list of it, and where that cannot be read."""
+        conversation = known.conversation.id
+        store = known.clues.store
+        if profile is None or profile.background is None or profile.own_server is not None:
+            return None
+        if conversation is None or store is None:
+            return None
+        jobs = read_jobs(profile, store, self.processes)
+        if not jobs.is_known:
+            return None
+        living = [job for job in jobs.listed if job.lives]
+        return frozenset(job.id for job in living if bond_of(job, conversation) is Bond.SAME)
 
     def session_of(self, process: Process, profile: Profile) -> Lingering | None:
         """Return the session in the agent's background that a process serves."""

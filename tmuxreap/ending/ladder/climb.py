@@ -15,7 +15,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.ending.ending_state import EndingState, RungReport
-from tmuxreap.ending.ladder.daemons import end_at_server, end_in_daemon
+from tmuxreap.ending.ladder.daemons import end_at_server, end_in_daemon, went_on
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -102,6 +102,8 @@ def _run_rungs(ending: EndingState) -> Steps[Outcome]:
         if ending.blocked:
             break
     if gone and ending.sight.unproven:
+        return Outcome.SURVIVED
+    if gone and (yield from went_on(ending)):
         return Outcome.SURVIVED
     if gone:
         ending.unended = None  # its daemon was gone, and its processes were ended

@@ -6,10 +6,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.errors import Code, Failure, could_not
+from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending_state import EndingState
-from tmuxreap.ending.ladder.requests import BeginOwnEnd, Follow, Look, ReadServed, Steps, Wait, ask
+from tmuxreap.ending.ladder.requests import (
+    BeginOwnEnd,
+    Follow,
+    Look,
+    ReadSeats,
+    ReadServed,
+    Steps,
+    Wait,
+    ask,
+)
 from tmuxreap.ending.plan import PlannedRung
 
 if TYPE_CHECKING:
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
     from tmuxreap.ending.own_ends import OwnEnd
 
 LOOK_AGAIN_S = 0.05
+READ_AGAIN_S = 2.0  # a list that is just being written
 ASK_AGAIN_S = 0.2  # a server, which has other work
 CLEAN_LOOKS = 2
 
@@ -68,6 +78,27 @@ def end_at_server(
                 return False, own_end is not None
             yield from ask(Wait(frozenset(), ending.now + ASK_AGAIN_S))
     return True, own_end is not None
+
+
+def went_on(ending: EndingState) -> Steps[bool]:
+    """Tell whether the agent took the conversation of a pane to its own daemon while that was
+    ended, or may have."""
+    if ending.seats is None:
+        return False
+    until = ending.now + READ_AGAIN_S
+    while (seats := (yield from ask(ReadSeats()))) is None and ending.now < until:
+        yield from ask(Wait(frozenset(), ending.now + ASK_AGAIN_S))
+    if seats is not None and seats <= ending.seats:
+        return False
+    reason = "its pane is gone, and whether its agent's own daemon runs it could not be read"
+    if seats is not None:
+        numbers = ", ".join(sorted(seats - ending.seats))
+        reason = f"its pane is gone, and its agent went on in its own daemon: {numbers}"
+    hint = command(ending.policy.verb.value, ending.name)
+    ending.unended = could_not(
+        ending.policy.verb.value, ending.name, reason, hint, Code.STILL_RUNNING
+    )
+    return True
 
 
 def end_turn_at_server(ending: EndingState, wait_s: float) -> Steps[tuple[Outcome, Failure | None]]:

@@ -233,6 +233,9 @@ class Executor:
                 self._deliver(ending, request, self._begin_own_end(ending, job))
             case requests.ReadServed():
                 self._deliver(ending, request, self._read_served(ending))
+            case requests.ReadSeats():
+                seats = self._finder.seats(ending.known, ending.profile)
+                self._deliver(ending, request, seats)
             case requests.Follow():
                 before = replace(ending.known, forked=None)
                 known = self._finder.followed(ending.profile, before)

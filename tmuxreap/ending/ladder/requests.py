@@ -158,6 +158,11 @@ class ReadServed(Request["Jobs"]):
 
 
 @frozen
+class ReadSeats(Request["frozenset[str] | None"]):
+    """Read which sessions of the agent's own daemon are in the conversation; None if unreadable."""
+
+
+@frozen
 class Follow(Request[Known]):
     """Follow the conversation again, now that nobody is in it. `job`: what has ended."""
 
