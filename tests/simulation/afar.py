@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.simulation.actors import Actor
-from tests.simulation.lives import SOCKETS
+from tests.simulation.lives import SOCKETS, Life
 from tests.simulation.world import World
 from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.text import Style
@@ -69,7 +69,7 @@ class Far:
         def work(context: Context) -> Result | None:
             return near.run_on_hosts(context, one.verb, [HOST], dict(one.words))
 
-        facts = {"links": list(one.links), "broken": one.broken, "did": []}
+        facts = {"links": list(one.links), "broken": one.broken, "did": [], "said": []}
         self.here.act(one.verb, NOBODY, work, broken, None, facts)
 
     # What arrives there
@@ -83,6 +83,9 @@ class Far:
         def work(context: Context) -> Any:
             try:
                 at._answer(Output(talk), request)  # type: ignore[arg-type]
+                if request.words.get("dry_run"):
+                    planned = self._facts(tuple(self.there.rows()))["lives"]
+                    talk.caller.facts["planned"] = list(planned.values())
             finally:
                 talk.over()
             return self._result(request, actor)
@@ -119,7 +122,6 @@ class Far:
         result = run_work(verb, self.context(), lambda it: work(Call(it, Style(json=True))))
         if actor is not None:
             actor.facts["result"] = result
-            actor.facts.setdefault("said", []).extend(result.results)
         return result
 
     # What is told here
@@ -129,11 +131,18 @@ class Far:
         if caller.result is None:
             return
         self.told.append(caller)
-        said = [one.as_json() for did in caller.facts["did"] for one in did.facts.get("said", ())]
         for item in caller.result.results:
             if isinstance(item, RemoteResult):
-                self._was_said(caller, item, said)
+                self._was_said(caller, item, caller.facts["said"])
         self._did_nothing(caller)
+        planned = caller.facts.get("planned")
+        others = [life for life in self._touched(caller) if life not in (planned or [life])]
+        told = f"{caller} ended {others}, and had confirmed {planned}"
+        self.there.check(not others, 2, told)
+
+    def _touched(self, caller: Actor) -> list[Life]:
+        did = set(caller.facts["did"])
+        return [life for life in self.there.lives if not did.isdisjoint(life.struck)]
 
     def _was_said(
         self, caller: Actor, item: RemoteResult, said: Sequence[Mapping[str, object]]
@@ -154,8 +163,7 @@ class Far:
         result = caller.result
         if result is None or result.results or not result.others:
             return
-        did = set(caller.facts["did"])
-        touched = [life for life in self.there.lives if not did.isdisjoint(life.struck)]
+        touched = self._touched(caller)
         words = [failure.message for failure in result.others]
         self.there.check(not touched, 5, f"{caller} told {words}, and it touched {touched}")
 
@@ -175,6 +183,9 @@ class Output:
         return self._talk.is_open
 
     def say(self, what: Say, **facts: object) -> None:
+        answer = facts.get("answer")
+        if what is Say.ANSWER and isinstance(answer, Mapping):
+            self._talk.caller.facts["said"] += answer["results"]
         self._talk.said(say(what, **facts))
 
 

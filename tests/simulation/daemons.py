@@ -149,11 +149,13 @@ class Daemon:
         return self.runs(life) and self.is_tied(life, row)
 
     def is_tied(self, life: Life, row: Mapping[str, Any]) -> bool:
-        """Tell whether the row says what it runs: by the seat, or by the conversation."""
+        """Tell whether the row says what it runs: by the seat, or, of a pane until its end, by the
+        conversation."""
         if row.get("terminal") == "background":
             return True
         own = row.get("demo_conversation_id_own")
-        return row.get("agent") == "demo" and own == life.conversation
+        is_demo = row.get("status") == "running" and row.get("agent") == "demo"
+        return is_demo and own == life.conversation
 
     def processes_of(self, life: Life) -> list[ProcessId]:
         seat = self.seat_of(life)

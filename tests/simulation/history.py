@@ -207,6 +207,10 @@ def _scene(random: Random, name: str) -> list[Step]:
 
 def _next(random: Random, *, daemon: bool) -> list[Step]:
     name = random.choice(NAMES)
+    if daemon and random.random() < 0.1:
+        goes = ("deed", "goes_to_its_daemon", name, random.randrange(2))
+        end = ("act", random.choice(("stop", "kill")), name, ("agent", True, None), (), "")
+        return random.choice([[goes, end], [end, ("time", 0.5), goes]])
     if daemon and random.random() < 0.35:
         of_daemons = [*people.OF_DAEMONS, "goes_to_its_daemon", "goes_to_its_daemon"]
         wait = ("time", random.choice((0.0, 0.1, 0.5, 2.0)))
