@@ -114,6 +114,25 @@ def test_a_dialog_that_the_key_of_a_turn_does_not_close_has_a_key_of_its_own() -
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [deny, ESCAPE])
 
 
+@pytest.mark.parametrize("looks", [0, 10, 40])
+def test_the_turn_behind_a_dialog_is_ended_however_late_the_dialog_closes(looks: int) -> None:
+    """A frozen agent shows its dialog for seconds before it hears the key."""
+    deny = Key("C-c")
+    profile = replace(PROFILE, deny_keys=(deny,))
+    after: dict[Key, Any] = {deny: [*[DIALOG] * looks, BUSY], ESCAPE: IDLE}
+    ended, asked = done([DIALOG], after=after, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [deny, ESCAPE])
+
+
+@pytest.mark.parametrize("looks", [1, 5])
+def test_a_turn_that_ends_with_its_dialog_gets_no_key_of_its_own(looks: int) -> None:
+    deny = Key("C-c")
+    profile = replace(PROFILE, deny_keys=(deny,))
+    after: dict[Key, Any] = {deny: [*[DIALOG] * 20, *[BUSY] * looks, IDLE]}
+    ended, asked = done([DIALOG], after=after, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [deny])
+
+
 def test_a_dialog_that_an_answer_alone_closes_gets_no_key() -> None:
     profile = replace(PROFILE, deny_keys=())
     ended, asked = done([DIALOG], after={ESCAPE: IDLE}, profile=profile)

@@ -156,9 +156,7 @@ def _press_keys(ending: EndingState, screen: Screen) -> Steps[bool]:
         sent.append(steps)
         until = ending.now + max(TURN_ENDS_S, ending.keys.leave_s)
         before = screen
-        done = partial(_is_done, ending.keys, before)
-        wait_s = TURN_ENDS_S if before.view else SETTLE_S
-        screen = yield from wait_for_screen(ending, done, wait_s)
+        screen = yield from _after_keys(ending, before)
         heard = _is_emptied(ending.keys, before, screen)
         if _is_left(before, screen):
             shown = yield from _behind_view(ending)
@@ -170,6 +168,22 @@ def _press_keys(ending: EndingState, screen: Screen) -> Steps[bool]:
         left_s = max(until - ending.now, 0.0)
         yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, left_s)
     return bool(sent)
+
+
+def _after_keys(ending: EndingState, before: Screen) -> Steps[Screen]:
+    """Return the screen that the keys have brought. A frozen agent shows its dialog or view for
+    seconds; a turn that comes to light may end by itself."""
+    done = partial(_is_done, ending.keys, before)
+    if before.view:
+        return (yield from wait_for_screen(ending, done, TURN_ENDS_S))
+    if before.state is State.DIALOG:
+        closed = partial(_is_closed, ending.keys, before)
+        yield from wait_for_screen(ending, closed, TURN_ENDS_S)
+    return (yield from wait_for_screen(ending, done, SETTLE_S))
+
+
+def _is_closed(profile: Profile, before: Screen, seen: Screen) -> bool:
+    return seen.state is State.BUSY or _is_done(profile, before, seen)
 
 
 def _behind_view(ending: EndingState) -> Steps[Screen | None]:
