@@ -351,8 +351,9 @@ HISTORIES: dict[str, list[Step]] = {
         ("row", "a", "full"),
         ("deed", "goes_to_its_daemon", "a", 0),
         ("act", "stop", "a", AGENT, (), ""),
-        ("time", 2.0),
+        ("time", 0.5),
         ("deed", "its_daemon_says_nothing", "a", 0),
+        ("time", 40.0),
     ],
     "a neighbor lives in the daemon that an agent began": [
         ("daemon", "list", {}),

@@ -10,7 +10,7 @@ from signal import Signals
 
 from tests.fake_processes import TICKS
 from tests.fakes import FakePane, FakeSession
-from tests.simulation.daemons import LIST
+from tests.simulation.daemons import LIST, SERVER
 from tests.simulation.lives import Life
 from tests.simulation.world import GIVEN, HALF, PERSON, SHARED, SHELL, World
 
@@ -285,6 +285,9 @@ def goes_to_its_daemon(world: World, life: Life, number: int) -> None:
     agent = life.agent
     if agent is None or not world.processes.alive(agent.process) or world.slowed:
         return
+    busy = any(not actor.names or life.name in actor.names for actor in world.actors)
+    if busy and world.daemon.kind == SERVER:
+        return  # a stop asks a server only for what was at work before it
     seat = world.daemon.take(life)
     if seat is None:
         return
