@@ -18,6 +18,8 @@ import signal
 import socket
 import sys
 import tempfile
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 # Replaces the program: passes on its streams and signals, and exits like the fork. It imports
@@ -58,6 +60,11 @@ def end() -> None:
         del os.environ[PROGRAM]
 
 
+def forget() -> None:
+    """Leave it to the process that has begun it: this one is a fork."""
+    _warm.clear()
+
+
 def program() -> str:
     """Return the program; outside of a test run the installed one."""
     return os.environ.get(PROGRAM) or str(Path(sys.executable).with_name("tmuxreap"))
@@ -66,7 +73,10 @@ def program() -> str:
 class Warm:
     """The warm program; `program` is called like the installed one."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, prepare: Callable[[], object] | None = None, run: Callable[[], object] | None = None
+    ) -> None:
+        """`prepare` is done once, before the first call; each call does `run`."""
         self._folder = Path(tempfile.mkdtemp(prefix="tw", dir="/tmp"))
         self.program = self._folder / "tmuxreap"
         address = f"{self._folder}/s"
@@ -77,7 +87,11 @@ class Warm:
         listening.listen(128)
         self._pid = os.fork()
         if self._pid == 0:
-            _serve(listening)
+            try:
+                _serve(listening, prepare or _prepare, run or _program)
+            finally:  # never go on as a second one of who began it
+                traceback.print_exc()
+                os._exit(1)
         listening.close()
 
     def close(self) -> None:
@@ -86,7 +100,9 @@ class Warm:
         shutil.rmtree(self._folder)
 
 
-def _serve(listening: socket.socket) -> None:
+def _serve(
+    listening: socket.socket, prepare: Callable[[], object], run: Callable[[], object]
+) -> None:
     """Serve calls. Import on the first call only: a run of one file may never need it."""
     ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks are not awaited
@@ -96,16 +112,20 @@ def _serve(listening: socket.socket) -> None:
     os.closerange(4, 4096)
     listening = socket.socket(fileno=kept)
     caller, _ = listening.accept()
-    _import_all()
-    _rehearse()
+    prepare()
     gc.collect()
     gc.freeze()
     while True:
         if os.fork() == 0:
             listening.close()
-            _run(caller)
+            _run(caller, run)
         caller.close()
         caller, _ = listening.accept()
+
+
+def _prepare() -> None:
+    _import_all()
+    _rehearse()
 
 
 def _import_all() -> None:
@@ -136,7 +156,13 @@ def _rehearse() -> None:
         signal.signal(number, handler)
 
 
-def _run(caller: socket.socket) -> None:
+def _program() -> None:
+    from tmuxreap import __main__ as program
+
+    program.run()
+
+
+def _run(caller: socket.socket, run: Callable[[], object]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(DIES_WITH_PARENT, 0)
     head, ancillary, _, _ = caller.recvmsg(4, socket.CMSG_SPACE(12))
@@ -154,9 +180,7 @@ def _run(caller: socket.socket) -> None:
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, closefd=False) for number, mode in enumerate("rww")
     )
-    from tmuxreap import __main__ as program
-
-    sys.argv = [str(program.__file__), *words]
+    sys.argv = ["tmuxreap", *words]
     pid, leave = os.getpid(), os._exit
     caller.sendall(pid.to_bytes(4, "big"))
 
@@ -166,4 +190,4 @@ def _run(caller: socket.socket) -> None:
         leave(status)
 
     os._exit = told  # type: ignore[assignment]
-    program.run()
+    run()
