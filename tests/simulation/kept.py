@@ -372,6 +372,22 @@ HISTORIES: dict[str, list[Step]] = {
         ("act", "start", "a", ("demo", "", False), (), ""),
         ("time", 12.0),
     ],
+    "a turn goes on at the server of an agent that outlived its pane": [
+        ("daemon", "server", {}),
+        ("live", "a", "demo", 0, "", {**CALM, "ignores": ("SIGHUP",)}),
+        ("row", "a", "full"),
+        ("deed", "server_dies", "a", 0),
+        ("deed", "goes_to_its_daemon", "a", 0),
+        ("act", "kill", "a", AGENT, (), ""),
+    ],
+    "a pane that shows what a deaf daemon runs goes while that is ended": [
+        ("daemon", "list", {"deaf": True}),
+        ("live", "a", "demo", 0, "", CALM),
+        ("row", "a", "full"),
+        ("deed", "goes_to_its_daemon", "a", 0),
+        ("act", "kill", "a", AGENT, (), ""),
+        ("deed", "dies", "a", 0),
+    ],
     "a turn goes on at the server of a pane": [
         ("daemon", "server", {}),
         ("live", "a", "demo", 0, "", CALM),

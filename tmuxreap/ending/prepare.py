@@ -152,10 +152,11 @@ class Planning:
         elif holder is not None and editor is None:
             held = f"{holder.comm} ({holder.pid}) has its terminal, and would take the keys"
         served = None
-        if sight.session is not None and sight.job is None and policy.verb in ENDING_VERBS:
+        had_pane = sight.session is not None or (bool(sight.agent) and sight.job is None)
+        if had_pane and sight.job is None and policy.verb in ENDING_VERBS:
             served = self.finder.served(known, row, profile)
         seats = None
-        if sight.session is not None and policy.verb in ENDING_VERBS:
+        if had_pane and policy.verb in ENDING_VERBS:
             seats = self.finder.seats(known, profile)
         pane = sight.pane.id if sight.pane else ""
         options = tuple(

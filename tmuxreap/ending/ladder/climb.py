@@ -124,7 +124,8 @@ def _kept_by_daemon(ending: EndingState, planned: PlannedRung) -> str | None:
     bring back what was signalled; or the session would be cut off from its pane."""
     if ending.unended is None or planned.rung is RungKind.DAEMON:
         return None
-    alone = ending.sight.session is None and ending.sight.daemon is None
+    # A pane may be gone by now; that its daemon is, only a look at a session without one tells.
+    alone = ending.plan.sight.session is None and ending.sight.daemon is None
     return None if alone else "its agent's own daemon has it still"
 
 
