@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import forked, warm
+from tests import warm
 from tests.fakes import Story
 from tests.kinds import RealKind
 from tests.real import Real, until
@@ -43,12 +43,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{reasons.total()} tests skipped, for: {each}")
 
 
-def pytest_xdist_setupnodes(config: pytest.Config, specs: list[object]) -> None:
-    forked.begin(config, specs)
-
-
 def pytest_unconfigure() -> None:
-    forked.end()
     warm.end()
 
 

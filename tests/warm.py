@@ -18,8 +18,6 @@ import signal
 import socket
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 # Replaces the program: passes on its streams and signals, and exits like the fork. It imports
@@ -60,11 +58,6 @@ def end() -> None:
         del os.environ[PROGRAM]
 
 
-def forget() -> None:
-    """Leave it to the process that has begun it: this one is a fork."""
-    _warm.clear()
-
-
 def program() -> str:
     """Return the program; outside of a test run the installed one."""
     return os.environ.get(PROGRAM) or str(Path(sys.executable).with_name("tmuxreap"))
@@ -73,10 +66,7 @@ def program() -> str:
 class Warm:
     """The warm program; `program` is called like the installed one."""
 
-    def __init__(
-        self, prepare: Callable[[], object] | None = None, run: Callable[[], object] | None = None
-    ) -> None:
-        """`prepare` is done once, before the first call; each call does `run`."""
+    def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="tw", dir="/tmp"))
         self.program = self._folder / "tmuxreap"
         address = f"{self._folder}/s"
@@ -87,11 +77,7 @@ class Warm:
         listening.listen(128)
         self._pid = os.fork()
         if self._pid == 0:
-            try:
-                _serve(listening, prepare or _prepare, run or _program)
-            finally:  # never go on as a second one of who began it
-                traceback.print_exc()
-                os._exit(1)
+            _serve(listening)
         listening.close()
 
     def close(self) -> None:
@@ -100,9 +86,7 @@ class Warm:
         shutil.rmtree(self._folder)
 
 
-def _serve(
-    listening: socket.socket, prepare: Callable[[], object], run: Callable[[], object]
-) -> None:
+def _serve(listening: socket.socket) -> None:
     """Serve calls. Import on the first call only: a run of one file may never need it."""
     ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks are not awaited
@@ -112,20 +96,16 @@ def _serve(
     os.closerange(4, 4096)
     listening = socket.socket(fileno=kept)
     caller, _ = listening.accept()
-    prepare()
+    _import_all()
+    _rehearse()
     gc.collect()
     gc.freeze()
     while True:
         if os.fork() == 0:
             listening.close()
-            _run(caller, run)
+            _run(caller)
         caller.close()
         caller, _ = listening.accept()
-
-
-def _prepare() -> None:
-    _import_all()
-    _rehearse()
 
 
 def _import_all() -> None:
@@ -156,13 +136,7 @@ def _rehearse() -> None:
         signal.signal(number, handler)
 
 
-def _program() -> None:
-    from tmuxreap import __main__ as program
-
-    program.run()
-
-
-def _run(caller: socket.socket, run: Callable[[], object]) -> None:
+def _run(caller: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(DIES_WITH_PARENT, 0)
     head, ancillary, _, _ = caller.recvmsg(4, socket.CMSG_SPACE(12))
@@ -180,7 +154,9 @@ def _run(caller: socket.socket, run: Callable[[], object]) -> None:
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, closefd=False) for number, mode in enumerate("rww")
     )
-    sys.argv = ["tmuxreap", *words]
+    from tmuxreap import __main__ as program
+
+    sys.argv = [str(program.__file__), *words]
     pid, leave = os.getpid(), os._exit
     caller.sendall(pid.to_bytes(4, "big"))
 
@@ -190,4 +166,4 @@ def _run(caller: socket.socket, run: Callable[[], object]) -> None:
         leave(status)
 
     os._exit = told  # type: ignore[assignment]
-    run()
+    program.run()
