@@ -157,9 +157,12 @@ class Database:
             self.run(work)
 
     def retry(self) -> None:
-        """Retry an unavailable ledger from now on, for commands that run for days."""
+        """Retry an unavailable ledger from now on, and keep none of its pages in memory: for
+        commands that run for days."""
         self._failed = False
         self.warnings.clear()
+        if self._connection is not None:
+            self._connection.execute("PRAGMA shrink_memory")
 
 
 def _connect(path: Path, busy_s: float, now: float) -> Connection:
