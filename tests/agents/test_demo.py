@@ -112,6 +112,12 @@ def test_a_draft_is_read_whole_from_the_screen(agent: DemoAgent, draft: str, col
     assert visible(found.draft) == visible(draft)
 
 
+def test_a_dialog_has_a_frame(agent: DemoAgent) -> None:
+    agent.state = DemoState.WAITING
+    frame = screen(agent, 40, 80)[-3:]
+    assert len({len(line) for line in frame}) == 1
+
+
 def test_a_dialog_takes_no_paste(agent: DemoAgent) -> None:
     agent.state = DemoState.WAITING
     for key in (PASTE_BEGINS, "y", "\r", PASTE_ENDS):

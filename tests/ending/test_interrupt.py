@@ -93,6 +93,12 @@ def test_synchronised_panes_get_no_key(story: Story) -> None:
     refused(story, agent)
 
 
+def test_one_reason_is_told_where_there_are_two(story: Story) -> None:
+    agent = story.agent(state="busy")
+    story.tmux.change(agent.pane, synchronized=True, input_off=True)
+    assert "synchronize" not in told(story)["error"]["message"]
+
+
 def test_the_callers_own_session_gets_no_key(story: Story) -> None:
     agent = story.agent(state="busy")
     inside = story.processes.add("sh", parent=agent.process)

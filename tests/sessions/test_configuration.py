@@ -246,6 +246,7 @@ def test_reap_takes_its_own_defaults(story: Story) -> None:
     request = request_of(app, (), EndingOptions())
     assert (request.limits.stalled_after_s, request.limits.idle_after_s) == (300.0, 7200.0)
     assert (request.policy.grace_s, request.policy.cleanup) == (7.0, True)
+    assert request.policy.task_status == "failed"
 
 
 def test_the_server_is_that_of_a_new_row(story: Story) -> None:

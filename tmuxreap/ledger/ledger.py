@@ -373,9 +373,8 @@ def _leader_seen(db: Connection, name: str, pid: int) -> dict[str, object] | Non
 
 
 def close_all(db: Connection, closings: Sequence[Closing], now: float) -> None:
-    if closings:
-        for closing in closings:
-            close(db, closing, now)
+    for closing in closings:
+        close(db, closing, now)
 
 
 def _events(

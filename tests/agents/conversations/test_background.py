@@ -337,8 +337,10 @@ def test_sessions_below_a_shared_program_are_named(
     shell = processes.add("sh", "-c", "sleep 77", parent=daemon, environ=ours)
     processes.add("sleep", "77", parent=shell, environ=ours)
     processes.add("sh", "-c", "sleep 88", parent=daemon, environ=others)
+    long = processes.add("long", "x" * 100, parent=daemon, environ=ours)
     assert found(CODEX, tmp_path, processes) == [
-        Lingering(f"`sh -c sleep 77` ({shell.pid})", f"kill {shell.pid}")
+        Lingering(f"`sh -c sleep 77` ({shell.pid})", f"kill {shell.pid}"),
+        Lingering(f"`long {'x' * 55}` ({long.pid})", f"kill {long.pid}"),
     ]
 
 

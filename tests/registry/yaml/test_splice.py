@@ -39,6 +39,12 @@ def test_an_existing_value_is_replaced(
     assert set_one(text, {path: value}) == swapped(old, new, text)
 
 
+@pytest.mark.parametrize("key", ["7", "on", "null", "<<"])
+def test_a_quoted_key_is_a_word(key: str) -> None:
+    text = f'tmux_sessions:\n- name: a\n  "{key}": old\n'
+    assert set_one(text, {(key,): "v"}) == swapped("old", "v", text)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
