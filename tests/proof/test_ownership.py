@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tmuxreap.core.model import Process, ProcessId
-from tmuxreap.proof.ownership import Index, Owned, Reach, Trace, owned
+from tmuxreap.proof.ownership import Index, Owned, Reach, Trace, is_its_own, owned
 
 SERVER, LEADER, STRANGER = 50, 100, 900
 TMUX, MARK, TTY, PTS = "/tmp/s,50", "m-1", 34816, "/dev/pts/0"
@@ -145,6 +145,27 @@ def test_a_mark_without_a_pane_is_enough_when_the_leader_is_gone(table: Table) -
     del table.processes[LEADER], table.traces[LEADER]
     table.add(500, 1, sid=777, trace=Trace(MARK, TMUX, "%0"))
     assert table.why(500, ttys=frozenset()) == "mark"
+
+
+@pytest.mark.parametrize(
+    ("sid", "trace", "reach", "own"),
+    [
+        (LEADER, Trace(), {}, True),
+        (LEADER, Trace(), {"leaders": frozenset({ProcessId(LEADER, 9)})}, False),
+        (777, Trace(MARK, TMUX, "%0"), {}, True),
+        (777, Trace("m-2", TMUX, "%0"), {}, False),
+        (777, Trace(MARK, TMUX, "%7"), {}, False),
+        (777, Trace(None, TMUX, "%0"), {"mark": None}, False),
+        (777, Trace(None, TMUX, "%0"), {"remembered": frozenset({ProcessId(500, 10)})}, True),
+    ],
+)
+def test_a_pane_alone_makes_no_process_the_sessions(
+    table: Table, sid: int, trace: Trace, reach: dict[str, object], own: bool
+) -> None:
+    table.add(500, 1, sid=sid, trace=trace)
+    index = Index.of(table.processes, table.traces)
+    known = table.reach(own_panes=frozenset({"%0"}), **reach)
+    assert is_its_own(index, known, table.processes[500]) is own
 
 
 def test_a_nested_server_is_spared_and_all_below_it(table: Table) -> None:
