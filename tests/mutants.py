@@ -38,7 +38,7 @@ ROOMS = {
     "interfaces": 16,
 }
 NONES = 2  # mutants of a room that only answer None
-GROUPS_S = (5, 30)  # of tests, as they were recorded; then all others
+GROUPS_S = (20, 200)  # of tests, as they were recorded; then all others
 SLOWER, MORE_S = 6, 60  # than when recorded a run of tests may be
 BY_CONTENT = py_compile.PycInvalidationMode.CHECKED_HASH  # times do not tell two mutants apart
 OPPOSITES: dict[type[ast.cmpop], str] = {
