@@ -104,9 +104,6 @@ def test_a_place_is_reached_by_its_statement_or_by_whoever_names_it(
 
 
 def test_the_tests_are_run_in_groups_the_shortest_first() -> None:
-    tests = [Recorded(str(seconds), seconds, frozenset()) for seconds in (5, 15, 40, 160, 300, 400)]
-    assert [[it.seconds for it in group] for group in grouped(tests)] == [
-        [5, 15],
-        [40, 160],
-        [300, 400],
-    ]
+    seconds = (5, 15, 40, 160, 300, 400)
+    groups = grouped(Recorded(str(it), it, frozenset()) for it in seconds)
+    assert [[it.seconds for it in group] for group in groups] == [[5, 15], [40, 160], [300, 400]]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.agents.load import Profiles, load_profiles
-from tmuxreap.agents.profiles import Key, Pause, Text
+from tmuxreap.agents.profiles import Background, Key, Pause, Profile, Text
 from tmuxreap.agents.screens import State
+from tmuxreap.core.values import as_dict
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +110,9 @@ def test_the_users_file_is_merged_over_ours(tmp_path: Path) -> None:
 
 def test_a_missing_user_file_changes_nothing(tmp_path: Path) -> None:
     assert load_profiles(tmp_path / "none.yaml").agents.keys() == load_profiles(None).agents.keys()
+
+
+def test_a_profile_without_words_asks_for_nothing() -> None:
+    values = [*as_dict(Profile("x")).values(), *as_dict(Background()).values()]
+    assert True not in [it for it in values if isinstance(it, bool)]
+    assert Background().respawn_s == 0

@@ -93,7 +93,7 @@ def test_synchronised_panes_get_no_key(story: Story) -> None:
     refused(story, agent)
 
 
-def test_one_reason_is_told_where_there_are_two(story: Story) -> None:
+def test_synchronised_panes_do_not_hide_another_reason(story: Story) -> None:
     agent = story.agent(state="busy")
     story.tmux.change(agent.pane, synchronized=True, input_off=True)
     assert "synchronize" not in told(story)["error"]["message"]
