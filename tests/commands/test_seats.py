@@ -11,7 +11,7 @@ import pytest
 from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
 from tests.fakes import Story
 from tests.schemas import checked
-from tmuxreap.commands import adopt, attach, interrupt, resume, stop
+from tmuxreap.commands import adopt, attach, interrupt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Failure
@@ -255,6 +255,27 @@ def test_a_conversation_that_went_to_the_daemon_takes_its_row_along(
     assert (row["status"], row["terminal"], row["pane"]["id"]) == ("running", "background", "w1")
     assert (row["pane"]["pid"], row["pane"]["start_ticks"]) == (process.pid, process.start)
     assert the_one(story)["drift"] is None
+
+
+def test_a_start_leaves_the_row_of_an_agent_that_went_to_its_daemon(
+    story: Story, daemon: Daemon
+) -> None:
+    """As it does once the row has followed it there."""
+    agent = story.agent()
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    daemon.begin(own=agent.conversation)
+    story.processes.die(agent.process)
+    wish = start.StartRequest("acme", "demo", cwd="/", confirm_s=0.1)
+    told = []
+    for _ in range(2):
+        before = story.row()
+        with pytest.raises(Failure, match="an agent of that name is already running") as refused:
+            start.run(story.app(), wish)
+        assert story.row() == before
+        told.append((refused.value.code, refused.value.message, refused.value.hint))
+        reconcile.run(story.app())
+    assert before["terminal"] == "background"
+    assert told[0] == told[1]
 
 
 def test_a_conversation_that_two_sessions_continue_moves_no_row(

@@ -436,4 +436,16 @@ HISTORIES: dict[str, list[Step]] = {
         ("time", 12.0),
         ("tool", "put_back"),
     ],
+    "a start meets an agent that went to its daemon": [
+        (
+            "daemon",
+            "list",
+            {"respawn_s": 2.0, "slow_s": 0.0, "deaf": False, "revives_s": 0.5, "late_s": 0.0},
+        ),
+        ("live", "a", "demo", 0, "", {**STUBBORN, "exit_delay_s": 4.0, "said": False}),
+        ("row", "a", "full"),
+        ("deed", "goes_to_its_daemon", "a", 2),
+        ("deed", "server_dies", "a", 2),
+        ("act", "start", "a", ("demo", "always", False), (), ""),
+    ],
 }

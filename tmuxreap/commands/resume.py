@@ -131,7 +131,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     if newer is not None:
         row = newer.row
         sight = newer.sight
-    if exists(row, sight):
+    if exists(row.terminal, sight):
         reason = "its session is alive"
         hint = f"attach to it, or stop it first: {command('stop', row.name)}"
         if row.name in restarts_cut_off(context):

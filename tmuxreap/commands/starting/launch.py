@@ -189,11 +189,14 @@ def make_way(
         if sight.trouble is not None and sight.owned.own:
             raise sight.trouble
         outlived = _outlived_its_session(context, row, sight)
-        if exists(row, sight) or outlived:
+        terminal = row.terminal
+        if sight.job is not None and sight.session is None:
+            terminal = Terminal.BACKGROUND  # the row follows its agent there
+        if exists(terminal, sight) or outlived:
             if not replace and outlived:
                 raise _lives_on(spec.name, outlived)
             if not replace:
-                raise session_exists(spec.name, row.terminal, registered=not row.status.ended)
+                raise session_exists(spec.name, terminal, registered=not row.status.ended)
             _raise_if_failed(ender_of(context).end([row], _replacing(context))[0])
             ended = sight.session
     if spec.terminal is not Terminal.TMUX:
@@ -230,11 +233,9 @@ def _check_no_remains(context: Context, spec: Launch) -> None:
         raise could_not("start", spec.name, reason, hint, Code.SESSION_EXISTS)
 
 
-def exists(row: Row, sight: Sight) -> bool:
+def exists(terminal: Terminal, sight: Sight) -> bool:
     """Tell whether its session exists or, without tmux, its agent."""
-    return sight.session is not None or (
-        row.terminal is not Terminal.TMUX and sight.live is Live.ALIVE
-    )
+    return sight.session is not None or (terminal is not Terminal.TMUX and sight.live is Live.ALIVE)
 
 
 def _raise_if_failed(item: Item) -> None:
