@@ -8,6 +8,8 @@ import pytest
 
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import DEMO, Story
+from tmuxreap.commands import start
+from tmuxreap.commands.start import StartRequest
 from tmuxreap.commands.stop import EndRequest, is_inside, run
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
@@ -104,6 +106,34 @@ def test_a_name_without_a_row_is_a_session_only_where_that_was_given(story: Stor
     assert outcomes(run(story.app(), EndRequest(("stray",), said))) == ["killed"]
     neither = run(story.app(), EndRequest(("nobody",), said))
     assert int(neither.exit) == 3
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_session_that_has_the_pane_of_a_row_is_not_without_one(
+    story: Story, swapped: bool
+) -> None:
+    """A person has renamed it, or swapped its pane: the row would run on without its agent."""
+    agent = story.agent()
+    if swapped:
+        session = story.tmux.open(story.SOCKET, "work", "sleep", "600")
+        story.tmux.swap(agent.pane, session.panes[0])
+    else:
+        story.tmux.servers[story.SOCKET].sessions[0].name = "work"
+    named = run(story.app(), EndRequest(("work",), KILL)).results[0].error
+    assert named is not None
+    assert "it has acme in it" in named.message
+    assert "tmuxreap show acme" in named.hint
+    said = replace(KILL, unregistered=True)
+    for dry_run in (True, False):
+        (item,) = run(story.app(), EndRequest(("work",), said, dry_run=dry_run)).results
+        assert item.error is not None
+        assert item.error.code == "registered_elsewhere"
+        assert "tmuxreap kill acme" in item.error.hint
+    wish = StartRequest("work", "demo", cwd="/", confirm_s=0.1, replace=True)
+    with pytest.raises(Failure, match="it is the running session acme") as refused:
+        start.run(story.app(), wish)
+    assert refused.value.code.text == "registered_elsewhere"
+    assert story.processes.alive(agent.process)
 
 
 @pytest.mark.parametrize("dry_run", [False, True])

@@ -66,7 +66,7 @@ def _row(context: Context, name: str) -> Row:
     chosen = choose_rows(context, look, (name,), Wanted.ALL, children=True)
     if chosen.rows:
         return chosen.rows[0]
-    elsewhere = context.newcomers.not_registered(context.default_server, name)
+    elsewhere = context.newcomers.not_registered(context.default_server, name, look.usable)
     raise elsewhere or unknown(name, look.rows)
 
 

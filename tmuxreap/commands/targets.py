@@ -118,7 +118,8 @@ def _explained(context: Context, look: RegistryLook, one: Missing) -> Missing:
         return one
     found = None
     if ":" not in one.target:
-        found = context.newcomers.not_registered(context.default_server, one.target)
+        rows = look.usable
+        found = context.newcomers.not_registered(context.default_server, one.target, rows)
     found = found or _in_daemon(context, look, one.target)
     return replace(one, failure=found or one.failure)
 

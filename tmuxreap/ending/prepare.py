@@ -34,7 +34,12 @@ from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, End, RowEvent, end_changes
 from tmuxreap.sessions.conversation import Finder, after_own_exit, record_of, resume_command
 from tmuxreap.sessions.editors import in_front_of, opened
-from tmuxreap.sessions.elsewhere import registered_elsewhere, row_elsewhere
+from tmuxreap.sessions.elsewhere import (
+    RowElsewhere,
+    registered_elsewhere,
+    row_elsewhere,
+    row_within,
+)
 from tmuxreap.sessions.look import (
     BANNER_OPTION,
     SIBLINGS_OPTION,
@@ -196,8 +201,10 @@ class Planning:
         )
         ours = self.registry.resolved
         boot_id = self.sights.place.boot_id
+        rows = partial(rows_beside, self.registry, row)
         failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
-        ending.answer = _early_answer(ending, failure, lambda: rows_beside(self.registry, row))
+        failure = failure or _registered_otherwise(ours, ending, rows)
+        ending.answer = _early_answer(ending, failure, rows)
         if ending.answer is None and policy.purge:
             purge = would_purge(profile, known.clues.store, ending.conversation)
             ending.plan = replace(ending.plan, purges=purge.paths, left=purge.left)
@@ -294,6 +301,24 @@ def _registered_elsewhere(
     other = row_elsewhere(ours, boot_id, sight.server, sight.session, environment)
     if other is None:
         return None
+    return registered_elsewhere(ending.policy.verb.phrase, ending.name, other)
+
+
+def _registered_otherwise(
+    ours: Path, ending: EndingState, rows: Callable[[], Iterable[Row]]
+) -> Failure | None:
+    """Return the failure for a session without a row that has the pane of one in it: a person has
+    renamed it, or moved that pane."""
+    session = ending.sight.session
+    if ending.row.index >= 0 or session is None:
+        return None
+    try:
+        row = row_within(session, rows())
+    except Failure:  # nobody knows: it was asked for without the registry
+        return None
+    if row is None or row.name == ending.name:
+        return None
+    other = RowElsewhere(ours, row.name)
     return registered_elsewhere(ending.policy.verb.phrase, ending.name, other)
 
 

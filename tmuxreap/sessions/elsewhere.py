@@ -235,8 +235,18 @@ def row_elsewhere(
     return RowElsewhere(path, row.name)
 
 
+def row_within(session: ServerSession, rows: Iterable[Row]) -> Row | None:
+    """Return the running row whose pane stands in the session, whatever that is called."""
+    leaders = {pane.pid for pane in session.panes} - {None}
+    for row in rows:
+        if row.pane.pid in leaders and not row.status.ended:
+            return row
+    return None
+
+
 def registered_elsewhere(verb: str, name: str, other: RowElsewhere, hint: str = "") -> Failure:
-    """Return the refusal for a session of another registry, with the command to use there."""
+    """Return the refusal for a session of another registry, or of another name in this one, with
+    the command to use there."""
     ours = verb if verb in ("stop", "kill") else "show"
     there = command(ours, other.name, "--registry", str(other.registry))
     reason = f"it is the running session {other.name} of the registry {other.registry}"
@@ -372,7 +382,9 @@ class Newcomers:
                 result += self._agents_in(server, unregistered)
         return result
 
-    def not_registered(self, default_server: str | None, target: str) -> Failure | None:
+    def not_registered(
+        self, default_server: str | None, target: str, rows: Iterable[Row]
+    ) -> Failure | None:
         """Return the failure for a name without a row, if a session of that name is alive on one of
         the user's servers, the default ones first."""
         near = self.servers.default_sockets(default_server)
@@ -387,6 +399,11 @@ class Newcomers:
                 reason = f"could not find {target!r} in this registry: it runs for {project}"
                 there = command("show", other.name, "--registry", str(other.registry))
                 hint = f"see it there with: {there}; other verbs take --registry, too"
+                return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
+            row = row_within(session, rows)
+            if row is not None:
+                reason = f"could not find {target!r} in the registry: it has {row.name} in it"
+                hint = f"use that name, as in: {command('show', row.name)}"
                 return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
             flag = self.servers.flag(socket)
             hint = f"register it with: {command('adopt', target, *flag)}"
