@@ -136,6 +136,19 @@ def test_a_session_that_has_the_pane_of_a_row_is_not_without_one(
     assert story.processes.alive(agent.process)
 
 
+@pytest.mark.parametrize("stale", [{"tmux": {"boot_id": "before"}}, {"pane": {"id": "%99"}}])
+def test_a_row_whose_number_came_again_is_in_no_session(
+    story: Story, stale: dict[str, dict[str, str]]
+) -> None:
+    """The machine was restarted, or tmux was: the row means a pane of before that."""
+    leader = story.tmux.open(story.SOCKET, "work", "sleep", "600").panes[0].process
+    row = {"name": "old", "status": "running", **stale}
+    story.add_row({**row, "pane": {**stale.get("pane", {}), "pid": leader.pid}})
+    said = replace(KILL, unregistered=True)
+    assert outcomes(run(story.app(), EndRequest(("work",), said))) == ["killed"]
+    assert not story.processes.alive(leader)
+
+
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_name_without_row_and_session_is_unknown_even_without_a_server(
     dry_run: bool, story: Story

@@ -203,7 +203,7 @@ class Planning:
         boot_id = self.sights.place.boot_id
         rows = partial(rows_beside, self.registry, row)
         failure = _registered_elsewhere(ours, boot_id, ending, shown.environment)
-        failure = failure or _registered_otherwise(ours, ending, rows)
+        failure = failure or _registered_otherwise(ours, boot_id, ending, rows)
         ending.answer = _early_answer(ending, failure, rows)
         if ending.answer is None and policy.purge:
             purge = would_purge(profile, known.clues.store, ending.conversation)
@@ -305,7 +305,7 @@ def _registered_elsewhere(
 
 
 def _registered_otherwise(
-    ours: Path, ending: EndingState, rows: Callable[[], Iterable[Row]]
+    ours: Path, boot_id: str, ending: EndingState, rows: Callable[[], Iterable[Row]]
 ) -> Failure | None:
     """Return the failure for a session without a row that has the pane of one in it: a person has
     renamed it, or moved that pane."""
@@ -313,7 +313,7 @@ def _registered_otherwise(
     if ending.row.index >= 0 or session is None:
         return None
     try:
-        row = row_within(session, rows())
+        row = row_within(session, rows(), boot_id)
     except Failure:  # nobody knows: it was asked for without the registry
         return None
     if row is None or row.name == ending.name:

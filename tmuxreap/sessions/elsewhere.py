@@ -235,11 +235,14 @@ def row_elsewhere(
     return RowElsewhere(path, row.name)
 
 
-def row_within(session: ServerSession, rows: Iterable[Row]) -> Row | None:
-    """Return the running row whose pane stands in the session, whatever that is called."""
-    leaders = {pane.pid for pane in session.panes} - {None}
+def row_within(session: ServerSession, rows: Iterable[Row], boot_id: str) -> Row | None:
+    """Return the running row whose pane stands in the session, whatever that is called. Of an
+    earlier boot, or as another pane, only its number came again."""
+    panes = {pane.pid: pane.id for pane in session.panes if pane.pid is not None}
     for row in rows:
-        if row.pane.pid in leaders and not row.status.ended:
+        number = panes.get(row.pane.pid or 0)
+        is_now = not row.status.ended and row.tmux.of_boot(boot_id)
+        if number is not None and is_now and row.pane.id in (None, number):
             return row
     return None
 
@@ -400,7 +403,7 @@ class Newcomers:
                 there = command("show", other.name, "--registry", str(other.registry))
                 hint = f"see it there with: {there}; other verbs take --registry, too"
                 return Failure(Code.SESSION_NOT_REGISTERED, reason, hint)
-            row = row_within(session, rows)
+            row = row_within(session, rows, self.seats.place.boot_id)
             if row is not None:
                 reason = f"could not find {target!r} in the registry: it has {row.name} in it"
                 hint = f"use that name, as in: {command('show', row.name)}"
