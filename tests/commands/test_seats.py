@@ -4,6 +4,7 @@ what each verb makes of it. `tests/live/test_background.py` has a real daemon.""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
 from tests.fakes import Story
 from tests.schemas import checked
+from tmuxreap.agents.conversations import lists
 from tmuxreap.commands import adopt, attach, interrupt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile import reconcile
@@ -255,6 +257,27 @@ def test_a_conversation_that_went_to_the_daemon_takes_its_row_along(
     assert (row["status"], row["terminal"], row["pane"]["id"]) == ("running", "background", "w1")
     assert (row["pane"]["pid"], row["pane"]["start_ticks"]) == (process.pid, process.start)
     assert the_one(story)["drift"] is None
+
+
+def test_the_list_is_read_once_for_all_that_end_together(
+    story: Story, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["acme", "a1", "a2", "a3", "a4"]
+    for name in names:
+        story.agent(name)
+    daemon.begin()
+    read = []
+    real = lists.read_json
+
+    def noted(path: Path) -> object:
+        read.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(lists, "read_json", noted)
+    items = ending(story, *names)
+    assert [item["outcome"] for item in items] == ["stopped"] * len(names)
+    # Once before the endings, once after them, and then for what each of them left.
+    assert read.count("roster.json") == 2 + len(names)
 
 
 def test_a_start_leaves_the_row_of_an_agent_that_went_to_its_daemon(

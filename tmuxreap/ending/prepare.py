@@ -112,9 +112,10 @@ class Planning:
         shown = read_panes(self.tmux, [sight for sight, _ in sights], options, profiles)
         endings = []
         pulses = self.books.pulses()
+        lists = Lists(self.active.processes, self.finder.home)
         for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
             said = pulses.get(row.name)
-            endings.append(self._ending(row, old, *sighted, pane, policy, said))
+            endings.append(self._ending(row, old, *sighted, pane, policy, said, lists))
         for ending in endings:
             ending.looked_at = looked_at
         return endings
@@ -128,11 +129,12 @@ class Planning:
         shown: PaneContents,
         policy: Policy,
         said: Pulse | None,
+        lists: Lists,
     ) -> EndingState:
         profile = self.sights.agents.profile(row, sight)
         agent = self.sights.agents.of(row, sight)
-        sight = self._with_count(row, sight, profile)
-        past = replace(past, first=self._with_count(row, past.first or sight, profile))
+        sight = self._with_count(row, sight, profile, lists)
+        past = replace(past, first=self._with_count(row, past.first or sight, profile, lists))
         spares = self.sights.agents.spares(profile)
         known = self.finder.known_of(row, sight, profile)
         exited = after_own_exit(profile, known, sight, shown.joined)
@@ -159,10 +161,10 @@ class Planning:
         served = None
         had_pane = sight.session is not None or (bool(sight.agent) and sight.job is None)
         if had_pane and sight.job is None and policy.verb in ENDING_VERBS:
-            served = self.finder.served(known, row, profile)
+            served = self.finder.served(known, row, profile, lists)
         seats = None
         if had_pane and policy.verb in ENDING_VERBS:
-            seats = self.finder.seats(known, profile)
+            seats = self.finder.seats(known, profile, lists)
         pane = sight.pane.id if sight.pane else ""
         options = tuple(
             PaneOption(sight.socket, pane, name, before) for name, before in shown.options.items()
@@ -218,11 +220,11 @@ class Planning:
         known = spares.carriers.nested
         return in_front_of(self.active.processes, sight.agent, among, known)
 
-    def _with_count(self, row: Row, sight: Sight, profile: Profile | None) -> Sight:
+    def _with_count(self, row: Row, sight: Sight, profile: Profile | None, lists: Lists) -> Sight:
         """Add how many sessions it runs to the reason why the agent's own daemon is spared."""
         if profile is None or profile.background is None or not sight.owned.spared:
             return sight
-        jobs = Lists(self.active.processes, self.finder.home).of_row(row, profile)
+        jobs = lists.of_row(row, profile)
         count = sum(job.lives for job in jobs.listed)
         runs = f", which runs {count} session{'s' * (count != 1)}"
         spared = []

@@ -13,6 +13,7 @@ from tmuxreap.agents.conversations.background import (
     Bond,
     Forked,
     Lingering,
+    Lists,
     bond_of,
     follow,
     launched_sessions,
@@ -24,7 +25,6 @@ from tmuxreap.agents.conversations.background import (
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.conversations.jobs import Served
-from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.conversations.records import (
     NO_RECORD,
     Record,
@@ -185,7 +185,9 @@ class Finder:
             return []
         return sessions_in(profile, store, conversation.id, self.processes)
 
-    def served(self, known: Known, row: Row, profile: Profile | None) -> Served | None:
+    def served(
+        self, known: Known, row: Row, profile: Profile | None, lists: Lists
+    ) -> Served | None:
         """Return what the agent's own server runs, or may run, for a row in a pane. A conversation
         that is only a guess must have begun in that pane."""
         conversation = known.conversation.id
@@ -196,12 +198,12 @@ class Finder:
         if known.conversation.source == find.GUESS:
             since = row.pane.created_epoch or math.inf
         served = Served(profile.name, store, conversation, since)
-        jobs = read_jobs(profile, store, self.processes)
+        jobs = lists.of(profile, store)
         if jobs.is_known and served.among(jobs) is None:
             return None
         return served
 
-    def seats(self, known: Known, profile: Profile | None) -> frozenset[str] | None:
+    def seats(self, known: Known, profile: Profile | None, lists: Lists) -> frozenset[str] | None:
         """Return the sessions of the agent's own daemon that are in this conversation now; None
         without a list of it, and where that cannot be read."""
         conversation = known.conversation.id
@@ -210,7 +212,7 @@ class Finder:
             return None
         if conversation is None or store is None:
             return None
-        jobs = read_jobs(profile, store, self.processes)
+        jobs = lists.of(profile, store)
         if not jobs.is_known:
             return None
         living = [job for job in jobs.listed if job.lives]

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from signal import Signals
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tmuxreap.agents.conversations.background import before_copy
+from tmuxreap.agents.conversations.background import Lists, before_copy
 from tmuxreap.agents.conversations.jobs import NO_JOBS
-from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.core import faults, model
 from tmuxreap.core.model import Deed, ProcessId
@@ -209,12 +208,13 @@ class Executor:
             self._send_batched([it for it, asked in ready.items() if isinstance(asked, kind)])
         self._read_panes([it for it, asked in ready.items() if isinstance(asked, READS_PANE)])
         self._look({it: asked for it, asked in ready.items() if isinstance(asked, requests.Look)})
+        lists = Lists(self._processes, self._finder.home)  # read once for all that ask now
         for ending, request in ready.items():
             if not isinstance(request, (requests.Look, *READS_PANE, *BATCHED)):
-                self._answer(ending, request)
+                self._answer(ending, request, lists)
         return bool(ready)
 
-    def _answer(self, ending: EndingState, request: Request[Any]) -> None:
+    def _answer(self, ending: EndingState, request: Request[Any], lists: Lists) -> None:
         match request:
             case requests.Checkpoint(rung):
                 faults.at(FAULT_OF_RUNG[rung])
@@ -232,9 +232,9 @@ class Executor:
             case requests.BeginOwnEnd(job):
                 self._deliver(ending, request, self._begin_own_end(ending, job))
             case requests.ReadServed():
-                self._deliver(ending, request, self._read_served(ending))
+                self._deliver(ending, request, self._read_served(ending, lists))
             case requests.ReadSeats():
-                seats = self._finder.seats(ending.known, ending.profile)
+                seats = self._finder.seats(ending.known, ending.profile, lists)
                 self._deliver(ending, request, seats)
             case requests.Follow():
                 before = replace(ending.known, forked=None)
@@ -271,10 +271,10 @@ class Executor:
         ports = self._processes, self._environ, self._finder.home
         return begin_own_end(ending.keys, job, *ports, DAEMON_WAIT_S)
 
-    def _read_served(self, ending: EndingState) -> Jobs:
+    def _read_served(self, ending: EndingState, lists: Lists) -> Jobs:
         if ending.served is None:
             return NO_JOBS
-        return read_jobs(ending.keys, ending.served.store, self._processes)
+        return lists.of(ending.keys, ending.served.store)
 
     def _still_owns(self, ending: EndingState) -> bool:
         return ending.intent is None or self._books.still_open(ending.intent.id)
