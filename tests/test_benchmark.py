@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
-from benchmark.__main__ import ended, told
+from benchmark.__main__ import arguments, ended, told
 from benchmark.cases import Case, Line, line_of
 from benchmark.page import WHO, page, where
 from benchmark.parts import LONG, PARTS
@@ -154,3 +154,23 @@ def test_preparation_before_a_turn_is_not_timed() -> None:
     ways = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
     in_turns(ways, 2, before={"b": lambda: order.append("-")})
     assert "".join(order) == "a-b-ba"
+
+
+def test_a_page_is_written_below_the_folder_of_the_caller(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    monkeypatch.setenv("CALLED_FROM", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["bench", "--page", "docs/figures.md"])
+    assert arguments().page == tmp_path / "docs" / "figures.md"
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CALLED_FROM", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["bench", "--page", "docs/figures.md"])
+    with pytest.raises(SystemExit) as refused:
+        arguments()
+    assert refused.value.code == 2
+    assert f"argument --page: there is no folder {tmp_path}/docs" in capsys.readouterr().err

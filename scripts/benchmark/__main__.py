@@ -28,7 +28,7 @@ MINUTES, QUICK_MINUTES = 13, 4  # on two idle cores
 
 
 def main() -> int:
-    asked = _arguments()
+    asked = arguments()
     said = sys.stderr if asked.json else sys.stdout
     subprocess.run([sys.executable, "-m", "compileall", "-q", *map(str, _packages())], check=False)
     begun, load = time.monotonic(), _load()
@@ -61,7 +61,7 @@ def main() -> int:
     return ended(lines, about, said)
 
 
-def _arguments() -> argparse.Namespace:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./scripts/bench",
         description="How fast tmuxreap is, as ratios of one run.",
@@ -74,13 +74,22 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     found = shutil.which("hcom")
     parser.add_argument(
-        "--hcom", type=Path, default=found and Path(found), help="the program hcom, if not in PATH"
+        "--hcom", type=_path, default=found and Path(found), help="the program hcom, if not in PATH"
     )
     parser.add_argument(
-        "--plot", type=Path, help="write how cost grows with the work into this SVG"
+        "--plot", type=_path, help="write how cost grows with the work into this SVG"
     )
-    parser.add_argument("--page", type=Path, help="write the table into this Markdown file")
+    parser.add_argument("--page", type=_path, help="write the table into this Markdown file")
     return parser.parse_args()
+
+
+def _path(name: str) -> Path:
+    """Return a path that may be relative to the caller's folder, which `scripts/bench` left. What
+    cannot be written is refused before the run, not after its minutes."""
+    path = Path(os.environ.get("CALLED_FROM", "."), name)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}")
+    return path
 
 
 def _announced(asked: argparse.Namespace, names: Sequence[str], load: str) -> str:
