@@ -21,9 +21,10 @@ class Status(Word):
     TERMINATED = "terminated"
     ARCHIVED = "archived"
 
-    @property
-    def ended(self) -> bool:
-        return self is not Status.RUNNING
+    ended: bool  # a plain value: a look asks it of ten thousand rows
+
+    def __init__(self, word: object) -> None:
+        self.ended = word != "running"
 
 
 BELOW = "/"  # between a row's name and the ID of what it launched

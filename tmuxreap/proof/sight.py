@@ -119,7 +119,8 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) 
             sessions.add(past.first.session.id)
         if past.remembered or past.leaders:
             pids.update(process.pid for process in past.remembered | past.leaders)
-        pids.update(process.pid for process in past.unproven)
+        if past.unproven:
+            pids.update(process.pid for process in past.unproven)
         if row.pane.pid:
             pids.add(row.pane.pid)
             if row.pane.created_epoch is not None:

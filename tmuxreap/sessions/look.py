@@ -131,8 +131,11 @@ def _pasts(
     memories = books.seen(boot_id, [row.name for row in rows])
     survivors = books.survivors(boot_id)
     planned = books.planned(boot_id)
+    noted = known.keys() | marks.keys() | memories.keys() | survivors.keys() | planned.keys()
 
     def past(row: Row) -> Past:
+        if row.name not in noted and not was_pane_only_ending(row):
+            return plain
         if row.name in known:
             return known[row.name]
         mark = marks.get(row.name)
@@ -370,6 +373,8 @@ def why_reverted(row: Row, newer: Newer) -> str:
 
 def _may_be_old(row: Row, sight: Sight) -> bool:
     """Tell whether the world contradicts the row: only then the ledger is asked."""
+    if row.status.ended and sight.live is Live.GONE:  # nearly all of ten thousand
+        return sight.session is not None
     if sight.live is Live.UNKNOWN:
         return False
     if row.status.ended:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tmuxreap.commands.endings import ender_of
 from tmuxreap.commands.reconcile import held
@@ -54,11 +54,8 @@ class FoundDrift:
 class _Others:
     """The rows that other processes are changing now, or changed during the look."""
 
-    busy: frozenset[str]
-    passed: frozenset[str]  # opened, closed, handed over or rewritten during the look
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.busy or name in self.passed
+    names: frozenset[str]
+    passed: bool  # some were opened, closed, handed over or rewritten during the look
 
 
 def find_drifts(
@@ -71,7 +68,8 @@ def find_drifts(
     intents = context.books.open_intents()
     seen = tuple(zip(rows, context.sights.of(rows, unregistered=True), strict=True))
     newer = newer_rows(context.books, seen, context.sights.with_pasts)
-    others = _others_at_work(context, look, latest, intents)
+    at_work = _others_at_work(context, look, latest, intents)
+    others = at_work.names
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
     starts = [it for it in abandoned.values() if it.verb == START and not is_of_restart(it)]
     others_of = (START, SEND)
@@ -89,7 +87,8 @@ def find_drifts(
             drifts += drifts_of_restart(context, row, sight, abandoned[row.name])
         else:
             drifts += drifts_of(context, row, sight, endings.get(row.name))
-    seen = tuple(_as_known(newer.get(row.name), row, sight) for row, sight in seen)
+    if newer:
+        seen = tuple(_as_known(newer.get(row.name), row, sight) for row, sight in seen)
     if only is None:
         for intent in abandoned.values():
             if is_of_restart(intent) and look.named(intent.name) is None:
@@ -109,9 +108,9 @@ def find_drifts(
                 evidence = f"a {intent.verb} of it was not closed, and its row is gone"
                 drifts.append(RowDrift(intent.name, DriftKind.INTENT, evidence, {}, intent))
     confirmed = not any(
-        row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
+        sight.live is Live.UNKNOWN and row.terminal is Terminal.TMUX for row, sight in seen
     )
-    return FoundDrift(_with_server_loss(look, drifts, seen), confirmed, seen, bool(others.passed))
+    return FoundDrift(_with_server_loss(look, drifts, seen), confirmed, seen, at_work.passed)
 
 
 def _row_of(intent: Intent) -> Row:
@@ -143,7 +142,8 @@ def _others_at_work(
         rewritten = set()
     else:
         rewritten = look.differing(context.registry.look())
-    return _Others(frozenset(busy), frozenset(ended | started | rewritten))
+    passed = ended | started | rewritten
+    return _Others(frozenset(busy | passed), bool(passed))
 
 
 def _is_unchanged(then: Intent, now: Intent | None) -> bool:
@@ -158,6 +158,8 @@ def _is_same(found: RowDrift, start: RowDrift) -> bool:
 def _with_server_loss(look: RegistryLook, found: list[RowDrift], seen: Seen) -> list[RowDrift]:
     """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
     its terminal closes, and be reported first."""
+    if not any(one.kind is DriftKind.DEAD for one in found):
+        return found
     running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
     lost: set[str] = set()
     for row, sight in seen:
@@ -234,12 +236,13 @@ def settle(
         done = _settle(context, look, drifts)
     answers = [drift.answer for drift in done.drifts]
     greeting = "nothing to settle among the sessions that could be looked at"
+    unseen = [(row, sight) for row, sight in findings.seen if sight.live is Live.UNKNOWN]
     result = context.result(
         "reconcile",
         answers,
-        (*look.warnings, *_not_seen(findings.seen)),
+        (*look.warnings, *_not_seen(unseen)),
         more={"tmux_confirmed": findings.confirmed, "drifts": answers, "actions": done.actions},
-        failure=_not_asked(context, findings.seen),
+        failure=_not_asked(context, unseen),
         greeting=None if findings.confirmed else greeting,
     )
     return Settled(result, findings.seen, findings.again, done.stamp)
@@ -277,27 +280,23 @@ def _with_cause(drift: RowDrift, cause: str | None) -> RowDrift:
     return replace(drift, cause=cause)
 
 
-def _not_asked(context: Context, seen: Seen) -> Failure | None:
+def _not_asked(context: Context, unseen: Iterable[tuple[Row, Sight]]) -> Failure | None:
     """Return why a tmux server that the rows name on this host could not be asked."""
-    unknown = []
-    for row, sight in seen:
-        if sight.live is Live.UNKNOWN:
-            unknown.append((row, sight.trouble))
     troubles = []
-    for row, trouble in unknown:
+    for row, sight in unseen:
         if row.terminal is Terminal.TMUX and row.tmux.host in (None, context.place.host):
-            troubles.append(trouble)
+            troubles.append(sight.trouble)
     return next((it for it in troubles if it is not None and it.code in UNASKED), None)
 
 
 UNASKED = frozenset({Code.TMUX_UNREACHABLE, Code.TMUX_MISSING, Code.PERMISSION_DENIED})
 
 
-def _not_seen(seen: Seen) -> list[str]:
+def _not_seen(unseen: Iterable[tuple[Row, Sight]]) -> list[str]:
     """Return a warning for each reason why rows could not be looked at."""
     named: dict[str, list[str]] = {}
-    for row, sight in seen:
-        if sight.live is Live.UNKNOWN and sight.trouble is not None:
+    for row, sight in unseen:
+        if sight.trouble is not None:
             reason = sight.trouble.message.removeprefix(f"could not look at {row.name}: ")
             named.setdefault(reason, []).append(row.name)
     return [f"could not look at {', '.join(names)}: {reason}" for reason, names in named.items()]

@@ -318,8 +318,8 @@ class _Watch:
     def _update_restarts(self, seen: Seen, only: frozenset[str] | None, *, changed: bool) -> None:
         """Let the restarts see the rows as they stand after this look."""
         rows = [row for row, _ in seen]
-        wanted = any(map(wants_restart, rows))
-        if only is None and not (changed and wanted):
+        wanted = (only is not None or changed) and any(map(wants_restart, rows))
+        if only is None and not wanted:
             self._restarts.see(rows)
         elif wanted:
             with contextlib.suppress(Failure):  # the next look reports it
