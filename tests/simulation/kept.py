@@ -448,4 +448,28 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "server_dies", "a", 2),
         ("act", "start", "a", ("demo", "always", False), (), ""),
     ],
+    "a session is opened anew between the looks of a reconcile": [
+        (
+            "daemon",
+            "server",
+            {"respawn_s": 0.0, "slow_s": 4.0, "deaf": False, "revives_s": None, "late_s": 3.0},
+        ),
+        ("live", "b", "plain", 0, "script", CALM),
+        ("row", "b", "full"),
+        (
+            "live",
+            "a",
+            "plain",
+            0,
+            "daemon",
+            {**CALM, "said": False, "ignores": ("SIGHUP",), "marked": True},
+        ),
+        ("row", "a", "full"),
+        ("tool", "copy"),
+        ("act", "kill", "b", AGENT, (), ""),
+        ("time", 12.0),
+        ("tool", "put_back"),
+        ("act", "reconcile", "b", None, (), ""),
+        ("deed", "opens_it_again", "b", 0),
+    ],
 }

@@ -28,7 +28,7 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending import end
 from tmuxreap.ending.policy import set_of
 from tmuxreap.ledger.records import SEND, START, Closing, Intent, NewEvent, PaneOption
-from tmuxreap.proof.sight import Sight
+from tmuxreap.proof.sight import Past, Sight
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes, life_of
 from tmuxreap.sessions.context import Context
@@ -67,7 +67,7 @@ def find_drifts(
     latest = context.books.latest_intent()
     intents = context.books.open_intents()
     seen = tuple(zip(rows, context.sights.of(rows, unregistered=True), strict=True))
-    newer = newer_rows(context.books, seen, context.sights.with_pasts)
+    newer, seen = _judged_by_the_ledger(context, seen)
     at_work = _others_at_work(context, look, latest, intents)
     others = at_work.names
     abandoned = {name: intent for name, intent in intents.items() if name not in others}
@@ -111,6 +111,27 @@ def find_drifts(
         sight.live is Live.UNKNOWN and row.terminal is Terminal.TMUX for row, sight in seen
     )
     return FoundDrift(_with_server_loss(look, drifts, seen), confirmed, seen, at_work.passed)
+
+
+def _judged_by_the_ledger(context: Context, seen: Seen) -> tuple[dict[str, Newer], Seen]:
+    """Return what the ledger knows of rows that went back in time, and what was seen. Where nothing
+    was left of a row and a second look does not agree with the ledger, the world changed between
+    the two: the row is looked at once more, before it is recorded as lost."""
+    doubted: set[str] = set()
+
+    def look(rows: Sequence[Row]) -> Sequence[tuple[Sight, Past]]:
+        doubted.update(row.name for row in rows)
+        return context.sights.with_pasts(rows)
+
+    newer = newer_rows(context.books, seen, look)
+    again = []
+    for row, sight in seen:
+        if row.name in doubted and row.name not in newer and sight.live is Live.GONE:
+            again.append(row)
+    if not again:
+        return newer, seen
+    fresh = dict(zip([row.name for row in again], context.sights.of(again), strict=True))
+    return newer, tuple((row, fresh.get(row.name, sight)) for row, sight in seen)
 
 
 def _row_of(intent: Intent) -> Row:
