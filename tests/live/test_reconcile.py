@@ -14,7 +14,7 @@ import pytest
 from tests.ledger_records import Ledger
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands.reconcile import reconcile
-from tmuxreap.core.model import ProcessId
+from tmuxreap.core.model import ProcessId, Scope
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Style
 from tmuxreap.interfaces.text.report import lines
@@ -105,6 +105,20 @@ def test_another_session_of_the_name_is_reported_and_left_alone(real: Real) -> N
 def test_an_ended_row_whose_session_is_back_is_reported_as_revived(real: Real) -> None:
     real.start()
     real.stop()
+    real.bystander("acme")
+    with unchanged(real):
+        assert drifts(run(real)) == {"acme": "revived"}
+
+
+def test_a_session_is_back_also_where_only_the_pane_was_ended(real: Real) -> None:
+    """Its own session lives on rightly without that pane; another of its name does not."""
+    real.start()
+    real.bystander()
+    real.tmux("split-window", "-d", "-t", "=acme:", "sleep 600")
+    real.stop("acme", scope=Scope.PANE)
+    with unchanged(real):
+        assert drifts(run(real)) == {}
+    real.tmux("kill-session", "-t", "=acme")
     real.bystander("acme")
     with unchanged(real):
         assert drifts(run(real)) == {"acme": "revived"}

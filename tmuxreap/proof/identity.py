@@ -100,13 +100,14 @@ def _session_of(
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world, past)
     recorded = None
-    if same_server(row, server, world):
+    is_its_server = same_server(row, server, world)
+    if is_its_server:
         recorded = _recorded_session(row, server, profile, world, past)
     if recorded is not None:
         return recorded
     named = world.session_named(server, row.name)
     if row.tmux.known:
-        if named is None or _pane_ended_before(row, named):
+        if named is None or (is_its_server and _lives_on_without_its_pane(row, named)):
             return None
         return _replaced(row, named)
     if named is None and not row.status.ended:
@@ -212,7 +213,7 @@ def _recorded_session(
                 if pane.id == row.pane.id:
                     lives = _holds(row, pane, profile, world, past)
                     return moved_failure(row, holder, lives=lives)
-    if same is not None and not _pane_ended_before(row, same):
+    if same is not None and not _lives_on_without_its_pane(row, same):
         return same
     return None
 
@@ -289,9 +290,12 @@ def _on_another_server(
     return could_not("look at", row.name, reason, hint, Code.TMUX_UNREACHABLE)
 
 
-def _pane_ended_before(row: Row, session: ServerSession) -> bool:
-    """Tell whether only the pane was ended, as recorded: the session rightly lives on."""
-    return was_pane_only_ending(row) and all(pane.id != row.pane.id for pane in session.panes)
+def _lives_on_without_its_pane(row: Row, session: ServerSession) -> bool:
+    """Tell whether this is the row's session, and only the pane was ended, as recorded: it rightly
+    lives on. Another session of that name is somebody else's."""
+    is_its_own = (session.id, session.created) == (row.tmux.session_id, row.tmux.session_created)
+    without = all(pane.id != row.pane.id for pane in session.panes)
+    return is_its_own and was_pane_only_ending(row) and without
 
 
 def was_pane_only_ending(row: Row) -> bool:
