@@ -276,8 +276,8 @@ def test_the_list_is_read_once_for_all_that_end_together(
     monkeypatch.setattr(lists, "read_json", noted)
     items = ending(story, *names)
     assert [item["outcome"] for item in items] == ["stopped"] * len(names)
-    # Once before the endings, once after them, and then for what each of them left.
-    assert read.count("roster.json") == 2 + len(names)
+    # Before the endings, once their panes are gone, and for what they left.
+    assert read.count("roster.json") == 3
 
 
 def test_a_start_leaves_the_row_of_an_agent_that_went_to_its_daemon(

@@ -25,6 +25,7 @@ from tmuxreap.ending.outcome import (
 from tmuxreap.ending.plan import RungKind
 from tmuxreap.ending.policy import Policy
 from tmuxreap.registry.transitions import RowEvent
+from tmuxreap.sessions.context import Context
 
 DONE = Ending("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)
 
@@ -38,6 +39,10 @@ def left(story: Story, policy: Policy = STOP, **facts: object) -> EndingState:
     return finished
 
 
+def answer_of(app: Context, finished: EndingState) -> Ending:
+    return result_of(finished, app.clock, app.processes, app.finder, app.finder.lists())
+
+
 def stayed(story: Story, policy: Policy = STOP, **facts: object) -> EndingState:
     return left(story, policy, outcome=Outcome.SURVIVED, stopped_by=None, **facts)
 
@@ -49,9 +54,7 @@ def test_a_rung_is_reported_in_milliseconds(story: Story) -> None:
         RungReport(RungKind.KEYS, 0.2504, enough=True),
         RungReport(RungKind.KILL, skipped="no"),
     )
-    result = result_of(
-        left(story, rungs=[waited, skipped]), app.clock, app.processes, app.finder
-    ).as_json()["rungs"]
+    result = answer_of(app, left(story, rungs=[waited, skipped])).as_json()["rungs"]
     assert result == [
         {"name": "keys", "waited_ms": 250, "enough": True, "skipped": None},
         {"name": "kill", "waited_ms": 0, "enough": False, "skipped": "no"},
@@ -127,14 +130,14 @@ def test_the_answer_tells_what_was_lost_left_and_not_finished(story: Story) -> N
     ended = left(story, policy, turn_cut=True, draft=Draft(1, 1, "x"), draft_lost="cut")
     ended.sight = replace(ended.sight, foreign=(OTHER,))
     ended.started = app.clock.monotonic() - 1.5
-    result = result_of(ended, app.clock, app.processes, app.finder)
+    result = answer_of(app, ended)
     assert [warning.partition(":")[0] for warning in result.warnings] == [
         "turn_not_finished",
         "draft_lost",
         "foreign_panes",
     ]
     assert (result.duration_ms, result.freed_mb, result.termination_mode) == (1500, 1.0, "graceful")
-    assert result_of(stayed(story), app.clock, app.processes, app.finder).freed_mb == 0.0
+    assert answer_of(app, stayed(story)).freed_mb == 0.0
 
 
 def test_an_event_notes_a_dialog_that_no_key_closed(story: Story) -> None:
@@ -159,5 +162,5 @@ def test_a_row_that_ended_before_keeps_its_reason_in_the_answer(story: Story) ->
     for status, expected in [(Status.RUNNING, "now"), (Status.STOPPED, "before")]:
         finished = left(story, replace(STOP, reason="now"))
         finished.row = replace(finished.row, status=status, stop_reason="before")
-        answer = result_of(finished, app.clock, app.processes, app.finder)
+        answer = answer_of(app, finished)
         assert answer.stop_reason == expected

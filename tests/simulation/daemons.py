@@ -366,6 +366,15 @@ class Wire:
         daemon.wait(self._limit_s)
         return said
 
+    def call_each(self, questions: Sequence[asking.Question]) -> list[object]:
+        found: list[object] = []
+        for question in questions:
+            try:
+                found.append(self.call(*question))
+            except Refused as refused:
+                found.append(refused)
+        return found
+
     def close(self) -> None:
         pass
 

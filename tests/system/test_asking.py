@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -9,10 +10,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from tmuxreap.system.asking import HttpWire, NoAnswer, NobodyListens, Refused, SocketWire
+from tmuxreap.system.asking import AT_ONCE, HttpWire, NoAnswer, NobodyListens, Refused, SocketWire
 
 LIMIT_S = 30.0
 SOON_S = 0.2
@@ -169,6 +171,17 @@ def test_a_message_that_is_no_answer_is_ignored(unix: Callable[[Speak], str], af
     wire.close()
 
 
+def frame(file: BinaryIO) -> tuple[bytes, bytes, bytes]:
+    """Return the head of the next frame, its length, and its data without the mask."""
+    head = file.read(2)
+    counted = {126: 2, 127: 8}.get(head[1] & 0x7F, 0)
+    size = file.read(counted)
+    length = int.from_bytes(size, "big") if counted else head[1] & 0x7F
+    mask = file.read(4)
+    data = bytes(it ^ mask[at % 4] for at, it in enumerate(file.read(length)))
+    return head, size, data
+
+
 @pytest.mark.parametrize("length", [3, 200, 70_000])
 def test_questions_and_answers_of_every_length_arrive(
     unix: Callable[[Speak], str], length: int
@@ -181,12 +194,7 @@ def test_questions_and_answers_of_every_length_arrive(
             pass
         file.write(HELLO)
         file.flush()
-        head = file.read(2)
-        counted = {126: 2, 127: 8}.get(head[1] & 0x7F, 0)
-        size = file.read(counted)
-        length = int.from_bytes(size, "big") if counted else head[1] & 0x7F
-        mask = file.read(4)
-        data = bytes(it ^ mask[at % 4] for at, it in enumerate(file.read(length)))
+        head, size, data = frame(file)
         data = data.replace(b'"method"', b'"result"')
         file.write(bytes((head[0], head[1] & 0x7F)) + size + data)
         file.flush()
@@ -207,6 +215,51 @@ def test_a_call_that_is_refused_says_why(unix: Callable[[Speak], str]) -> None:
     wire = SocketWire(unix(speak), LIMIT_S, lambda _: True)
     with pytest.raises(Refused, match="no such thread"):
         wire.call("read", {})
+    wire.close()
+
+
+def test_several_questions_are_sent_before_the_first_answer(unix: Callable[[Speak], str]) -> None:
+    """Each question takes the server its time. Answers come in any order, with notes between."""
+    count = 2 * AT_ONCE + 1
+    heard: list[int] = []
+
+    def speak(line: socket.socket) -> None:
+        file = line.makefile("rwb")
+        while file.readline().strip():
+            pass
+        file.write(HELLO)
+        file.flush()
+        for first in range(1, count + 1, AT_ONCE):
+            due = range(first, min(first + AT_ONCE, count + 1))
+            heard.extend(json.loads(frame(file)[2])["id"] for _ in due)
+            for number in reversed(due):
+                answer = {"id": number, "result": f"of {number}"}
+                if number == 2:
+                    answer = {"id": number, "error": {"message": "no such thread"}}
+                for said in ({"method": "note", "id": number}, {"id": True}, answer):
+                    data = json.dumps(said).encode()
+                    file.write(bytes((0x81, len(data))) + data)
+            file.flush()
+
+    wire = SocketWire(unix(speak), LIMIT_S, lambda _: True)
+    answers = wire.call_each([("read", {"number": number}) for number in range(1, count + 1)])
+    wire.close()
+    assert heard == list(range(1, count + 1))
+    refused = answers.pop(1)
+    assert isinstance(refused, Refused)
+    assert answers == ["of 1", *(f"of {number}" for number in range(3, count + 1))]
+
+
+def test_a_server_that_answers_only_some_has_not_answered(unix: Callable[[Speak], str]) -> None:
+    def speak(line: socket.socket) -> None:
+        line.recv(9999)
+        answer = b'{"id": 1, "result": "one"}'
+        line.sendall(HELLO + bytes((0x81, len(answer))) + answer)
+        line.recv(9999)
+
+    wire = SocketWire(unix(speak), LIMIT_S, lambda _: True)
+    with pytest.raises(NoAnswer):
+        wire.call_each([("read", {}), ("read", {})])
     wire.close()
 
 

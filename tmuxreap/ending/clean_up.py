@@ -272,7 +272,7 @@ def purge_now(
 
 def _still_in_use(finder: Finder, ending: EndingState) -> Failure | None:
     told = [it.warning for it in finder.sessions_in(ending.known, ending.profile)]
-    told += finder.background_warnings(ending.known, ending.profile, ending.name)
+    told += finder.background_warnings(ending.known, ending.profile, ending.name, finder.lists())
     said = [warning.partition(": ") for warning in told]
     reason = next((words for code, _, words in said if code in IN_USE), None)
     if reason is None:

@@ -170,7 +170,7 @@ def _result(finder: Finder, ending: EndingState, took_ms: int) -> Item:
     if rests:
         own = ending.first.job
         told = finder.background_warnings(
-            ending.known, ending.profile, ending.name, own, planned=True
+            ending.known, ending.profile, ending.name, finder.lists(), own, planned=True
         )
     if ending.draft_lost:
         told = (draft_warning(ending), *told)

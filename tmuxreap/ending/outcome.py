@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tmuxreap.agents.conversations.background import Lists
 from tmuxreap.agents.screens import State
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.masking import is_blind, kept_screen
@@ -113,7 +114,10 @@ def last_screen(ending: EndingState, log_text: str | None) -> str | None:
     return kept_screen(screen)
 
 
-def result_of(ending: EndingState, clock: Clock, processes: Processes, finder: Finder) -> Ending:
+def result_of(
+    ending: EndingState, clock: Clock, processes: Processes, finder: Finder, lists: Lists
+) -> Ending:
+    """Return the answer. `lists`: of the agents' own daemons, read since the end."""
     row = ending.row
     policy = ending.policy
     purged = ending.purged
@@ -149,7 +153,7 @@ def result_of(ending: EndingState, clock: Clock, processes: Processes, finder: F
         draft=ending.draft,
         freed_mb=megabytes(ending.memory) if gone else 0.0,
         duration_ms=round((clock.monotonic() - ending.started) * 1000),
-        warnings=tuple(_warnings(ending, finder)),
+        warnings=tuple(_warnings(ending, finder, lists)),
         error=problem_of(failure_of(ending)),
     )
 
@@ -176,7 +180,7 @@ def draft_warning(ending: EndingState) -> str:
     return f"draft_lost: {lost}; {kept}"
 
 
-def _warnings(ending: EndingState, finder: Finder) -> Iterator[str]:
+def _warnings(ending: EndingState, finder: Finder, lists: Lists) -> Iterator[str]:
     gone = ending.stopped_by is not None
     foreign = ending.sight.foreign
     purged = ending.purged
@@ -195,7 +199,8 @@ def _warnings(ending: EndingState, finder: Finder) -> Iterator[str]:
         nothing = f"no file of a conversation of {ending.name} was found; nothing was deleted"
         yield f"nothing_purged: {nothing}"
     if gone:
-        yield from finder.background_warnings(ending.known, ending.profile, ending.name)
+        profile = ending.profile
+        yield from finder.background_warnings(ending.known, profile, ending.name, lists)
 
 
 def beyond_reach(carrier: str | None) -> tuple[str, ...]:
@@ -305,14 +310,16 @@ def dry_run_answers(
         look = planning.registry.look()
         registered = [ending for ending in living if look.named(ending.name)]
         recordable(planning.registry, look, registered, policy)
-    return [ending.answer or _planned(planning.finder, ending) for ending in endings]
+    finder = planning.finder
+    lists = finder.lists()
+    return [ending.answer or _planned(finder, lists, ending) for ending in endings]
 
 
-def _planned(finder: Finder, ending: EndingState) -> Ending:
+def _planned(finder: Finder, lists: Lists, ending: EndingState) -> Ending:
     result = pending_result(ending, Outcome.PLANNED)
     known = ending.known
     own = ending.sight.job
-    left = finder.background_warnings(known, ending.profile, ending.name, own, planned=True)
+    left = finder.background_warnings(known, ending.profile, ending.name, lists, own, planned=True)
     return replace(
         result, plan=ending.plan.recorded().as_json(), warnings=(*result.warnings, *left)
     )

@@ -112,7 +112,7 @@ class Planning:
         shown = read_panes(self.tmux, [sight for sight, _ in sights], options, profiles)
         endings = []
         pulses = self.books.pulses()
-        lists = Lists(self.active.processes, self.finder.home)
+        lists = self.finder.lists()
         for row, old, sighted, pane in zip(rows, found, sights, shown, strict=True):
             said = pulses.get(row.name)
             endings.append(self._ending(row, old, *sighted, pane, policy, said, lists))

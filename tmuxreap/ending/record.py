@@ -127,7 +127,8 @@ class Recording:
         screens = {ending.name: self._by.screen_of(ending) for ending in self._batch}
         if policy.purge:
             self._by.purge(self._batch)
-        ports = self._by.clock, self._by.processes, self._by.finder
+        finder = self._by.finder
+        ports = self._by.clock, self._by.processes, finder, finder.lists()
         derived = {ending.name: result_of(ending, *ports) for ending in self._batch}
         try:
             self.before, self.after = self._by.books.registry.change(

@@ -153,6 +153,7 @@ class Finder:
         known: Known,
         profile: Profile | None,
         name: str,
+        lists: Lists,
         own: Job | None = None,
         *,
         planned: bool = False,
@@ -164,15 +165,16 @@ class Finder:
         store = known.clues.store
         if profile is None or conversation.id is None or store is None:
             return ()
+        jobs = lists.of(profile, store)
         if planned:
-            jobs = launched_sessions(profile, store, conversation.id, self.processes)
+            left = launched_sessions(profile, jobs, conversation.id)
         else:
-            jobs = lingering(profile, store, conversation, self.processes)
+            left = lingering(profile, jobs, conversation, self.processes)
         if known.forked is not None:
             told = {job.where for job in known.forked.jobs}
         else:
             told = set()
-        others = [one for one in jobs if one.job is None or own is None or one.job.seat != own.seat]
+        others = [one for one in left if one.job is None or own is None or one.job.seat != own.seat]
         return tuple(plain(one.below(name).warning) for one in others if one.where not in told)
 
     def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
@@ -183,7 +185,11 @@ class Finder:
             return list(known.forked.jobs)
         if profile is None or conversation.id is None or store is None:
             return []
-        return sessions_in(profile, store, conversation.id, self.processes)
+        return sessions_in(profile, self.lists().of(profile, store), conversation.id)
+
+    def lists(self) -> Lists:
+        """Return the lists of the agents' own daemons, each read once, as one look finds them."""
+        return Lists(self.processes, self.home)
 
     def served(
         self, known: Known, row: Row, profile: Profile | None, lists: Lists

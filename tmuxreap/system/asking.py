@@ -14,7 +14,7 @@ import socket
 import struct
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from tmuxreap.core.errors import NoAnswer, NobodyListens, Refused
@@ -31,7 +31,9 @@ LAST = 0x80  # of a message
 MASKED = 0x80
 SWITCHING = b" 101 "
 PEER = struct.Struct("3i")  # pid, user, group
+Question = tuple[str, Mapping[str, object]]  # the name of a call, and its parameters
 NOTES = 1000  # of a server, before its answer
+AT_ONCE = 32  # questions that wait for their answers
 
 
 class Wire(Protocol):
@@ -39,6 +41,9 @@ class Wire(Protocol):
 
     def call(self, name: str, parameters: Mapping[str, object]) -> object:
         """Return the answer, which JSON says."""
+
+    def call_each(self, questions: Sequence[Question]) -> list[object]:
+        """Return the answer to each, or how it was refused."""
 
     def close(self) -> None: ...
 
@@ -91,6 +96,15 @@ class HttpWire:
             raise Refused(f"it answered {answer.status}")
         return _parsed(said)
 
+    def call_each(self, questions: Sequence[Question]) -> list[object]:
+        found: list[object] = []
+        for question in questions:
+            try:
+                found.append(self.call(*question))
+            except Refused as refused:
+                found.append(refused)
+        return found
+
     def close(self) -> None:
         self._connection.close()
 
@@ -120,18 +134,39 @@ class SocketWire:
             raise
 
     def call(self, name: str, parameters: Mapping[str, object]) -> object:
-        self._count += 1
+        (answer,) = self.call_each([(name, parameters)])
+        if isinstance(answer, Refused):
+            raise answer
+        return answer
+
+    def call_each(self, questions: Sequence[Question]) -> list[object]:
+        """The server takes its time for each: some are asked before the first is answered."""
+        found: list[object] = []
+        for at in range(0, len(questions), AT_ONCE):
+            try:
+                found += self._answers(questions[at : at + AT_ONCE])
+            except OSError as error:
+                raise NoAnswer(str(error) or type(error).__name__) from None
+        return found
+
+    def _answers(self, questions: Sequence[Question]) -> list[object]:
+        numbers = range(self._count + 1, self._count + 1 + len(questions))
+        self._count += len(questions)
         self._deadline = time.monotonic() + self._limit_s
-        asked = {"id": self._count, "method": name, "params": dict(parameters)}
-        try:
+        for number, (name, parameters) in zip(numbers, questions, strict=True):
+            asked = {"id": number, "method": name, "params": dict(parameters)}
             self._send(json.dumps(asked).encode())
-            for _ in range(NOTES):
-                said = _parsed(self._message())
-                is_answer = isinstance(said, dict) and "method" not in said
-                if is_answer and said.get("id") == self._count:  # type: ignore[attr-defined]
-                    return _result(said)  # type: ignore[arg-type]
-        except OSError as error:
-            raise NoAnswer(str(error) or type(error).__name__) from None
+        answers: dict[int, object] = {}
+        for _ in range(NOTES * len(questions)):
+            said = _parsed(self._message())
+            if not isinstance(said, dict) or "method" in said:
+                continue
+            told = said.get("id")
+            if type(told) is int and told in numbers and told not in answers:
+                answers[told] = _result(said)
+                self._deadline = time.monotonic() + self._limit_s
+            if len(answers) == len(questions):
+                return [answers[number] for number in numbers]
         raise NoAnswer("it says other things")
 
     def close(self) -> None:
@@ -219,10 +254,11 @@ def _listener(connected: socket.socket) -> int | None:
 
 
 def _result(said: Mapping[str, object]) -> object:
+    """Return the answer, or how it refused one."""
     error = said.get("error")
     if error is not None:
         reason = error.get("message") if isinstance(error, dict) else error
-        raise Refused(f"it refused: {reason}")
+        return Refused(f"it refused: {reason}")
     return said.get("result")
 
 

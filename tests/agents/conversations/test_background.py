@@ -24,6 +24,7 @@ from tmuxreap.agents.conversations.background import (
 )
 from tmuxreap.agents.conversations.find import NONE, AgentProcess, Clues
 from tmuxreap.agents.conversations.jobs import NO_JOBS, Job
+from tmuxreap.agents.conversations.lists import read_jobs
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
@@ -51,7 +52,8 @@ def found(
     profile: Profile, store: Path, processes: FakeProcesses, path: Path | None = None
 ) -> list[Lingering]:
     conversation = Conversation(ONE, "pidfile", str(path) if path else None, exists=True)
-    return lingering(profile, store, conversation, processes)
+    jobs = read_jobs(profile, store, processes)
+    return lingering(profile, jobs, conversation, processes)
 
 
 # In the agent's own list

@@ -117,7 +117,7 @@ def follow(
     ):
         assert after is not None  # noqa: S101 - for mypy
         seen.add(after)
-        jobs = tuple(sessions_in(profile, store, after, processes))
+        jobs = tuple(sessions_in(profile, read_jobs(profile, store, processes), after))
         found = with_path(profile, store, after, conversation.source)
         if found.exists:
             conversation = found
@@ -127,7 +127,8 @@ def follow(
             break  # nothing was ever said in it, and nobody is in it
     if conversation.id in (None, first):
         return conversation, None
-    jobs = tuple(sessions_in(profile, store, conversation.id, processes))
+    listed = read_jobs(profile, store, processes)
+    jobs = tuple(sessions_in(profile, listed, conversation.id))
     return conversation, Forked(first, conversation.id, is_on_disk=True, jobs=jobs)
 
 
@@ -138,7 +139,7 @@ def before_copy(
     copy, and nobody is in it. `source`: what names the one that was copied."""
     if not source or copy.exists or copy.id is None or store is None:
         return copy
-    if sessions_in(profile, store, copy.id, processes):
+    if sessions_in(profile, read_jobs(profile, store, processes), copy.id):
         return copy
     for match in reversed([*re.finditer(profile.id_pattern, source)]):
         earlier = with_path(profile, store, match[0], copy.source)
@@ -183,20 +184,18 @@ def _said_in_file(profile: Profile, conversation: Conversation) -> str | None:
     return last["id"]
 
 
-def sessions_in(
-    profile: Profile, store: Path, conversation: str, processes: Processes
-) -> list[Lingering]:
+def sessions_in(profile: Profile, jobs: Jobs, conversation: str) -> list[Lingering]:
     """Return the living sessions in the background that are in this conversation themselves."""
-    found = launched_sessions(profile, store, conversation, processes)
+    found = launched_sessions(profile, jobs, conversation)
     return [session for session in found if session.bond is Bond.SAME]
 
 
 def lingering(
-    profile: Profile, store: Path, conversation: Conversation, processes: Processes
+    profile: Profile, jobs: Jobs, conversation: Conversation, processes: Processes
 ) -> list[Lingering]:
     """Return what continues the conversation or a copy of it, or was launched from it."""
     goes_on = profile.goes_on
-    result = launched_sessions(profile, store, conversation.id, processes)
+    result = launched_sessions(profile, jobs, conversation.id)
     if goes_on is None:
         return result
     if (
@@ -227,15 +226,13 @@ def _started_processes(mark: str, conversation: str, processes: Processes) -> It
             yield Lingering(f"`{words[:WORDS_SHOWN]}` ({pid})", f"kill {pid}")
 
 
-def launched_sessions(
-    profile: Profile, store: Path, conversation: str | None, processes: Processes
-) -> list[Lingering]:
+def launched_sessions(profile: Profile, jobs: Jobs, conversation: str | None) -> list[Lingering]:
     """Return the living sessions in the background that are in the conversation, took a copy of it,
     or were launched from it."""
     if conversation is None:
         return []
-    jobs = [job for job in read_jobs(profile, store, processes).listed if job.lives]
-    bonds = [(job, bond_of(job, conversation)) for job in jobs]
+    living = [job for job in jobs.listed if job.lives]
+    bonds = [(job, bond_of(job, conversation)) for job in living]
     return [lingering_in(profile, job, bond) for job, bond in bonds if bond is not None]
 
 

@@ -191,8 +191,11 @@ class Asked:
             self.call(server.hello)
 
     def call(self, call: ServerCall, **words: str) -> object:
-        name = call.name.replace(ID, words.get("id", ""))
-        return self._line.call(name, _filled(call.parameters, words))
+        return self._line.call(*_question(call, words))
+
+    def call_each(self, call: ServerCall, ids: Sequence[str]) -> list[object]:
+        """Return the answer about each of these sessions, or how it was refused."""
+        return self._line.call_each([_question(call, {"id": number}) for number in ids])
 
     def close(self) -> None:
         self._line.close()
@@ -319,14 +322,13 @@ def _served_jobs(asked: Asked, background: Background, processes: Processes) -> 
     for folder in _folders(asked, processes):
         questions = _questions(asked, folder)
         said = value_at(asked.call(server.list, folder=folder), server.entries)
-        for number, told in _listed(said):
-            if not background.id.fullmatch(number):
-                continue
-            try:
-                entry = value_at(asked.call(server.entry, id=number), server.inner)
-            except Refused:
+        listed = {number: told for number, told in _listed(said) if background.id.fullmatch(number)}
+        answers = asked.call_each(server.entry, list(listed))
+        for (number, told), answer in zip(listed.items(), answers, strict=True):
+            if isinstance(answer, Refused):
                 continue  # it is gone by now
-            job = _job(asked, background, number, {**_mapping(entry), **told}, questions)
+            entry = _mapping(value_at(answer, server.inner))
+            job = _job(asked, background, number, {**entry, **told}, questions)
             if job is not None:
                 yield job
 
@@ -424,6 +426,10 @@ def _seconds(began: object) -> float | None:
 
 def _mapping(said: object) -> dict[str, object]:
     return said if isinstance(said, dict) else {}
+
+
+def _question(call: ServerCall, words: Mapping[str, str]) -> tuple[str, dict[str, object]]:
+    return call.name.replace(ID, words.get("id", "")), _filled(call.parameters, words)
 
 
 def _filled(value: Mapping[str, object], words: Mapping[str, str]) -> dict[str, object]:

@@ -208,7 +208,7 @@ class Executor:
             self._send_batched([it for it, asked in ready.items() if isinstance(asked, kind)])
         self._read_panes([it for it, asked in ready.items() if isinstance(asked, READS_PANE)])
         self._look({it: asked for it, asked in ready.items() if isinstance(asked, requests.Look)})
-        lists = Lists(self._processes, self._finder.home)  # read once for all that ask now
+        lists = self._finder.lists()  # read once for all that ask now
         for ending, request in ready.items():
             if not isinstance(request, (requests.Look, *READS_PANE, *BATCHED)):
                 self._answer(ending, request, lists)
