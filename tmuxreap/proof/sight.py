@@ -22,7 +22,7 @@ from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import News, SeenPane
 from tmuxreap.proof.ownership import Belonging, Owned, Reach, Sought, World
 from tmuxreap.proof.panes import Carried, Nested, leader_of
-from tmuxreap.system.tmux.versions import spellings
+from tmuxreap.system.tmux.versions import CHANGED, spellings
 
 if TYPE_CHECKING:
     from tmuxreap.agents.conversations.jobs import Job
@@ -111,8 +111,9 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) 
     pids: set[int] = set()
     identified_by_start: set[int] = set()
     for row, past in known:
-        sessions.update(spellings(row.name))
         sessions.add(row.name)
+        if not CHANGED.isdisjoint(row.name):
+            sessions.update(spellings(row.name))
         if row.tmux.session_id:
             sessions.add(row.tmux.session_id)
         if past.first is not None and past.first.session is not None:

@@ -134,8 +134,6 @@ def _pasts(
     noted = known.keys() | marks.keys() | memories.keys() | survivors.keys() | planned.keys()
 
     def past(row: Row) -> Past:
-        if row.name not in noted and not was_pane_only_ending(row):
-            return plain
         if row.name in known:
             return known[row.name]
         mark = marks.get(row.name)
@@ -163,7 +161,11 @@ def _pasts(
             pane=pane,
         )
 
-    return list(map(past, rows))
+    pasts = []
+    for row in rows:
+        is_noted = row.name in noted or was_pane_only_ending(row)
+        pasts.append(past(row) if is_noted else plain)
+    return pasts
 
 
 def _is_gone(agents: RowAgents, row: Row, world: World, socket: str, before: Past) -> bool:
@@ -312,7 +314,11 @@ def newer_rows(books: Books, seen: Iterable[tuple[Row, Sight]], look: Looks) -> 
     nothing is left of what had ended, and what was begun is there."""
     seen = [*seen]
     ends = books.end_keys([row.name for row, _ in seen if row.status.ended])
-    old = [row for row, sight in seen if _may_be_old(row, sight) or _shows_other_end(row, ends)]
+    old = []
+    for row, sight in seen:
+        shows_other_end = row.name in ends and ends[row.name] != end_key_of(row)
+        if shows_other_end or _may_be_old(row, sight):
+            old.append(row)
     if not old:
         return {}
     events = books.lives([row.name for row in old])
@@ -382,11 +388,6 @@ def _may_be_old(row: Row, sight: Sight) -> bool:
     if sight.session is None:
         return sight.live is not Live.ALIVE
     return row.pane.pid is not None and (sight.pane is None or sight.pane.pid != row.pane.pid)
-
-
-def _shows_other_end(row: Row, ends: Mapping[str, str]) -> bool:
-    """Tell whether this ended row shows another end than the newest in the ledger."""
-    return row.status.ended and row.name in ends and ends[row.name] != end_key_of(row)
 
 
 def _agrees(row: Row, sight: Sight) -> bool:
