@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
-from tests.fakes import Story
+from tests.fakes import CONVERSATION, FakeAgent, Story
 from tests.schemas import checked
 from tmuxreap.agents.conversations import lists
 from tmuxreap.commands import adopt, attach, interrupt, resume, start, stop
@@ -19,6 +20,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import EndVerb, ProcessId
 from tmuxreap.core.results import Result
+from tmuxreap.ending import own_ends
 from tmuxreap.ending.policy import Policy
 
 SPARE = {"program": "stub daemon", "command": r"stub_daemon\.py daemon"}
@@ -434,13 +436,44 @@ def test_a_daemon_without_a_call_for_it_ends_no_turn(story: Story, daemon: Daemo
     assert story.processes.alive(process)
 
 
+def parked(story: Story, agent: FakeAgent) -> None:
+    """The agent in its pane says that its conversation is in the daemon."""
+    file = story.store / "sessions" / f"{agent.process.pid}.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "parked": "w1"}))
+
+
 def test_a_pane_whose_conversation_is_in_the_daemon_gets_keys_after_it(
     story: Story, daemon: Daemon
 ) -> None:
     agent = story.agent()
     daemon.begin(own=agent.conversation)
-    file = story.store / "sessions" / f"{agent.process.pid}.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "parked": "w1"}))
+    parked(story, agent)
     (plan,) = ending(story, "acme", dry_run=True)
     rungs = [(rung["name"], rung["skipped"]) for rung in plan["plan"]["rungs"]]
     assert rungs[:2] == [("daemon", None), ("keys", None)]
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"own": TWO, "took": CONVERSATION}], ids=["itself", "a copy of it"]
+)
+def test_a_session_that_is_back_before_its_pane_is_gone_is_not_stopped(
+    story: Story, daemon: Daemon, monkeypatch: pytest.MonkeyPatch, told: dict[str, str]
+) -> None:
+    agent = story.agent(leaves=False)
+    told = {"own": agent.conversation, **told}
+    worker = daemon.begin(**told)
+    parked(story, agent)
+
+    def ended(_: object, line: str) -> object:
+        story.processes.die(worker)
+        daemon.workers.clear()
+        daemon.write()
+        story.processes.after(2.0, lambda: daemon.begin(**told))
+        return SimpleNamespace(is_done=True, reason=None, line=line)
+
+    monkeypatch.setattr(own_ends, "OwnEnd", ended)
+    (one,) = ending(story, "acme")
+    assert (one["outcome"], one["error"]["code"]) == ("survived", "respawned")
+    assert one["error"]["message"].endswith("demo's own daemon brought demo:w1 back")
+    assert one["error"]["hint"] == "tmuxreap stop acme"
+    assert (story.processes.alive(agent.process), story.row()["status"]) == (False, "running")

@@ -472,4 +472,11 @@ HISTORIES: dict[str, list[Step]] = {
         ("act", "reconcile", "b", None, (), ""),
         ("deed", "opens_it_again", "b", 0),
     ],
+    "what a daemon ended is back before its pane is gone": [
+        ("daemon", "list", {"slow_s": 4.0, "revives_s": 4.0}),
+        ("live", "a", "demo", 0, "", {**SLOW, "leaves": False}),
+        ("row", "a", "full"),
+        ("deed", "goes_to_its_daemon", "a", 0),
+        ("act", "stop", "a", AGENT, (), ""),
+    ],
 }

@@ -209,9 +209,12 @@ class Finder:
             return None
         return served
 
-    def seats(self, known: Known, profile: Profile | None, lists: Lists) -> frozenset[str] | None:
+    def seats(
+        self, known: Known, profile: Profile | None, lists: Lists, told: Job | None = None
+    ) -> frozenset[str] | None:
         """Return the sessions of the agent's own daemon that are in this conversation now; None
-        without a list of it, and where that cannot be read."""
+        without a list of it, and where that cannot be read. `told`: one that was to end there,
+        which counts whatever it is in: it may have had a copy."""
         conversation = known.conversation.id
         store = known.clues.store
         if profile is None or profile.background is None or profile.own_server is not None:
@@ -221,8 +224,10 @@ class Finder:
         jobs = lists.of(profile, store)
         if not jobs.is_known:
             return None
+        own = None if told is None else told.id
         living = [job for job in jobs.listed if job.lives]
-        return frozenset(job.id for job in living if bond_of(job, conversation) is Bond.SAME)
+        bonds = [(job.id, bond_of(job, conversation)) for job in living]
+        return frozenset(number for number, bond in bonds if bond is Bond.SAME or number == own)
 
     def session_of(self, process: Process, profile: Profile) -> Lingering | None:
         """Return the session in the agent's background that a process serves."""

@@ -81,23 +81,28 @@ def end_at_server(
 
 
 def went_on(ending: EndingState) -> Steps[bool]:
-    """Tell whether the agent took the conversation of a pane to its own daemon while that was
-    ended, or may have."""
+    """Tell whether the agent's own daemon runs the conversation of a pane that was ended, or may:
+    its agent took it there meanwhile, or what was ended there is back. Its pane may have taken
+    longer to end than that was watched."""
     if ending.seats is None:
         return False
+    told = ending.plan.sight.job
+    before = ending.seats - ({told.id} if told is not None else set())
     until = ending.now + READ_AGAIN_S
     while (seats := (yield from ask(ReadSeats()))) is None and ending.now < until:
         yield from ask(Wait(frozenset(), ending.now + ASK_AGAIN_S))
-    if seats is not None and seats <= ending.seats:
+    if seats is not None and seats <= before:
         return False
+    code = Code.STILL_RUNNING
     reason = "its pane is gone, and whether its agent's own daemon runs it could not be read"
-    if seats is not None:
-        numbers = ", ".join(sorted(seats - ending.seats))
+    if seats is not None and told is not None and told.id in seats:
+        code = Code.RESPAWNED
+        reason = f"its pane is gone, and {told.agent}'s own daemon brought {told.seat} back"
+    elif seats is not None:
+        numbers = ", ".join(sorted(seats - before))
         reason = f"its pane is gone, and its agent went on in its own daemon: {numbers}"
     hint = command(ending.policy.verb.value, ending.name)
-    ending.unended = could_not(
-        ending.policy.verb.value, ending.name, reason, hint, Code.STILL_RUNNING
-    )
+    ending.unended = could_not(ending.policy.verb.value, ending.name, reason, hint, code)
     return True
 
 

@@ -234,7 +234,8 @@ class Executor:
             case requests.ReadServed():
                 self._deliver(ending, request, self._read_served(ending, lists))
             case requests.ReadSeats():
-                seats = self._finder.seats(ending.known, ending.profile, lists)
+                told = ending.plan.sight.job
+                seats = self._finder.seats(ending.known, ending.profile, lists, told)
                 self._deliver(ending, request, seats)
             case requests.Follow():
                 before = replace(ending.known, forked=None)
