@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.background import BACKGROUND, MOVED, ONE, PIDFILE, TWO
+from tests.commands.reconcile.test_disturbed import begun
 from tests.fakes import CONVERSATION, FakeAgent, Story
 from tests.schemas import checked
 from tmuxreap.agents.conversations import lists
@@ -259,6 +260,24 @@ def test_a_conversation_that_went_to_the_daemon_takes_its_row_along(
     assert (row["status"], row["terminal"], row["pane"]["id"]) == ("running", "background", "w1")
     assert (row["pane"]["pid"], row["pane"]["start_ticks"]) == (process.pid, process.start)
     assert the_one(story)["drift"] is None
+
+
+def test_an_ending_that_was_cut_off_is_closed_with_a_row_that_moved(
+    story: Story, daemon: Daemon
+) -> None:
+    agent = story.agent()
+    story.tmux.open(story.SOCKET, "quiet", "sleep", "600")
+    daemon.begin(own=agent.conversation)
+    story.processes.die(agent.process)
+    owner = story.processes.add("tmuxreap")
+    begun(story, owner)
+    story.processes.die(owner)
+    (moved,) = reconcile.run(story.app()).results
+    told = moved.as_json()
+    assert (told["drift"], told["settled"], told["hint"]) == ("moved", True, "tmuxreap stop acme")
+    assert told["evidence"].endswith("; an earlier stop (manual_stop) was interrupted")
+    assert story.row()["terminal"] == "background"
+    assert list(reconcile.run(story.app()).results) == []
 
 
 def test_the_list_is_read_once_for_all_that_end_together(

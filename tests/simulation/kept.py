@@ -479,4 +479,12 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "goes_to_its_daemon", "a", 0),
         ("act", "stop", "a", AGENT, (), ""),
     ],
+    "a kill of what a deaf server runs could not be closed": [
+        ("daemon", "server", {"deaf": True}),
+        ("live", "a", "demo", 0, "", CALM),
+        ("row", "a", "full"),
+        ("deed", "goes_to_its_daemon", "a", 1),
+        ("full", True),
+        ("act", "kill", "a", AGENT, (), ""),
+    ],
 }

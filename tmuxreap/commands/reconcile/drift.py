@@ -113,7 +113,7 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
     if sight.job is not None and sight.session is None and row.terminal is Terminal.TMUX:
-        return [_moved(context, row, sight, sight.job)]
+        return [_moved(context, row, sight, sight.job, intent)]
     drifts: list[RowDrift] = []
     if sight.live is Live.AGENT_GONE:
         if _is_leaving(context, sight.server):
@@ -287,8 +287,9 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[RowDrift]:
     return [RowDrift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
 
 
-def _moved(context: Context, row: Row, sight: Sight, job: Job) -> RowDrift:
-    """Let the row follow a conversation that its agent took with it to its own daemon."""
+def _moved(context: Context, row: Row, sight: Sight, job: Job, intent: Intent | None) -> RowDrift:
+    """Let the row follow a conversation that its agent took with it to its own daemon. An ending
+    that was cut off is closed with it, and is asked for anew: the pane that it meant is gone."""
     changes: dict[tuple[str, ...], Value] = {
         ("terminal",): Terminal.BACKGROUND.value,
         ("pane", "id"): job.id,
@@ -307,7 +308,11 @@ def _moved(context: Context, row: Row, sight: Sight, job: Job) -> RowDrift:
     if row.tmux.boot_id is None:
         changes[("tmux", "boot_id")] = context.place.boot_id
     evidence = f"its pane is gone, and its agent continued its conversation as {job.seat}"
-    return RowDrift(row.name, DriftKind.MOVED, evidence, changes)
+    hint = None
+    if intent is not None:
+        evidence += f"; an earlier {intent.verb} ({intent.reason}) was interrupted"
+        hint = command(intent.verb, row.name)
+    return RowDrift(row.name, DriftKind.MOVED, evidence, changes, intent, hint)
 
 
 def _unproven(row: Row, sight: Sight) -> RowDrift:
