@@ -107,7 +107,8 @@ class Bench:
         self.model.close()
         time.sleep(0.3)
         for pid in self.left():
-            os.kill(pid, 9)
+            with contextlib.suppress(ProcessLookupError):  # it has just gone by itself
+                os.kill(pid, 9)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def left(self) -> dict[int, str]:
