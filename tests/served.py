@@ -104,7 +104,12 @@ class Server:
         self.process.wait()
 
 
-def told_as(transport: str, conversation: dict[str, Any] | None = None, **server: Any) -> None:
+def told_as(
+    transport: str,
+    conversation: dict[str, Any] | None = None,
+    launch: list[str] | None = None,
+    **server: Any,
+) -> None:
     """Tell the program of the server from now on. The rest is what differs."""
     folder = Path(os.environ["XDG_CONFIG_HOME"], "tmuxreap")
     folder.mkdir(exist_ok=True)
@@ -112,5 +117,6 @@ def told_as(transport: str, conversation: dict[str, Any] | None = None, **server
     demo = {
         "background": {**BACKGROUND, "state": STATE[transport], "server": {**known, **server}},
         "conversation": {"locators": [PIDFILE, "launch"], **(conversation or {})},
+        **({} if launch is None else {"launch": launch}),
     }
     (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": demo}}))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
+from tests.proof.test_carriers import DOCKER
 from tmuxreap.commands.endings import ender_of
 from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.policy import Policy
+from tmuxreap.sessions.conversation import Finder
 
 
 def ending(story: Story, policy: Policy = STOP) -> EndingState:
@@ -49,6 +53,34 @@ def test_a_refused_ending_says_for_which_agent_and_process(story: Story) -> None
     facts = answer(ending(story))
     assert (facts["outcome"], facts["error"]["code"]) == ("refused", "session_alive")
     assert (facts["agent"], facts["pid"]) == ("demo", story.agents["acme"].process.pid)
+
+
+@pytest.mark.parametrize(
+    ("state", "carried", "shown"),
+    [
+        ("busy", False, True),
+        ("idle", False, False),
+        ("dialog", False, False),
+        ("busy", True, False),
+    ],
+)
+def test_only_a_turn_on_the_screen_of_an_agent_here_makes_a_guess_certain(
+    story: Story, monkeypatch: pytest.MonkeyPatch, state: str, carried: bool, shown: bool
+) -> None:
+    """A dialog may ask about a setting; and what is behind a carrier has its conversation there."""
+    agent = story.agent(state=state)
+    if carried:
+        screen = agent.pane.screen
+        agent.pane = story.tmux.open(story.SOCKET, "other", *DOCKER).panes[0]
+        agent.pane.screen = screen
+        row = {"name": "other", "status": "running", "agent": "demo"}
+        story.add_row({**row, "pane": {"pid": agent.pane.now.pid, "cwd": "/"}})
+    seen = []
+    monkeypatch.setattr(Finder, "served", lambda *_, shows_turn: seen.append(shows_turn))
+    app = story.app()
+    rows = app.registry.look().usable[-1:]
+    (prepared,) = ender_of(app).planning.prepare(rows, KILL)
+    assert (prepared.sight.carrier is not None, seen) == (carried, [shown])
 
 
 def test_options_are_read_for_keys_and_not_for_a_kill(story: Story) -> None:

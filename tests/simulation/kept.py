@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.history import Step
+from tests.simulation.kept_at_servers import AT_SERVERS
 
 CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
 SLOW = {**CALM, "exit_delay_s": 0.5}
@@ -487,4 +488,5 @@ HISTORIES: dict[str, list[Step]] = {
         ("full", True),
         ("act", "kill", "a", AGENT, (), ""),
     ],
+    **AT_SERVERS,
 }

@@ -304,6 +304,14 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
             "        return None\n",
         )
     ],
+    "what is only a guess is left to its server": [
+        (
+            "ending/ladder/daemons.py",
+            "        if found is not None and not served.is_certain:\n"
+            "            return True, ONLY_GUESSED\n",
+            "",
+        )
+    ],
     "what is below a shared daemon is spared with it": [
         (
             "proof/ownership.py",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents.conversations.find import GUESS
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import Spares
 from tmuxreap.core.errors import Code, Failure, could_not
@@ -278,10 +279,11 @@ def _parked(agent: tuple[Process, ...], row: Row, profile: Profile | None, world
 
 def _continued(row: Row, profile: Profile | None, world: World) -> Listed:
     """Return the session in its own daemon in which the agent continued a running row's
-    conversation, and left the pane. A list that cannot be read may have it."""
+    conversation, and left the pane. A list that cannot be read may have it. A conversation that is
+    only a guess is not followed: it may be another agent's."""
     if row.status.ended or profile is None or profile.background is None:
         return NOTHING
-    if recorded_conversation(row, profile.name) is None:
+    if recorded_conversation(row, profile.name) is None or row.conversation_source == GUESS:
         return NOTHING
     return world.lists().continued(row, profile)
 

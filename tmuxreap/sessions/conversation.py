@@ -175,6 +175,8 @@ class Finder:
         else:
             told = set()
         others = [one for one in left if one.job is None or own is None or one.job.seat != own.seat]
+        if conversation.source == find.GUESS:
+            others = [replace(one, is_guess=True) for one in others]
         return tuple(plain(one.below(name).warning) for one in others if one.where not in told)
 
     def sessions_in(self, known: Known, profile: Profile | None) -> list[Lingering]:
@@ -192,18 +194,22 @@ class Finder:
         return Lists(self.processes, self.home)
 
     def served(
-        self, known: Known, row: Row, profile: Profile | None, lists: Lists
+        self, known: Known, row: Row, profile: Profile | None, lists: Lists, *, shows_turn: bool
     ) -> Served | None:
         """Return what the agent's own server runs, or may run, for a row in a pane. A conversation
-        that is only a guess must have begun in that pane."""
+        that is only a guess must have begun in that pane, and is certain only while that shows a
+        turn: an agent that has said nothing has none on disk, and the one that was found there is
+        that of another agent, which has left its pane."""
         conversation = known.conversation.id
         store = known.clues.store
         if profile is None or profile.own_server is None or conversation is None or store is None:
             return None
         since = None
-        if known.conversation.source == find.GUESS:
+        is_guess = known.conversation.source == find.GUESS
+        if is_guess:
             since = row.pane.created_epoch or math.inf
-        served = Served(profile.name, store, conversation, since)
+        certain = shows_turn or not is_guess
+        served = Served(profile.name, store, conversation, since, is_certain=certain)
         jobs = lists.of(profile, store)
         if jobs.is_known and served.among(jobs) is None:
             return None

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents.conversations.find import GUESS
 from tmuxreap.agents.conversations.records import store_of
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import (
@@ -137,6 +138,8 @@ class Seats:
             running = not row.status.ended
             if running and row.terminal is Terminal.BACKGROUND and row.pane.id == job.id:
                 return Seated(job, row=row)
+            if row.conversation_source == GUESS:
+                continue  # it may be another agent's
             conversation = recorded_conversation(row, job.agent)
             bond = bond_of(job, conversation) if conversation else None
             if bond is Bond.SAME and running:

@@ -326,13 +326,14 @@ def test_a_turn_that_its_server_continues_is_a_failure() -> None:
     assert ended.trouble.code is Code.STILL_RUNNING
 
 
-def served(daemon: Daemon) -> EndingState:
+def served(daemon: Daemon, work: Served = SERVED, known: Known | None = None) -> EndingState:
     """End a session whose pane is gone, and for which the server may still work."""
     sight = replace(daemon.sight(), trouble=None)
     ending = an_ending(STOP, sight, PROFILE, looked_at=daemon.began)
     rung = PlannedRung(RungKind.DAEMON, DAEMON_WAIT_S)
     ending.plan = replace(ending.plan, rungs=(rung,))
-    ending.served = SERVED
+    ending.served = work
+    ending.known = known or ending.known
     return daemon.play(ending, climb(ending))
 
 
@@ -347,6 +348,40 @@ def test_only_the_turn_of_its_own_conversation_is_ended_at_the_server(job: Job, 
     (report,) = ended.rungs
     assert report.skipped == (None if told else "nothing was left")
     assert report.waited_s == pytest.approx(1.2 if told else 0.2, abs=0.21)
+
+
+GUESS = replace(SERVED, since=0.0, is_certain=False)
+BEGUN = replace(TURN, began=1.0)
+
+
+def named(conversation: str, source: str) -> Known:
+    return Known(Conversation(conversation, source, None, exists=True), Clues())
+
+
+@pytest.mark.parametrize(
+    ("work", "known", "told"),
+    [
+        (GUESS, named("talk", "sole-candidate"), 0),
+        (replace(GUESS, is_certain=True), named("talk", "sole-candidate"), 1),
+        (GUESS, named("talk", "exit-banner"), 1),
+        (replace(GUESS, conversation="other"), named("talk", "exit-banner"), 1),
+        (replace(GUESS, is_certain=True), named("other", "exit-banner"), 0),
+    ],
+    ids=["a guess", "its pane shows a turn", "named", "it is another", "the guess was wrong"],
+)
+def test_a_guess_is_left_to_its_server_until_it_is_certain(
+    work: Served, known: Known, told: int
+) -> None:
+    daemon = Daemon(job=BEGUN, listed_s=1.0)
+    ended = served(daemon, work, known)
+    assert (ended.unended, daemon.count(BeginOwnEnd)) == (None, told)
+
+
+def test_a_guess_that_its_server_says_nothing_of_is_not_called_gone() -> None:
+    daemon = Daemon(job=BEGUN, unreadable=(0.0, FOR_EVER))
+    ended = served(daemon, GUESS, named("talk", "sole-candidate"))
+    assert ended.unended is not None
+    assert (ended.unended.code, daemon.count(BeginOwnEnd)) == (Code.STILL_RUNNING, 0)
 
 
 @pytest.mark.parametrize(

@@ -51,20 +51,25 @@ class Lingering:
     bond: Bond = Bond.SAME
     conversation: str = ""  # its own one, if it is another
     job: Job | None = None
+    is_guess: bool = False  # which conversation it was: what is said of it may be another one's
 
     @property
     def warning(self) -> str:
         if self.bond is Bond.CHILD:
-            return f"children_running: it launched {self.where}, still running; {self.way_out}"
+            launched = "may have launched" if self.is_guess else "launched"
+            return f"children_running: it {launched} {self.where}, still running; {self.way_out}"
+        guessed = "what may be its conversation"
         if self.bond is Bond.COPY:
-            copy = f"a copy of it continues as {self.conversation} in {self.where}"
+            of = guessed if self.is_guess else "it"
+            copy = f"a copy of {of} continues as {self.conversation} in {self.where}"
             return f"conversation_forked: {copy}; {self.way_out}"
-        return f"goes_on: the conversation continues in {self.where}; {self.way_out}"
+        what = guessed if self.is_guess else "the conversation"
+        return f"goes_on: {what} continues in {self.where}; {self.way_out}"
 
     def below(self, name: str) -> Lingering:
         """Return it with the commands for a child of this row, if it was launched from it, or took
-        a copy of its conversation."""
-        if self.bond is Bond.SAME or self.job is None:
+        a copy of its conversation. By a guess it is nobody's child."""
+        if self.bond is Bond.SAME or self.job is None or self.is_guess:
             return self
         child = f"{name}{BELOW}{self.job.id}"
         return replace(self, attach=command("attach", child), end=command("stop", child))

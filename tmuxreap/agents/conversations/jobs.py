@@ -83,6 +83,7 @@ class Served:
     store: Path
     conversation: str
     since: float | None = None  # it is only a guess, and must have begun since then
+    is_certain: bool = True  # False: it may be another one's, and is ended only once it is named
 
     def among(self, jobs: Jobs) -> Job | None:
         """Return the session in it that a server runs."""

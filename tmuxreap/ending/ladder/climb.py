@@ -15,7 +15,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.ending.ending_state import EndingState, RungReport
-from tmuxreap.ending.ladder.daemons import end_at_server, end_in_daemon, went_on
+from tmuxreap.ending.ladder.daemons import NOTHING_LEFT, end_at_server, end_in_daemon, went_on
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -84,7 +84,7 @@ def _run_rungs(ending: EndingState) -> Steps[Outcome]:
             continue
         skipped = planned.skipped or _exited_before_keys(ending, planned)
         skipped = skipped or _kept_by_daemon(ending, planned)
-        skipped = skipped or ("nothing was left" if gone else None)
+        skipped = skipped or (NOTHING_LEFT if gone else None)
         if skipped is not None:
             ending.rungs.append(RungReport(planned.rung, skipped=skipped))
             continue
@@ -147,8 +147,7 @@ def _run_at_server(ending: EndingState, planned: PlannedRung, served: Served) ->
     started = ending.now
     if not (yield from ask(Checkpoint(planned.rung))):
         return False
-    ended, told = yield from end_at_server(ending, planned, served)
-    skipped = None if told else "nothing was left"
+    ended, skipped = yield from end_at_server(ending, planned, served)
     ending.rungs.append(RungReport(planned.rung, ending.now - started, skipped=skipped))
     return ended
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents.conversations.find import GUESS
 from tmuxreap.core.errors import Code, Failure, command, could_not
 from tmuxreap.core.model import Outcome
+from tmuxreap.core.values import replace
 from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.ladder.requests import (
     BeginOwnEnd,
@@ -29,6 +31,8 @@ LOOK_AGAIN_S = 0.05
 READ_AGAIN_S = 2.0  # a list that is just being written
 ASK_AGAIN_S = 0.2  # a server, which has other work
 CLEAN_LOOKS = 2
+NOTHING_LEFT = "nothing was left"
+ONLY_GUESSED = "which conversation was its own is only a guess"
 
 
 def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
@@ -60,24 +64,37 @@ def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
 
 def end_at_server(
     ending: EndingState, planned: PlannedRung, served: Served
-) -> Steps[tuple[bool, bool]]:
+) -> Steps[tuple[bool, str | None]]:
     """End what the agent's own server runs for a session in a pane, once that is gone. Return
-    whether two looks in a row find it at work no more, and whether it had to be told."""
+    whether two looks in a row find it at work no more, and why it was not told. What is only a
+    guess is left to it: it is named in a warning."""
+    served = _named(ending, served)
     until = ending.now + planned.wait_s
     own_end: OwnEnd | None = None
     clean = 0
     while clean < CLEAN_LOOKS:
         jobs = yield from ask(ReadServed())
         found = served.among(jobs)
+        if found is not None and not served.is_certain:
+            return True, ONLY_GUESSED
         clean = clean + 1 if found is None and jobs.is_known else 0
         if found is not None and own_end is None:
             own_end = yield from ask(BeginOwnEnd(found))
         if clean < CLEAN_LOOKS:
             if not clean and ending.now >= until:
                 ending.unended = _goes_on(ending, served, own_end)
-                return False, own_end is not None
+                return False, None if own_end is not None else NOTHING_LEFT
             yield from ask(Wait(frozenset(), ending.now + ASK_AGAIN_S))
-    return True, own_end is not None
+    return True, None if own_end is not None else NOTHING_LEFT
+
+
+def _named(ending: EndingState, served: Served) -> Served:
+    """Return it with the conversation that the agent itself named as it left, in place of a
+    guess."""
+    said = ending.known.conversation
+    if served.since is None or said.id is None or said.source == GUESS:
+        return served
+    return replace(served, conversation=said.id, since=None, is_certain=True)
 
 
 def went_on(ending: EndingState) -> Steps[bool]:

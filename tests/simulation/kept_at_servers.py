@@ -1,0 +1,36 @@
+"""Histories that broke a promise once, of sessions that an agent's own server runs."""
+
+from __future__ import annotations
+
+from tests.simulation.history import Step
+
+CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
+SLOW = {**CALM, "exit_delay_s": 0.5}
+STUBBORN = {**CALM, "ignores": ("SIGHUP", "SIGTERM")}
+AGENT = ("agent", True, None)
+
+AT_SERVERS: dict[str, list[Step]] = {
+    "the only conversation in the folder of an agent is that of one that went to its daemon": [
+        (
+            "daemon",
+            "server",
+            {"respawn_s": 2.0, "slow_s": 0.0, "deaf": False, "revives_s": 0.5, "late_s": 0.0},
+        ),
+        ("live", "a", "demo", 1, "headless", {**STUBBORN, "leaves": False}),
+        ("row", "a", "full"),
+        ("live", "b", "demo", 0, "shell", {**SLOW, "ignores": ("SIGHUP",)}),
+        ("deed", "goes_to_its_daemon", "b", 3),
+        ("act", "stop", "a", AGENT, (), ""),
+    ],
+    "the only conversation in the folder of an agent is that of one in its daemon": [
+        (
+            "daemon",
+            "server",
+            {"respawn_s": 0.0, "slow_s": 4.0, "deaf": True, "revives_s": 0.5, "late_s": 3.0},
+        ),
+        ("live", "a", "plain", 1, "daemon", {**CALM, "exit_delay_s": 4.0}),
+        ("live", "b", "demo", 0, "headless", SLOW),
+        ("row", "b", "foreign with its id"),
+        ("act", "kill", "b", AGENT, (), ""),
+    ],
+}
