@@ -84,7 +84,10 @@ class Checks:
         for name, row in ours.items():
             in_pane = row.get("terminal") != "background"
             alive = lives(row) if in_pane else row["pane"]["id"] in seats
-            if row["status"] != "running" and alive:
+            # A killed server takes up its work as it begins again: its rows were rightly lost in
+            # between, and are not written back, but told.
+            is_taken_up = not in_pane and row.get("termination_mode") == "lost" and name in told
+            if row["status"] != "running" and alive and not is_taken_up:
                 yield f"{name} is {row['status']} and lives: {row}"
             if row["status"] == "running" and not alive and name not in told:
                 yield f"{name} is running and dead, and nobody says so: {row}"
