@@ -9,6 +9,7 @@ import pytest
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
 from tests.proof.test_carriers import DOCKER
+from tmuxreap.agents.screens import State
 from tmuxreap.commands.endings import ender_of
 from tmuxreap.ending.ending_state import EndingState
 from tmuxreap.ending.policy import Policy
@@ -58,16 +59,16 @@ def test_a_refused_ending_says_for_which_agent_and_process(story: Story) -> None
 @pytest.mark.parametrize(
     ("state", "carried", "shown"),
     [
-        ("busy", False, True),
-        ("idle", False, False),
-        ("dialog", False, False),
-        ("busy", True, False),
+        ("busy", False, State.BUSY),
+        ("idle", False, State.IDLE),
+        ("dialog", False, State.DIALOG),
+        ("busy", True, None),
     ],
 )
-def test_only_a_turn_on_the_screen_of_an_agent_here_makes_a_guess_certain(
-    story: Story, monkeypatch: pytest.MonkeyPatch, state: str, carried: bool, shown: bool
+def test_only_the_screen_of_an_agent_here_is_compared_with_its_server(
+    story: Story, monkeypatch: pytest.MonkeyPatch, state: str, carried: bool, shown: State | None
 ) -> None:
-    """A dialog may ask about a setting; and what is behind a carrier has its conversation there."""
+    """What is behind a carrier has its conversation there."""
     agent = story.agent(state=state)
     if carried:
         screen = agent.pane.screen
@@ -76,7 +77,7 @@ def test_only_a_turn_on_the_screen_of_an_agent_here_makes_a_guess_certain(
         row = {"name": "other", "status": "running", "agent": "demo"}
         story.add_row({**row, "pane": {"pid": agent.pane.now.pid, "cwd": "/"}})
     seen = []
-    monkeypatch.setattr(Finder, "served", lambda *_, shows_turn: seen.append(shows_turn))
+    monkeypatch.setattr(Finder, "served", lambda *given: seen.append(given[-1]))
     app = story.app()
     rows = app.registry.look().usable[-1:]
     (prepared,) = ender_of(app).planning.prepare(rows, KILL)

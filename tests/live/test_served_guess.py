@@ -11,7 +11,7 @@ import pytest
 
 from tests import served
 from tests.background import ONE, said
-from tests.real import PATIENCE_S, Real, answer, until
+from tests.real import DEMO, PATIENCE_S, Real, answer, until
 from tests.served import Server
 from tmuxreap.commands import list as listing
 
@@ -76,6 +76,22 @@ def test_the_turn_that_a_pane_shows_is_ended_at_its_server(real: Real, server: S
     result = answer(real.kill())
     assert (result["error"], result["warnings"], server.working()) == (None, [], [])
     assert result["conversation"]["source"] == "sole-candidate"
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_question_is_its_own_if_its_server_has_one_too(
+    real: Real, server: Server, asks: bool
+) -> None:
+    """A dialog alone may ask about a setting, of an agent that has said nothing."""
+    guessed(server)
+    real.start(command=(*DEMO, "--state", "dialog"))
+    said(real)
+    waits = {"http": {"asks": "may I?"}, "socket": {"flags": ["may I?"]}}
+    server.begin(**now(), **(waits[server.transport] if asks else {}))
+    result = answer(real.kill())
+    assert result["error"] is None
+    assert server.working() == ([] if asks else ["s1"])
+    assert bool(result["warnings"]) is not asks
 
 
 def test_the_conversation_that_an_agent_names_as_it_leaves_is_ended_at_its_server(

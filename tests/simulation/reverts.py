@@ -299,8 +299,7 @@ REVERTS: Mapping[str, Sequence[Edit]] = {
     "what a server may go on with is ended with its pane": [
         (
             "sessions/conversation.py",
-            "        if jobs.is_known and served.among(jobs) is None:\n            return None\n"
-            "        return served\n",
+            "        if jobs.is_known and found is None:\n            return None\n",
             "        return None\n",
         )
     ],

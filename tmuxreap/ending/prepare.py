@@ -15,7 +15,6 @@ from tmuxreap.agents.conversations.background import Lists
 from tmuxreap.agents.conversations.purge import would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import Spares
-from tmuxreap.agents.screens import State
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.model import EndVerb, Outcome, Process, Row, Scope, Server, Status
 from tmuxreap.core.ports import Clock, Processes, Tmux
@@ -146,7 +145,9 @@ class Planning:
         if profile is not None and (sight.agent or sight.carrier):
             screen = visible_screen(profile, sight, spares.carriers, shown.text)
         # Of an agent that is here, and by its screen alone: a record may be another conversation's.
-        shows_turn = bool(sight.agent) and screen is not None and screen.state is State.BUSY
+        shows = None
+        if sight.agent and screen is not None and not screen.setup:
+            shows = screen.state
         ports = self.active.processes, self.active.clock
         doing = state_by(*ports, sight, profile, said, screen, record)
         if screen is not None:
@@ -164,7 +165,7 @@ class Planning:
         served = None
         had_pane = sight.session is not None or (bool(sight.agent) and sight.job is None)
         if had_pane and sight.job is None and policy.verb in ENDING_VERBS:
-            served = self.finder.served(known, row, profile, lists, shows_turn=shows_turn)
+            served = self.finder.served(known, row, profile, lists, shows)
         seats = None
         if had_pane and policy.verb in ENDING_VERBS:
             seats = self.finder.seats(known, profile, lists)

@@ -34,6 +34,7 @@ from tmuxreap.agents.conversations.records import (
 )
 from tmuxreap.agents.hooks.events import SESSION_END, may_be_agent
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import State
 from tmuxreap.core.model import Live, Process, Row
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Conversation
@@ -194,12 +195,18 @@ class Finder:
         return Lists(self.processes, self.home)
 
     def served(
-        self, known: Known, row: Row, profile: Profile | None, lists: Lists, *, shows_turn: bool
+        self,
+        known: Known,
+        row: Row,
+        profile: Profile | None,
+        lists: Lists,
+        shown: State | None,
     ) -> Served | None:
         """Return what the agent's own server runs, or may run, for a row in a pane. A conversation
-        that is only a guess must have begun in that pane, and is certain only while that shows a
-        turn: an agent that has said nothing has none on disk, and the one that was found there is
-        that of another agent, which has left its pane."""
+        that is only a guess must have begun in that pane, and is certain only while what is `shown`
+        there is a turn, or a question that the server has, too: an agent that has said nothing has
+        none on disk, and the one that was found there is that of another agent, which has left its
+        pane."""
         conversation = known.conversation.id
         store = known.clues.store
         if profile is None or profile.own_server is None or conversation is None or store is None:
@@ -208,12 +215,15 @@ class Finder:
         is_guess = known.conversation.source == find.GUESS
         if is_guess:
             since = row.pane.created_epoch or math.inf
-        certain = shows_turn or not is_guess
-        served = Served(profile.name, store, conversation, since, is_certain=certain)
+        served = Served(profile.name, store, conversation, since)
         jobs = lists.of(profile, store)
-        if jobs.is_known and served.among(jobs) is None:
+        found = served.among(jobs)
+        if jobs.is_known and found is None:
             return None
-        return served
+        if not is_guess or shown is State.BUSY:
+            return served
+        asks = found is not None and found.state is State.DIALOG
+        return replace(served, is_certain=asks and shown is State.DIALOG)
 
     def seats(
         self, known: Known, profile: Profile | None, lists: Lists, told: Job | None = None
