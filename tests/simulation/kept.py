@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from tests.simulation.history import Step
 from tests.simulation.kept_at_servers import AT_SERVERS
-
-CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
-SLOW = {**CALM, "exit_delay_s": 0.5}
-STUBBORN = {**CALM, "ignores": ("SIGHUP", "SIGTERM")}
-EVERY = {"targets": ("all",), "yes": True}
-AGENT, PANE, WHOLE = ("agent", True, None), ("pane", True, 1.0), ("session", True, None)
+from tests.simulation.kept_daemons import (
+    AGENT,
+    CALM,
+    EVERY,
+    OF_DAEMONS,
+    PANE,
+    SLOW,
+    STUBBORN,
+    WHOLE,
+)
 
 HISTORIES: dict[str, list[Step]] = {
+    **OF_DAEMONS,
     "the agent of a moved pane is another": [
         ("live", "a", "demo", 0, "", {**SLOW, "marked": True}),
         ("live", "b", "demo", 0, "", {**SLOW, "ignores": ("SIGTERM",)}),
@@ -302,67 +307,6 @@ HISTORIES: dict[str, list[Step]] = {
         ("act", "stop", "b", ("session", True, 1.0), (), ""),
         ("deed", "joins", "b", 1),
     ],
-    "an agent goes to its daemon, whose list cannot be read": [
-        ("daemon", "list", {}),
-        ("live", "a", "demo", 0, "", CALM),
-        ("row", "a", "full"),
-        ("deed", "goes_to_its_daemon", "a", 1),
-        ("deed", "its_daemon_says_nothing", "a", 0),
-        ("act", "reconcile", "a", None, (), ""),
-    ],
-    "an agent goes to its daemon, and leaves a shell": [
-        ("daemon", "list", {}),
-        ("live", "a", "demo", 0, "script", CALM),
-        ("row", "a", "full"),
-        ("deed", "goes_to_its_daemon", "a", 1),
-        ("act", "stop", "a", AGENT, (), ""),
-    ],
-    "the same, and the list of its daemon cannot be read": [
-        ("daemon", "list", {}),
-        ("live", "a", "demo", 0, "script", CALM),
-        ("row", "a", "full"),
-        ("deed", "goes_to_its_daemon", "a", 1),
-        ("deed", "its_daemon_says_nothing", "a", 0),
-        ("act", "kill", "a", AGENT, (), ""),
-    ],
-    "a server works again on what was ended": [
-        ("daemon", "server", {"revives_s": 4.0}),
-        ("live", "a", "demo", 0, "daemon", CALM),
-        ("row", "a", "full"),
-        ("act", "kill", "a", AGENT, (), ""),
-    ],
-    "the list that a pane shows cannot be read": [
-        ("daemon", "list", {}),
-        ("live", "a", "demo", 0, "", CALM),
-        ("row", "a", "full"),
-        ("deed", "its_daemon_says_nothing", "a", 0),
-        ("deed", "goes_to_its_daemon", "a", 0),
-        ("act", "kill", "a", AGENT, (), ""),
-    ],
-    "an agent goes to its daemon while it is stopped": [
-        ("daemon", "list", {}),
-        ("live", "a", "demo", 0, "", {**CALM, "exit_delay_s": 4.0}),
-        ("row", "a", "full"),
-        ("act", "stop", "a", AGENT, (), ""),
-        ("deed", "goes_to_its_daemon", "a", 3),
-    ],
-    "the server of a pane says nothing while that ends": [
-        ("daemon", "server", {}),
-        ("live", "a", "demo", 0, "", {**CALM, "exit_delay_s": 4.0}),
-        ("row", "a", "full"),
-        ("deed", "goes_to_its_daemon", "a", 0),
-        ("act", "stop", "a", AGENT, (), ""),
-        ("time", 0.5),
-        ("deed", "its_daemon_says_nothing", "a", 0),
-        ("time", 40.0),
-    ],
-    "a neighbor lives in the daemon that an agent began": [
-        ("daemon", "list", {}),
-        ("live", "a", "demo", 0, "", {**CALM, "marked": True}),
-        ("row", "a", "full"),
-        ("live", "b", "demo", 0, "daemon", CALM),
-        ("act", "kill", "a", AGENT, (), ""),
-    ],
     "a session is another after its end was confirmed from another machine": [
         ("host",),
         ("live", "a", "demo", 0, "", CALM),
@@ -372,37 +316,6 @@ HISTORIES: dict[str, list[Step]] = {
         ("deed", "dies", "a", 0),
         ("act", "start", "a", ("demo", "", False), (), ""),
         ("time", 12.0),
-    ],
-    "a turn goes on at the server of an agent that outlived its pane": [
-        ("daemon", "server", {}),
-        ("live", "a", "demo", 0, "", {**CALM, "ignores": ("SIGHUP",)}),
-        ("row", "a", "full"),
-        ("deed", "server_dies", "a", 0),
-        ("deed", "goes_to_its_daemon", "a", 0),
-        ("act", "kill", "a", AGENT, (), ""),
-    ],
-    "a pane that shows what a deaf daemon runs goes while that is ended": [
-        ("daemon", "list", {"deaf": True}),
-        ("live", "a", "demo", 0, "", CALM),
-        ("row", "a", "full"),
-        ("deed", "goes_to_its_daemon", "a", 0),
-        ("act", "kill", "a", AGENT, (), ""),
-        ("deed", "dies", "a", 0),
-    ],
-    "a turn goes on at the server of a pane": [
-        ("daemon", "server", {}),
-        ("live", "a", "demo", 0, "", CALM),
-        ("row", "a", "full"),
-        ("deed", "goes_to_its_daemon", "a", 0),
-        ("act", "stop", "a", AGENT, (), ""),
-    ],
-    "what a server works on again is stopped again": [
-        ("daemon", "server", {"revives_s": 0.5}),
-        ("live", "a", "demo", 0, "daemon", CALM),
-        ("row", "a", "full"),
-        ("act", "stop", "a", AGENT, (), ""),
-        ("time", 12.0),
-        ("act", "stop", "a", AGENT, (), ""),
     ],
     "a connection breaks before its request arrives": [
         ("host",),

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.history import Step
-
-CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
-SLOW = {**CALM, "exit_delay_s": 0.5}
-STUBBORN = {**CALM, "ignores": ("SIGHUP", "SIGTERM")}
-AGENT = ("agent", True, None)
+from tests.simulation.kept_daemons import AGENT, CALM, SLOW, STUBBORN
 
 AT_SERVERS: dict[str, list[Step]] = {
     "the only conversation in the folder of an agent is that of one that went to its daemon": [
