@@ -329,8 +329,9 @@ class Play:
             self.far.ask(Ask(verb, words, list(links), list(there)), list(here))
 
     def _facts(self, names: Collection[str]) -> dict[str, Any]:
-        facts: dict[str, Any] = {"lives": {name: self.judge.bound(name) for name in names}}
-        return {**facts, "drafts": self.world.drafts(), "full": self.world.full}
+        lives = {name: self.judge.bound(name) for name in names}
+        drafts = people.drafts(self.world)
+        return {"lives": lives, "rows": self.judge.rows, "drafts": drafts, "full": self.world.full}
 
     def step(self, step: Step) -> None:
         getattr(self, f"do_{step[0]}")(*step[1:])

@@ -401,5 +401,13 @@ HISTORIES: dict[str, list[Step]] = {
         ("full", True),
         ("act", "kill", "a", AGENT, (), ""),
     ],
+    "a name is started anew while its kill waits for a child": [
+        ("live", "b", "demo", 0, "", CALM),
+        ("row", "b", "full"),
+        ("deed", "bears", "b", 3),
+        ("act", "kill", "b", AGENT, (), ""),
+        ("ledger", True),
+        ("act", "start", "b", ("demo", "always", False), (), ""),
+    ],
     **AT_SERVERS,
 }

@@ -55,6 +55,15 @@ def theirs(world: World, life: Life, number: int) -> FakePane | None:
     return found[number % len(found)] if found else None
 
 
+def drafts(world: World) -> dict[Life, str]:
+    """Return what people have half-typed."""
+    found = {}
+    for life in world.lives:
+        if life.agent is not None and life.agent.draft.startswith(HALF):
+            found[life] = life.agent.draft
+    return found
+
+
 def gives_up(world: World, name: str, socket: str | None = None) -> None:
     """Give up what is in a session that is ended as a whole, and what carries its mark; on one
     server, or on all."""

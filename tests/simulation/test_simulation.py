@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from random import SystemRandom
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,10 @@ from tests.simulation.history import draw, play
 from tests.simulation.kept import HISTORIES
 from tests.simulation.reverts import REVERTS, TOP
 from tests.simulation.shrink import failure_of, shrink
+from tmuxreap.core.model import Row
+from tmuxreap.ending.ladder import execute
 from tmuxreap.proof import see
+from tmuxreap.proof.sight import Past, Sight
 
 FRESH_S = 600.0
 
@@ -55,6 +59,25 @@ def test_a_defect_made_on_purpose_is_found_and_shrunk(monkeypatch: pytest.Monkey
     assert failure is not None
     assert "promise 1" in failure
     assert shrink(steps, failure) == needed
+
+
+def test_a_kill_that_goes_on_to_a_session_begun_meanwhile_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Later looks go by the name, and take another session of it for the one that was killed."""
+    by_identity = see.see_again
+
+    def see_again(row: Row, profile: Any, spares: Any, world: Any, past: Past) -> Sight:
+        assert past.first is not None
+        socket = past.first.socket
+        if world.session_named(world.servers[socket], row.name) is None:
+            return by_identity(row, profile, spares, world, past)
+        return see.see(Row(row.name, agent=row.agent), socket, profile, spares, world, Past())
+
+    monkeypatch.setattr(execute, "see_again", see_again)
+    failure = failure_of(HISTORIES["a name is started anew while its kill waits for a child"])
+    assert failure is not None
+    assert "which began when it had struck already" in failure
 
 
 def test_each_known_repair_can_be_reverted() -> None:

@@ -442,7 +442,12 @@ class World(OtherTools):
             self.check(owner in (None, GIVEN, SHELL), promise, told)
 
     def _strikes_a_life(self, actor: Actor, life: Life, told: str) -> None:
-        """Check that its end could be written, and remember the draft that it takes along."""
+        """Check that it began before the first strike, and that its end could be written; remember
+        the draft that it takes along."""
+        known = actor.facts.setdefault("known", len(self.lives))
+        later = self.lives.index(life) >= known
+        anew = not actor.names or actor.verb in NAMING
+        self.check(anew or not later, 2, f"{told}, which began when it had struck already")
         unwritten = self.full and actor.facts.get("full") and actor.verb in CAREFUL
         self.check(not unwritten, 5, f"{told}, although nothing can be written")
         agent = life.agent
@@ -457,16 +462,12 @@ class World(OtherTools):
         alive = life.agent is not None and self.processes.alive(life.agent.process)
         return alive and any(pane is life.pane for pane in panes)
 
-    def drafts(self) -> dict[Life, str]:
-        """Return what people have half-typed."""
-        found = {}
-        for life in self.lives:
-            if life.agent is not None and life.agent.draft.startswith(HALF):
-                found[life] = life.agent.draft
-        return found
-
     def meant(self, actor: Actor, life: Life) -> bool:
         if not actor.names:
+            return True
+        # A start may have written its row anew: what that meant when it was given is still named.
+        before = actor.facts.get("rows", {})
+        if any(self.life_of(before[name]) is life for name in actor.names & before.keys()):
             return True
         rows = [row for name, row in self.rows().items() if name in actor.names]
         if life.name in actor.names:
