@@ -141,8 +141,15 @@ class Stage(Turns):
         super().__init__(processes)
         self.actors: list[Actor] = []
         self.stages: list[Stage] = [self]  # of all machines
+        processes.when_gone.append(self._ends)
         self.slowed = 0  # commands that pause between a look and what follows from it
         self.full = False  # the disk, for all, and for as long as it says so
+
+    def _ends(self, process: ProcessId) -> None:
+        """Let a command do nothing more once another one has ended its process."""
+        for actor in self.actors:
+            if actor.process == process and actor is not self.current:
+                actor.crashed = True
 
     def context(self, actor: Actor) -> Context:
         raise NotImplementedError

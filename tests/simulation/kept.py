@@ -409,5 +409,13 @@ HISTORIES: dict[str, list[Step]] = {
         ("ledger", True),
         ("act", "start", "b", ("demo", "always", False), (), ""),
     ],
+    "a stop is ended with the session that it was given in": [
+        ("live", "a", "plain", 0, "", CALM),
+        ("row", "a", "full"),
+        ("live", "b", "plain", 0, "", CALM),
+        ("row", "b", "full"),
+        ("act", "stop", "b", AGENT, ((12, "pause"),), "a"),
+        ("act", "kill", "a", AGENT, (), ""),
+    ],
     **AT_SERVERS,
 }
