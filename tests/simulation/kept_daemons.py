@@ -103,4 +103,20 @@ OF_DAEMONS: dict[str, list[Step]] = {
         ("time", 12.0),
         ("act", "stop", "a", AGENT, (), ""),
     ],
+    "an agent outlives its pane, and its daemon runs what it took there": [
+        ("daemon", "list", {"slow_s": 4.0}),
+        ("live", "a", "demo", 0, "", {**STUBBORN, "exit_delay_s": 4.0}),
+        ("row", "a", "full"),
+        ("deed", "goes_to_its_daemon", "a", 2),
+        ("deed", "closes", "a", 3),
+        ("act", "start", "a", ("mystery", "", True), (), ""),
+    ],
+    "its daemon brings that back while the agent is ended": [
+        ("daemon", "list", {"revives_s": 2.0}),
+        ("live", "a", "demo", 0, "", {**STUBBORN, "exit_delay_s": 4.0}),
+        ("row", "a", "full"),
+        ("deed", "goes_to_its_daemon", "a", 2),
+        ("deed", "closes", "a", 3),
+        ("act", "stop", "a", AGENT, (), ""),
+    ],
 }

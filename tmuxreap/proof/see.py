@@ -136,10 +136,14 @@ def see(
         jobs, job = NOTHING
         if not agent:
             jobs, job = _continued(row, profile, world)
+        elif not row.status.ended:
+            jobs, job = _parked(agent, row, profile, world)
         if jobs is not None and not jobs.is_known:
             return Sight(Live.UNKNOWN, socket, server, trouble=_unlisted(row))
         if job is not None:
             seat = replace(row, pane=replace(row.pane, id=job.id))
+            # What outlived the pane is ended with it: an agent that only shows it, for one.
+            past = replace(past, remembered=past.remembered | belongings.ids)
             return _see_job(seat, socket, profile, spares, world, past)
         unproven = unproven_of(row, server, belongings, spares, world, past)
         return replace(sight, agent=agent, unproven=unproven)

@@ -15,7 +15,13 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import EndVerb, Outcome, ProcessId, StoppedBy
 from tmuxreap.core.ports import SignalSent
 from tmuxreap.ending.ending_state import EndingState, RungReport
-from tmuxreap.ending.ladder.daemons import NOTHING_LEFT, end_at_server, end_in_daemon, went_on
+from tmuxreap.ending.ladder.daemons import (
+    NOTHING_LEFT,
+    came_back,
+    end_at_server,
+    end_in_daemon,
+    went_on,
+)
 from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
@@ -190,7 +196,7 @@ def _end_processes(
         yield from _look(ending, processes_only=clean > 0)
         left = ending.sight.owned.ids
         session_exists = ending.sight.session is not None and not ending.is_held
-        if ending.blocked:
+        if ending.blocked or came_back(ending):
             return False
         if not left and not (session_exists and closed):
             clean = 0 if session_exists else clean + 1

@@ -62,6 +62,18 @@ def end_in_daemon(ending: EndingState, planned: PlannedRung) -> Steps[bool]:
     return True
 
 
+def came_back(ending: EndingState) -> bool:
+    """Tell whether its daemon runs it again while something that it left behind is being ended: the
+    processes that the last look found are those of its daemon again."""
+    job = ending.sight.job
+    if not ending.in_daemon or job is None or ending.sight.daemon is None:
+        return False
+    verb = ending.policy.verb.value
+    hint = command(verb, ending.name)
+    ending.unended = could_not(verb, ending.name, _back(job), hint, Code.RESPAWNED)
+    return True
+
+
 def end_at_server(
     ending: EndingState, planned: PlannedRung, served: Served
 ) -> Steps[tuple[bool, str | None]]:
@@ -180,8 +192,11 @@ def _not_ended(ending: EndingState, job: Job, own_end: OwnEnd) -> Failure:
 
 
 def _respawned(ending: EndingState, job: Job, own_end: OwnEnd) -> Failure:
-    reason = f"{job.agent}'s own daemon brought {job.seat} back"
-    return _still_there(ending, own_end, reason, Code.RESPAWNED)
+    return _still_there(ending, own_end, _back(job), Code.RESPAWNED)
+
+
+def _back(job: Job) -> str:
+    return f"{job.agent}'s own daemon brought {job.seat} back"
 
 
 def _still_there(ending: EndingState, own_end: OwnEnd, reason: str, code: Code) -> Failure:
