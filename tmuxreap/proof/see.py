@@ -133,11 +133,7 @@ def see(
         others += [pane for pane in whole.panes if not was_made_in(whole, pane, world)]
     agent = _agent_left_behind(row, belongings, others, profile, world, past)
     if session is None:
-        jobs, job = NOTHING
-        if not agent:
-            jobs, job = _continued(row, profile, world)
-        elif not row.status.ended:
-            jobs, job = _parked(agent, row, profile, world)
+        jobs, job = _taken_along(agent, row, profile, world)
         if jobs is not None and not jobs.is_known:
             return Sight(Live.UNKNOWN, socket, server, trouble=_unlisted(row))
         if job is not None:
@@ -149,7 +145,8 @@ def see(
         return replace(sight, agent=agent, unproven=unproven)
     # The agent's pane is gone; the others may be foreign.
     leads = conversations_of(agent, leads, profile, world)
-    return replace(sight, live=Live.AGENT_GONE, agent=agent, leads=leads)
+    sight = replace(sight, agent=agent, leads=leads)
+    return _without_pane(sight, row, profile, world)
 
 
 def _outlived(
@@ -228,7 +225,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         return replace(sight, unproven=unproven_of(row, server, belongings, spares, world, past))
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     if pane is None:
-        return replace(sight, live=Live.AGENT_GONE)
+        return _without_pane(sight, row, profile, world)
     agent = agent_in(pane, profile, world)
     return _with_agent(sight, row, pane, agent, profile, spares, world)
 
@@ -269,6 +266,30 @@ def _with_agent(
         keyed=keyed,
         carrier=carrier,
     )
+
+
+def _without_pane(sight: Sight, row: Row, profile: Profile | None, world: World) -> Sight:
+    """Add what runs of an agent whose pane is gone, while its session has others."""
+    jobs, job = NOTHING
+    if profile is not None and profile.own_server is None:
+        jobs, job = _taken_along(sight.agent, row, profile, world)
+    if jobs is not None and not jobs.is_known:
+        return replace(sight, live=Live.UNKNOWN, trouble=_unlisted(row))
+    if jobs is None or job is None:
+        return replace(sight, live=Live.AGENT_GONE)
+    return replace(sight, live=Live.ALIVE, job=job, daemon=jobs.daemon)
+
+
+def _taken_along(
+    agent: tuple[Process, ...], row: Row, profile: Profile | None, world: World
+) -> Listed:
+    """Return the session in its own daemon to which an agent without a pane took a running row's
+    conversation: as it says itself while it lives."""
+    if not agent:
+        return _continued(row, profile, world)
+    if row.status.ended:
+        return NOTHING
+    return _parked(agent, row, profile, world)
 
 
 def _parked(agent: tuple[Process, ...], row: Row, profile: Profile | None, world: World) -> Listed:
