@@ -119,4 +119,16 @@ OF_DAEMONS: dict[str, list[Step]] = {
         ("deed", "closes", "a", 3),
         ("act", "stop", "a", AGENT, (), ""),
     ],
+    "an agent in a moved pane begins its daemon while it is stopped": [
+        (
+            "daemon",
+            "list",
+            {"respawn_s": 0.3, "slow_s": 0.0, "deaf": False, "revives_s": None, "late_s": 3.0},
+        ),
+        ("live", "a", "demo", 0, "", {**SLOW, "said": False, "marked": True}),
+        ("row", "a", "foreign"),
+        ("act", "stop", "a", AGENT, (), ""),
+        ("deed", "moves", "a", 1),
+        ("deed", "goes_to_its_daemon", "a", 1),
+    ],
 }

@@ -175,6 +175,7 @@ class Observer:
             unregistered=wanted.unregistered,
             places={socket: places_of(server, ttys) for socket, server in servers.items()},
             lists=cache(self._lists),
+            read_names=self._names,
         )
         return self.latest
 

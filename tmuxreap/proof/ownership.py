@@ -318,6 +318,11 @@ def no_lists() -> Lists:
     raise LookupError
 
 
+def nameless(_: Process) -> Names:
+    """Return no names: of a look that reads none."""
+    return NAMELESS
+
+
 @frozen
 class World:
     """One look: every process, the tmux servers that were asked, and the place of this program
@@ -337,6 +342,7 @@ class World:
     unregistered: bool  # whether sessions without a row were included
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
     lists: Callable[[], Lists] = no_lists  # of the agents' own daemons
+    read_names: Callable[[Process], Names] = nameless
 
     def places_on(self, server: ServerLook) -> Places:
         return self.places.get(server.socket, NO_PLACES)
@@ -346,6 +352,11 @@ class World:
 
     def names_of(self, process: Process) -> Names:
         return self.names.get(process.pid, NAMELESS)
+
+    def surely_names_of(self, process: Process) -> Names:
+        """Return its names, also of a process that the look did not expect to belong to a session:
+        whether it is spared is decided by them."""
+        return self.names.get(process.pid) or self.read_names(process)
 
     def tty_of(self, pane: Pane) -> int:
         """Return the device number of the pane's terminal; 0 when unknown, or if that may be

@@ -229,7 +229,7 @@ def _private(found: Owned, reach: Reach, spares: Spares, world: World) -> frozen
 
 
 def _match(spares: Spares, process: Process, world: World) -> Spare | None:
-    names = world.names_of(process)
+    names = world.surely_names_of(process)
     called = program_names(names.argv[:1], process.comm, names.executable)
     return spares.matching(called, names.argv)
 
