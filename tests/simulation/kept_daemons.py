@@ -6,6 +6,7 @@ from tests.simulation.history import Step
 
 CALM = {"leaves": True, "exit_delay_s": 0.0, "said": True}
 SLOW = {**CALM, "exit_delay_s": 0.5}
+DEAF = {**CALM, "ignores": ("SIGHUP",)}
 STUBBORN = {**CALM, "ignores": ("SIGHUP", "SIGTERM")}
 EVERY = {"targets": ("all",), "yes": True}
 AGENT, PANE, WHOLE = ("agent", True, None), ("pane", True, 1.0), ("session", True, None)
@@ -130,5 +131,40 @@ OF_DAEMONS: dict[str, list[Step]] = {
         ("act", "stop", "a", AGENT, (), ""),
         ("deed", "moves", "a", 1),
         ("deed", "goes_to_its_daemon", "a", 1),
+    ],
+    "an agent without its pane only shows what its daemon runs": [
+        ("daemon", "list", {}),
+        ("live", "a", "demo", 0, "", STUBBORN),
+        ("row", "a", "full"),
+        ("deed", "closes", "a", 1),
+        ("deed", "goes_to_its_daemon", "a", 0),
+        ("act", "kill", "a", AGENT, (), ""),
+    ],
+    "an agent went to its daemon, and the shell of its closed pane lives": [
+        ("daemon", "list", {"slow_s": 0.5}),
+        ("live", "b", "demo", 0, "script", DEAF),
+        ("row", "b", "full"),
+        ("deed", "closes", "b", 1),
+        ("deed", "goes_to_its_daemon", "b", 1),
+        ("act", "stop", "b", AGENT, (), ""),
+    ],
+    "only another tool's row names what outlived its pane": [
+        ("daemon", "list", {}),
+        ("live", "b", "demo", 0, "script", DEAF),
+        ("row", "b", "foreign with its id"),
+        ("deed", "closes", "b", 1),
+        ("deed", "goes_to_its_daemon", "b", 1),
+        ("act", "reconcile", "b", None, (), ""),
+        ("act", "stop", "b", AGENT, (), ""),
+    ],
+    "another tool's row that moved never knew what its agent left": [
+        ("daemon", "list", {}),
+        ("live", "b", "demo", 0, "", DEAF),
+        ("row", "b", "foreign with its id"),
+        ("deed", "bears", "b", 3),
+        ("deed", "closes", "b", 1),
+        ("deed", "goes_to_its_daemon", "b", 1),
+        ("act", "reconcile", "b", None, (), ""),
+        ("act", "stop", "b", AGENT, (), ""),
     ],
 }

@@ -46,6 +46,7 @@ class Life:
     killers: set[Actor] = field(default_factory=set)  # whose strike was the last
     ended: str = ""  # who said so, once it was recorded
     seen: set[ProcessId] = field(default_factory=set)  # what a command that ended well saw of it
+    untied: set[ProcessId] = field(default_factory=set)  # its row moved, and had never known them
 
     def __repr__(self) -> str:
         return f"{self.name} ({self.kind}, {self.leader.pid})"

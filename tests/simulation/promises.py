@@ -84,7 +84,17 @@ class Judge:
             world.check(same or not lives, 1, f"{told} over {life}, which lives")
         if old.get("status") == "running" and row["status"] != "running":
             self.ended(actor, name, old, row)
+        if old.get("terminal") != "background" == row.get("terminal"):
+            self.moved(old)
         self.conversation(told, name, old, row)
+
+    def moved(self, old: Row) -> None:
+        """Take it that a row knows no more of a pane once it has followed its agent to the daemon
+        than it did before."""
+        life = self.world.life_of(dict(old))
+        if life is not None:
+            tied = {*self.known(life, old), *self.world.daemon.processes_of(life)}
+            life.untied |= {*self.world.alive(life)} - tied
 
     def ended(self, actor: Actor, name: str, old: Row, row: Row) -> None:
         life = self.world.life_of(dict(old))
@@ -127,7 +137,7 @@ class Judge:
         if not self.world.daemon.is_tied(life, row):
             alive = [one for one in alive if one not in self.world.daemon.processes_of(life)]
         elif row.get("terminal") == "background":
-            return alive
+            return [one for one in alive if one not in life.untied]
         if (row.get("tmux") or {}).get("session_id"):
             return alive
         return [

@@ -133,16 +133,14 @@ def see(
         others += [pane for pane in whole.panes if not was_made_in(whole, pane, world)]
     agent = _agent_left_behind(row, belongings, others, profile, world, past)
     if session is None:
+        unproven = unproven_of(row, server, belongings, spares, world, past)
+        left = replace(sight, agent=agent, unproven=unproven)
         jobs, job = _taken_along(agent, row, profile, world)
         if jobs is not None and not jobs.is_known:
             return Sight(Live.UNKNOWN, socket, server, trouble=_unlisted(row))
         if job is not None:
-            seat = replace(row, pane=replace(row.pane, id=job.id))
-            # What outlived the pane is ended with it: an agent that only shows it, for one.
-            past = replace(past, remembered=past.remembered | belongings.ids)
-            return _see_job(seat, socket, profile, spares, world, past)
-        unproven = unproven_of(row, server, belongings, spares, world, past)
-        return replace(sight, agent=agent, unproven=unproven)
+            return _see_moved(left, job.id, row, profile, spares, world, past)
+        return left
     # The agent's pane is gone; the others may be foreign.
     leads = conversations_of(agent, leads, profile, world)
     sight = replace(sight, agent=agent, leads=leads)
@@ -191,8 +189,13 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     if row.terminal is Terminal.BACKGROUND:
         return _see_job(row, first.socket, profile, spares, world, past)
     if first.job is not None and first.session is None:
-        seat = replace(row, pane=replace(row.pane, id=first.job.id))
-        return _see_job(seat, first.socket, profile, spares, world, past)
+        reach = reach_of(row, server, None, world, past)
+        belongings = belongings_of(server, None, reach, spares, world)
+        unproven = unproven_of(row, server, belongings, spares, world, past)
+        left = Sight(
+            Live.GONE, first.socket, server, owned=belongings, reach=reach, unproven=unproven
+        )
+        return _see_moved(left, first.job.id, row, profile, spares, world, past)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, profile, spares, world, past)
     whole = _session_still_there(first, server, world)
@@ -448,6 +451,37 @@ def _see_job(
         contains_caller=_contains_caller(belongings, world),
         job=job if live is Live.ALIVE else None,
         daemon=daemon,
+    )
+
+
+def _see_moved(
+    left: Sight,
+    number: str,
+    row: Row,
+    profile: Profile | None,
+    spares: Spares,
+    world: World,
+    past: Past,
+) -> Sight:
+    """Judge a session whose pane is gone, and whose conversation its agent took to its own daemon:
+    by what that runs, and by what is `left` of the pane, which may outlive both."""
+    seat = replace(row, pane=replace(row.pane, id=number))
+    # What was of the pane, and is in another one's by now, is not the daemon's either.
+    elsewhere = {it.process.id for it in left.owned.spared}
+    known = replace(past, remembered=past.remembered - elsewhere)
+    sight = _see_job(seat, left.socket, profile, spares, world, known)
+    own = {it.process.pid: it for it in (*left.owned.own, *sight.owned.own)}
+    spared = {it.process.pid: it for it in (*left.owned.spared, *sight.owned.spared)}
+    belongings = Owned(
+        own=tuple(own[pid] for pid in sorted(own)),
+        spared=tuple(spared[pid] for pid in sorted(spared.keys() - own.keys())),
+    )
+    return replace(
+        sight,
+        owned=belongings,
+        reach=left.reach,
+        contains_caller=_contains_caller(belongings, world),
+        unproven=tuple(one for one in left.unproven if one.id not in belongings.ids),
     )
 
 

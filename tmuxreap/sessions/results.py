@@ -250,6 +250,8 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     if sight.job is not None and sight.session is None:
         if row.status.ended:
             return "revived"
+        if sight.unproven:
+            return "survivors"
         return "moved" if row.terminal is Terminal.TMUX else None
     if sight.live is Live.UNKNOWN:
         return None

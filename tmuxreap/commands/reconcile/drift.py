@@ -113,6 +113,8 @@ def drifts_of(context: Context, row: Row, sight: Sight, intent: Intent | None) -
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
     if sight.job is not None and sight.session is None and row.terminal is Terminal.TMUX:
+        if sight.unproven:
+            return [_unproven(row, sight)]  # only the row as it is names what is left of its pane
         return [_moved(context, row, sight, sight.job, intent)]
     drifts: list[RowDrift] = []
     if sight.live is Live.AGENT_GONE:
