@@ -197,3 +197,61 @@ def test_a_session_that_tmux_does_not_make_is_a_failed_start_with_a_way_out(
         assert refused.value.hint == "check the setup with: tmuxreap doctor"
     else:
         assert refused.value.hint.endswith(f"mkdir -p -m 700 {folder}")
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("status", ["stopped", None])
+@pytest.mark.parametrize("how", ["full", "pid", "name"])
+def test_a_row_that_came_meanwhile_is_not_written_over(
+    story: Story, how: str, status: str | None, replace: bool
+) -> None:
+    """What it means lives on another tmux server, and is in no other row."""
+    socket = f"/tmp/tmux-{story.UID}/other"
+    before = story.path.read_text()
+    if status is not None:
+        mine = story.agent(status=status)
+        story.processes.die(mine.process)
+    theirs = story.tmux.open(socket, "acme", "vim")
+    leader = theirs.panes[0].process
+    row = story._row_of("acme", theirs, "running", socket=socket)
+    if how != "full":
+        row = {"name": "acme", "status": "running", "tmux_server": "other"}
+    if how == "pid":
+        row["pane"] = {"pid": leader.pid}
+
+    def record() -> None:
+        story.path.write_text(before)
+        story.add_row(row)
+
+    story.processes.after(0.2, record)
+    wish = StartRequest("acme", agent="demo", cwd="/", confirm_s=0.5, replace=replace)
+    with pytest.raises(Failure, match="another session was recorded under that name") as refused:
+        start.run(story.app(), wish)
+    assert (refused.value.code.text, story.row()) == ("session_exists", row)
+    assert story.processes.alive(leader)
+    server = story.tmux.servers.get(story.SOCKET)
+    assert [one.name for one in (server.sessions if server else ())] == []
+    assert not reconcile.run(story.app()).failure
+
+
+@pytest.mark.parametrize("how", ["pid", "name"])
+def test_a_row_of_the_session_that_is_begun_is_written_over(story: Story, how: str) -> None:
+    """A hook of tmux may record every new session."""
+
+    def record(_: str, session: FakeSession) -> None:
+        row: dict[str, object] = {"name": "acme", "status": "running"}
+        if how == "pid":
+            row["pane"] = {"pid": session.panes[0].process.pid}
+        story.add_row(row)
+
+    story.tmux.when_created.append(record)
+    start.run(story.app(), StartRequest("acme", agent="demo", cwd="/", confirm_s=0.5))
+    assert story.row()["tmux"]["session_id"]  # type: ignore[index]
+
+
+def test_a_start_that_was_planned_over_a_dead_row_takes_it(story: Story) -> None:
+    agent = story.agent()
+    story.processes.die(agent.process)
+    assert story.row()["status"] == "running"
+    start.run(story.app(), StartRequest("acme", agent="demo", cwd="/", confirm_s=0.5))
+    assert story.row()["pane"]["pid"] != agent.process.pid  # type: ignore[index]

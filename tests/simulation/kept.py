@@ -417,5 +417,15 @@ HISTORIES: dict[str, list[Step]] = {
         ("act", "stop", "b", AGENT, ((12, "pause"),), "a"),
         ("act", "kill", "a", AGENT, (), ""),
     ],
+    "another tool records a neighbor under a name that is being started": [
+        ("act", "start", "b", ("demo", "on-failure", False), (), "b"),
+        ("live", "b", "plain", 1, "shell", {**STUBBORN, "marked": True}),
+        ("row", "b", "full"),
+    ],
+    "the same, and the start replaces": [
+        ("act", "start", "b", ("demo", "always", True), (), ""),
+        ("live", "b", "mystery", 1, "", {**CALM, "leaves": False, "exit_delay_s": 4.0}),
+        ("row", "b", "foreign"),
+    ],
     **AT_SERVERS,
 }

@@ -429,6 +429,7 @@ def _spec(
         conversation=conversation.id,
         source=conversation.source,
         fields=_fields(context, request, row, old),
+        replaces=old,
     )
 
 

@@ -207,6 +207,7 @@ def _spec(
         fields=_fields(context, request, row, worktree, parent),
         worktree=worktree,
         terminal=_terminal(request, row),
+        replaces=row,
     )
 
 

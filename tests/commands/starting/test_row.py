@@ -46,6 +46,30 @@ def test_an_adopted_row_keeps_what_is_known_and_a_started_row_starts_over(story:
     assert story.row()["demo_conversation_id_own"] is None
 
 
+@pytest.mark.parametrize(
+    ("event", "verb"),
+    [
+        (RowEvent.STARTED, "start"),
+        (RowEvent.ADOPTED, "adopt"),
+        (RowEvent.RESUMED, "resume"),
+        (RowEvent.RESTARTED, "restart"),
+    ],
+)
+def test_a_running_row_that_nobody_has_judged_stays(
+    story: Story, event: RowEvent, verb: str
+) -> None:
+    story.agent()
+    story.path.write_text("tmux_sessions: []\n")
+    theirs = {"name": "acme", "status": "running", "pane": {"pid": 4711}}
+    story.add_row(theirs)
+    with pytest.raises(Failure, match=f"could not {verb} acme: another session was recorded"):
+        recorded(story, event)
+    assert story.row() == theirs
+    judged = story.app().registry.look().named("acme")
+    recorded(story, event, replaces=judged)
+    assert story.row()["tmux"]
+
+
 def test_a_bad_row_of_that_name_is_in_the_way(story: Story) -> None:
     story.add_row({"name": "bad", "status": "odd"})
     look = story.app().registry.look()

@@ -76,6 +76,7 @@ def take_up(context: Context, row: Row, own: Container[int] = ()) -> Launch:
         conversation=conversation,
         environment=environment,
         terminal=terminal,
+        replaces=row,
     )
 
 

@@ -52,6 +52,12 @@ if TYPE_CHECKING:
 
 
 CONFIRM_S = 1.0
+_VERBS = {
+    RowEvent.STARTED: "start",
+    RowEvent.ADOPTED: "adopt",
+    RowEvent.RESUMED: "resume",
+    RowEvent.RESTARTED: "restart",
+}
 
 
 @frozen
@@ -84,6 +90,7 @@ class Launch:
     worktree: Worktree | None = None  # made before the session, removed with it if the start fails
     again: Again | None = None  # set if a watch restarts a lost session
     facts: Mapping[str, object] = field(default_factory=dict)  # more for its event
+    replaces: Row | None = None  # the row of that name, as it was when this was planned
 
 
 def failed_launch(name: str, error: Problem | None) -> answers.Launched:
@@ -118,6 +125,7 @@ def record_session(
     def edit(look: RegistryLook) -> str:
         current = look.named(spec.name)
         if current is not None:
+            _refuse_anothers(current, row, sight, spec)
             return edited(look, {spec.name: _renewed(current, row, fields, spec)})
         try:
             return look.with_row(_nested(fields, spec))  # type: ignore[arg-type]
@@ -134,6 +142,36 @@ def record_session(
     if wants_restart(now) or "restart" in spec.fields:
         save_environment(context, now)
     return context.answers.of_row(now, replace(sight, trouble=None))
+
+
+def _refuse_anothers(current: Row, row: Row, sight: Sight, spec: Launch) -> None:
+    """Refuse to write over a running row that came while the session was begun: nobody has looked
+    whether what it means lives, and no other row would tell of that."""
+    if current.status.ended or _means(current, row, sight):
+        return
+    if spec.replaces is not None and _identity(current) == _identity(spec.replaces):
+        return
+    hint = f"see it with: {command('show', spec.name)}; or take another name"
+    reason = "another session was recorded under that name meanwhile"
+    raise could_not(_VERBS[spec.event], spec.name, reason, hint, Code.SESSION_EXISTS)
+
+
+def _means(current: Row, row: Row, sight: Sight) -> bool:
+    """Tell whether a row means the session that was begun, by what it says of it: a hook of tmux
+    may have recorded that already."""
+    known = current.tmux
+    if known.known and row.tmux.known:
+        ours = row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created
+        return (known.server_pid, known.session_id, known.session_created) == ours
+    if current.pane.pid is not None:
+        return current.pane.pid == (sight.pane or row.pane).pid
+    servers = [it.tmux_server or "default" for it in (current, row)]
+    return current.terminal is row.terminal and servers[0] == servers[1]
+
+
+def _identity(row: Row) -> tuple[object, ...]:
+    pane = row.pane
+    return row.terminal, row.tmux_server, row.tmux, pane.id, pane.pid, pane.start_ticks
 
 
 def _fields(context: Context, row: Row, sight: Sight, spec: Launch) -> dict[tuple[str, ...], Value]:
