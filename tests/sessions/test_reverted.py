@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story, row_of
-from tmuxreap.commands import show
+from tmuxreap.commands import show, start
 from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row, Status
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.look import Newer, newer_rows, why_reverted
@@ -58,6 +59,32 @@ def test_a_row_remembers_when_it_was_last_written_back(gone_back: Story) -> None
     found = newer(gone_back)
     assert found is not None
     assert found.corrected_at == pytest.approx(gone_back.clock.now(), abs=1.0)
+
+
+def test_a_row_that_is_renewed_while_it_is_looked_at_did_not_go_back(story: Story) -> None:
+    """A list read the row, waits for a server that is slow, and a start is through meanwhile."""
+    agent = story.agent()
+    story.processes.die(agent.process)
+    app, row = story.app(), row_of(story, "acme")
+    sight = app.sights.of_row(row)
+    before = story.path.read_bytes()
+    start.run(story.app(), start.StartRequest("acme", "demo", cwd="/", confirm_s=0.1))
+    assert newer_rows(app.books, [(row, sight)], app.sights.with_pasts) == {}
+    story.path.write_bytes(before)
+    assert [*newer_rows(app.books, [(row, sight)], app.sights.with_pasts)] == ["acme"]
+
+
+def test_a_registry_that_cannot_be_read_again_changes_nothing(
+    gone_back: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, row = gone_back.app(), row_of(gone_back, "acme")
+    sight = app.sights.of_row(row)
+
+    def look() -> None:
+        raise Failure(Code.REGISTRY_INVALID, "it is torn", "")
+
+    monkeypatch.setattr(app.books.registry, "look", look)
+    assert [*newer_rows(app.books, [(row, sight)], app.sights.with_pasts)] == ["acme"]
 
 
 def test_without_a_ledger_nothing_is_known(gone_back: Story) -> None:

@@ -29,4 +29,19 @@ AT_SERVERS: dict[str, list[Step]] = {
         ("row", "b", "foreign with its id"),
         ("act", "kill", "b", AGENT, (), ""),
     ],
+    "a list waits for a server while the name of what that ran is started anew": [
+        (
+            "daemon",
+            "server",
+            {"respawn_s": 0.0, "slow_s": 15.0, "deaf": False, "revives_s": 0.5, "late_s": 1.0},
+        ),
+        ("live", "a", "mystery", 0, "daemon", {**SLOW, "ignores": ("SIGTERM",)}),
+        ("live", "b", "demo", 0, "daemon", {**SLOW, "ignores": ("SIGHUP",)}),
+        ("row", "b", "full"),
+        ("deed", "dies", "b", 0),
+        ("deed", "its_daemon_begins", "a", 3),
+        ("act", "start", "b", ("demo", "always", False), (), ""),
+        ("time", 0.5),
+        ("act", "list", "b", None, (), ""),
+    ],
 }

@@ -185,11 +185,14 @@ class Judge:
                     if row.get("status") == "stopped" and not actor.broken:
                         life.ended = f"{told}: {outcome}"
             if actor.verb in ("list", "show") and getattr(item, "live", None) == "gone":
-                life = self.bound(name)
-                alive = life is not None and self.is_there(life, self.rows[name])
+                read = self.row_told(actor, item)
+                life = world.life_of(dict(read))
+                alive = life is not None and self.is_there(life, read)
                 named = getattr(item, "drift", None) == "survivors"
-                running = self.rows[name]["status"] == "running"
+                running = read.get("status") == "running"
                 world.check(named or not (alive and running), 1, f"{told}: gone")
+            if actor.verb in ("list", "show") and getattr(item, "drift", None) == "reverted":
+                self.went_back(actor, item, told)
             code = item.error.code if item.error is not None else ""
             world.check(code not in INVALID or actor.broken, 3, f"{told}: {code}")
             if actor.verb in ("list", "show") and getattr(item, "live", None) == "alive":
@@ -198,6 +201,26 @@ class Judge:
                 self.sent(actor, told, item)
             if actor.verb in ENDINGS and getattr(item, "outcome", None) in ENDED:
                 self.keeps_drafts(actor, told)
+
+    def row_told(self, actor: Actor, item: Any) -> Row:
+        """Return the row that an answer tells of. Where a look takes time, as at a server that
+        answers late, a start may have written the row anew since that was read."""
+        now = self.rows.get(item.name, {})  # empty: it was forgotten meanwhile
+        before = actor.facts.get("rows", {}).get(item.name, now)
+
+        def is_told(row: Row) -> bool:
+            pane = (row.get("pane") or {}).get("id")
+            said = pane, row.get("status"), row.get("tmux_server")
+            return said == (item.pane_id, item.status, item.tmux_server)
+
+        return before if is_told(before) and not is_told(now) else now
+
+    def went_back(self, actor: Actor, item: Any, told: str) -> None:
+        """Check that the registry still shows the row that is told to be an old one. With an old
+        copy of it, a row may have gone back, and be mended while the look goes on."""
+        shown = self.row_told(actor, item) is self.rows.get(item.name)
+        right = shown or item.name not in self.rows or bool(self.world.copies)
+        self.world.check(right, 5, f"{told}: reverted, and it was only written anew")
 
     def is_alive(self, actor: Actor, name: str, told: str) -> None:
         life, world = self.bound(name), self.world

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.ports import PaneQuestion, Tmux, ask_each
 from tmuxreap.core.values import field, frozen, replace
@@ -21,7 +22,14 @@ from tmuxreap.proof.reach import is_certainly_gone
 from tmuxreap.proof.see import see
 from tmuxreap.proof.servers import RowAgents, Servers
 from tmuxreap.proof.sight import Past, Sight, news_of, past_of, wanted_by
-from tmuxreap.registry.transitions import Life, end_key_of, is_ended, newer_lives, with_life
+from tmuxreap.registry.transitions import (
+    Life,
+    end_key_of,
+    is_ended,
+    life_of,
+    newer_lives,
+    with_life,
+)
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"
@@ -334,7 +342,25 @@ def newer_rows(books: Books, seen: Iterable[tuple[Row, Sight]], look: Looks) -> 
                     if it.kind == REVERTED:
                         written.append(it.at)
                 found[row.name] = Newer(row, life, sight, past, max(written, default=None))
-    return found
+    if not found:
+        return {}
+    return _not_renewed(books, found, old)
+
+
+def _not_renewed(books: Books, found: Mapping[str, Newer], old: Sequence[Row]) -> dict[str, Newer]:
+    """Leave out what the registry shows anew by now: a look may take seconds, and a start or an end
+    that is through meanwhile has undone nothing. Its row is written before its event."""
+    try:
+        now = books.registry.look()
+    except Failure:
+        return {**found}
+    before = {row.name: life_of(row) for row in old}
+    kept = {}
+    for name, newer in found.items():
+        row = now.named(name)
+        if row is None or life_of(row) == before[name]:
+            kept[name] = newer
+    return kept
 
 
 def lives_after(books: Books, row: Row, events: Sequence[RecordedEvent]) -> list[Life]:
