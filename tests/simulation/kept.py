@@ -428,4 +428,10 @@ HISTORIES: dict[str, list[Step]] = {
         ("row", "b", "foreign"),
     ],
     **AT_SERVERS,
+    "a pane is joined to a session whose end was cut off": [
+        ("live", "a", "demo", 1, "shell", {**CALM, "exit_delay_s": 4.0}),
+        ("row", "a", "foreign with its id"),
+        ("act", "stop", "a", WHOLE, ((72, "killed"),), ""),
+        ("deed", "joins", "a", 0),
+    ],
 }

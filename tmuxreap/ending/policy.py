@@ -167,10 +167,14 @@ def recorded_policy(intent: Intent) -> Policy:
     nobody is left to bring it back: it ends like a stop."""
     plan = intent.recorded
     verb = EndVerb(intent.verb)
+    scope = Scope(intent.scope)
+    if scope is Scope.SESSION:
+        # A person may have brought panes into it since: that those end was never asked for.
+        scope = Scope.AGENT
     return Policy(
         EndVerb.STOP if verb is EndVerb.RESTART else verb,
         intent.reason,
-        scope=Scope(intent.scope),
+        scope=scope,
         task_status=plan.task_status,
         cleanup=plan.cleanup is True,
         set_id=set_of(intent),
