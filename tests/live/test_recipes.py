@@ -88,6 +88,9 @@ class Machine:
 
     def run(self, words: list[str], environ: dict[str, str]) -> tuple[int, str, str]:
         guarded = {**environ, GUARD: os.environ[GUARD]}
+        # A machine has one tmux: that of these tests may stand elsewhere than the system's.
+        tmux = Path(shutil.which("tmux") or "").parent
+        guarded["PATH"] = f"{tmux}:{environ['PATH']}"
         done = subprocess.run(
             words, env=guarded, cwd=self.home, capture_output=True, text=True, check=False
         )
