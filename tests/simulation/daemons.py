@@ -367,13 +367,7 @@ class Wire:
         return said
 
     def call_each(self, questions: Sequence[asking.Question]) -> list[object]:
-        found: list[object] = []
-        for question in questions:
-            try:
-                found.append(self.call(*question))
-            except Refused as refused:
-                found.append(refused)
-        return found
+        return asking.one_by_one(self, questions)
 
     def close(self) -> None:
         pass

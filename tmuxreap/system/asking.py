@@ -48,6 +48,17 @@ class Wire(Protocol):
     def close(self) -> None: ...
 
 
+def one_by_one(wire: Wire, questions: Sequence[Question]) -> list[object]:
+    """Ask each once the one before it is answered."""
+    found: list[object] = []
+    for question in questions:
+        try:
+            found.append(wire.call(*question))
+        except Refused as refused:
+            found.append(refused)
+    return found
+
+
 class HttpWire:
     """One server on loopback. A call is named by its method and path: `GET /session`."""
 
@@ -97,13 +108,7 @@ class HttpWire:
         return _parsed(said)
 
     def call_each(self, questions: Sequence[Question]) -> list[object]:
-        found: list[object] = []
-        for question in questions:
-            try:
-                found.append(self.call(*question))
-            except Refused as refused:
-                found.append(refused)
-        return found
+        return one_by_one(self, questions)
 
     def close(self) -> None:
         self._connection.close()
